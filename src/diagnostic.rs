@@ -1,0 +1,250 @@
+//! What is wrong with a text that a person wrote: one type for every phase, rendered for people or for programs.
+//!
+//! A diagnostic is shown, never branched on: phases return `(thing, Vec<Diagnostic>)` and go on to the next problem.
+//! It knows no phase; each phase builds its own in one file, one function a message. Messages follow one rule book:
+//! lower case, no final stop, no line break, the user's words in backticks, what was expected and what was found.
+
+use crate::source::{Place, Position};
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use serde::Serialize;
+use std::fmt;
+
+/// How much a diagnostic weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth a look; refused by `--strict`.
+    Warning,
+    /// The text cannot be used.
+    Error,
+}
+
+/// Characters to underline and what to write under them.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// Where.
+    pub place: Place,
+    /// What to say there; may be empty.
+    pub text: String,
+}
+
+/// One finding about a text.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// A stable word for programs, such as `unknown_key`.
+    pub code: &'static str,
+    /// Its weight.
+    pub severity: Severity,
+    /// One line: what is wrong.
+    pub message: String,
+    /// Where it is wrong.
+    pub place: Place,
+    /// What to write under the characters.
+    pub label: String,
+    /// Further places that explain it.
+    pub related: Vec<Label>,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The rule of the specification that decides, such as `MW-26`.
+    pub rule: Option<&'static str>,
+    /// The manifest path, such as `capabilities.ledger.before[0].assert`; empty outside manifests.
+    pub path: String,
+}
+
+impl Diagnostic {
+    /// An error with its code, message and place.
+    #[must_use]
+    pub fn error(code: &'static str, message: impl Into<String>, place: Place) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            place,
+            label: String::new(),
+            related: Vec::new(),
+            help: None,
+            rule: None,
+            path: String::new(),
+        }
+    }
+
+    /// A warning with its code, message and place.
+    #[must_use]
+    pub fn warning(code: &'static str, message: impl Into<String>, place: Place) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message, place) }
+    }
+
+    /// The words under the underlined characters.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// One more place that explains this one.
+    #[must_use]
+    pub fn related(mut self, place: Place, text: impl Into<String>) -> Self {
+        self.related.push(Label { place, text: text.into() });
+        self
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The rule that decides.
+    #[must_use]
+    pub fn rule(mut self, rule: &'static str) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// The manifest path it speaks of.
+    #[must_use]
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Whether it makes its text unusable.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// The diagnostic for a person: message, file, line and column, the line itself with carets, help and rule.
+    /// Without `color` the text is plain.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let mut snippets = vec![self.snippet(&self.place.source)];
+        for label in &self.related {
+            if !label.place.source.same(&self.place.source)
+                && !snippets.iter().any(|(source, _)| source.same(&label.place.source))
+            {
+                snippets.push(self.snippet(&label.place.source));
+            }
+        }
+        let mut group = level
+            .primary_title(self.message.as_str())
+            .id(self.code)
+            .elements(snippets.into_iter().map(|(_, snippet)| snippet));
+        if let Some(rule) = self.rule {
+            group = group.element(Level::NOTE.message(format!("rule {rule}")));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+
+    /// The snippet of one source with all labels that stand in it.
+    fn snippet<'a>(
+        &'a self,
+        source: &'a crate::source::Source,
+    ) -> (&'a crate::source::Source, Snippet<'a, annotate_snippets::Annotation<'a>>) {
+        let mut snippet = Snippet::source(source.text()).path(source.name()).fold(true);
+        if self.place.source.same(source) {
+            let primary = AnnotationKind::Primary.span(self.place.span.range());
+            snippet = snippet.annotation(if self.label.is_empty() {
+                primary
+            } else {
+                primary.label(self.label.as_str())
+            });
+        }
+        for label in self.related.iter().filter(|label| label.place.source.same(source)) {
+            let context = AnnotationKind::Context.span(label.place.span.range()).label(label.text.as_str());
+            snippet = snippet.annotation(context);
+        }
+        (source, snippet)
+    }
+
+    /// The diagnostic for a program.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let Position { line, column } = self.place.position();
+        let end = self.place.source.position(self.place.span.end);
+        serde_json::json!({
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "file": self.place.source.name(),
+            "line": line,
+            "column": column,
+            "end_line": end.line,
+            "end_column": end.column,
+            "label": self.label,
+            "path": self.path,
+            "rule": self.rule,
+            "help": self.help,
+        })
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// One line: place and message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// The candidate nearest to a misspelt `word`, if one is near enough to be meant: at most a third of its letters
+/// changed, added, dropped or swapped. Cost is the product of the lengths for each candidate.
+#[must_use]
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = (word.chars().count().saturating_add(2) / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(word, candidate), candidate))
+        .filter(|&(distance, candidate)| distance <= allowed && candidate != word)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Damerau-Levenshtein distance with adjacent swaps (optimal string alignment), over the first 64 characters.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> =
+        a.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
+    let b: Vec<char> =
+        b.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut previous = None;
+    for (row, &x) in (1_usize..).zip(&a) {
+        let mut line = vec![row];
+        for (column, &y) in (1_usize..).zip(&b) {
+            let cell = |line: &[usize], at: usize| line.get(at).copied().unwrap_or(usize::MAX);
+            let left = column.saturating_sub(1);
+            let mut best = cell(&last, left).saturating_add(usize::from(x != y));
+            best = best.min(cell(&last, column).saturating_add(1)).min(cell(&line, left).saturating_add(1));
+            let swapped = previous == Some(y) && left.checked_sub(1).and_then(|at| b.get(at)) == Some(&x);
+            if swapped {
+                best = best.min(cell(&before, left.saturating_sub(1)).saturating_add(1));
+            }
+            line.push(best);
+        }
+        before = std::mem::replace(&mut last, line);
+        previous = Some(x);
+    }
+    last.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn the_nearest_name_is_the_one_meant() {
+        assert_eq!(nearest("befor", ["before", "after"]), Some("before"));
+        assert_eq!(nearest("on-fail", ["on_fail", "match"]), Some("on_fail"));
+        assert_eq!(nearest("conditoin", ["condition", "match"]), Some("condition"));
+        assert_eq!(nearest("zzz", ["before", "after"]), None);
+    }
+}

@@ -1,0 +1,5 @@
+//! Celador: the policy and guardrail engine for AI agents.
+
+pub mod diagnostic;
+pub mod limits;
+pub mod source;

@@ -1,0 +1,77 @@
+//! Every bound of the engine, one row each: name, default, unit, what it protects.
+//!
+//! A bound is named in its message (`max_depth` 64 exceeded), so the row is where a reader looks first. These are the
+//! engine's bounds; the limits of a task (`max_turns`, …) belong to its manifest. All are on by default.
+
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $default:literal, $unit:literal;)+) => {
+        /// The engine's bounds. Start from [`EvalLimits::default`] and change what must differ.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct EvalLimits {
+            $($(#[doc = $doc])+ #[doc = concat!("\n\nDefault ", stringify!($default), " ", $unit, ".")] pub $name: $kind,)+
+        }
+
+        impl Default for EvalLimits {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl EvalLimits {
+            /// The rows: name, default, unit, and what the bound protects.
+            pub const ROWS: &'static [LimitRow] = &[
+                $(LimitRow {
+                    name: stringify!($name),
+                    default: $default as u64,
+                    unit: $unit,
+                    protects: concat!($($doc),+),
+                },)+
+            ];
+        }
+    };
+}
+
+/// One bound as documentation shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitRow {
+    /// The field's name.
+    pub name: &'static str,
+    /// The default.
+    pub default: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    /// What the bound protects.
+    pub protects: &'static str,
+}
+
+limits! {
+    /// Length of one expression or template, before anything reads it.
+    max_source_bytes: usize = 32_768, "bytes";
+    /// Words and signs in one expression: what the parser works on.
+    max_tokens: usize = 4_096, "tokens";
+    /// Nesting of one expression, operators of a chain included: what every walk over it recurses on.
+    max_depth: usize = 96, "levels";
+    /// Steps of one compiled expression.
+    max_plan_nodes: usize = 8_192, "nodes";
+    /// Work of one evaluation; a step costs one or more, a loop its elements, text its length.
+    max_cost: u64 = 1_000_000, "cost units";
+    /// What one evaluation may build: strings, lists and maps.
+    max_built_bytes: u64 = 16_777_216, "bytes";
+    /// Size of one compiled regular expression.
+    max_regex_bytes: usize = 262_144, "bytes";
+    /// Nesting of a value that comes in as JSON.
+    max_json_depth: usize = 100, "levels";
+    /// One JSON value that comes in: arguments, a result, a message.
+    max_json_bytes: usize = 33_554_432, "bytes";
+    /// One manifest file.
+    max_manifest_bytes: usize = 2_097_152, "bytes";
+    /// Nesting of a YAML document.
+    max_yaml_depth: usize = 64, "levels";
+    /// Nodes of a YAML file once its aliases are written out.
+    max_yaml_nodes: usize = 100_000, "nodes";
+    /// What the compiled-expression cache may hold.
+    max_cache_bytes: u64 = 33_554_432, "bytes";
+    /// Diagnostics reported for one file; the rest are counted.
+    max_diagnostics: usize = 100, "diagnostics";
+}

@@ -1,0 +1,3 @@
+//! The `celador` command.
+
+fn main() {}
