@@ -1,5 +1,6 @@
 //! Celador: the policy and guardrail engine for AI agents.
 
+pub mod cel;
 pub mod diagnostic;
 pub mod limits;
 pub mod source;
