@@ -36,6 +36,7 @@ pub use issue::Issue;
 pub use meter::Meter;
 pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{
