@@ -1,8 +1,8 @@
 //! The workload as Celador holds it.
 
-use super::{FUNCTIONS, invocation};
-use celador::cel::{Json, Program, STANDARD, Timestamp, Type};
-use celador::context::{
+use crate::questions::{self, FUNCTIONS, invocation};
+use ::celador::cel::{Json, Program, STANDARD, Timestamp, Type};
+use ::celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, Scope, ScopeDecl, ScopeEnv, SchemaDecl,
     Status, TaskContext, TaskIo, TaskStart, TurnKind,
 };
@@ -46,7 +46,7 @@ impl State {
         });
         let now = started_at.into();
         let mut state =
-            Self { context, scope, now, input: Json::from(super::input()), output: Json::from(super::output()) };
+            Self { context, scope, now, input: Json::from(questions::input()), output: Json::from(questions::output()) };
         (0..n).for_each(|n| state.record(n));
         state
     }

@@ -3,9 +3,6 @@
 //! The state exists twice, from the same generator: as plain Rust structs, which say what the questions cost at best,
 //! and as Celador's task context. Every answer is asserted before anything is timed.
 
-pub mod celador;
-pub mod native;
-
 /// An expression of the workload by its name.
 pub const EXPRESSIONS: &[(&str, &str)] = &[
     ("E1", "context.llm.tokens.total > 5000 && context._history.turn_count > 8"),

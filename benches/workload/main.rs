@@ -13,12 +13,14 @@
     reason = "a benchmark is a program of its own; what goes wrong in it should stop it"
 )]
 
-mod workload;
+mod celador;
+mod native;
+mod questions;
 
 use criterion::{BatchSize, Criterion, black_box, criterion_group, criterion_main};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
-use workload::{EXPRESSIONS, celador, expected, expression, native};
+use questions::{EXPRESSIONS, expected, expression};
 
 /// Counts what is asked of the system's allocator.
 struct Counting;
@@ -57,7 +59,7 @@ const N: usize = 100;
 fn eval(c: &mut Criterion) {
     let state = celador::State::new(N);
     let native = native::State::new(N);
-    let (input, output) = (native::input(), native::output(&workload::output()));
+    let (input, output) = (native::input(), native::output(&questions::output()));
     for (name, text) in EXPRESSIONS {
         let program = state.program(text);
         let mut group = c.benchmark_group(format!("eval/{name}"));
