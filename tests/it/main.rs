@@ -1,3 +1,4 @@
 //! The one integration binary.
 
 mod context;
+mod context_scope;
