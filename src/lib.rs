@@ -2,4 +2,5 @@
 
 pub mod diagnostic;
 pub mod limits;
+pub mod manifest;
 pub mod source;
