@@ -240,6 +240,11 @@ pub(super) fn without_effect(place: &Place, key: &str) -> Diagnostic {
     Diagnostic::warning("without_effect", message, place.clone()).rule("KV-14")
 }
 
+pub(super) fn message_twice(place: &Place) -> Diagnostic {
+    let message = "`default_message` is ignored: `message` has a default in `parameters`";
+    Diagnostic::warning("message_twice", message, place.clone()).rule("KV-12")
+}
+
 pub(super) fn model_capability_listed(name: &Embedded, first: Place) -> Diagnostic {
     let message = format!("`{}` is a capability already", name.text);
     Diagnostic::error("model_capability_listed", message, name.place.clone())

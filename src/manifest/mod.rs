@@ -8,14 +8,18 @@ pub mod agent;
 pub mod binding;
 pub mod capability_key;
 pub mod catalog;
+pub mod document;
 mod duration;
 pub mod kind;
 mod messages;
 pub mod mount;
 pub mod node;
 mod reader;
+mod scalar;
 pub mod schema;
 pub mod step;
 pub mod tool;
+pub mod yaml;
 
 pub use catalog::Catalog;
+pub use document::Document;
