@@ -267,14 +267,13 @@ pub(super) fn step_without_action(place: &Place) -> Diagnostic {
     Diagnostic::error("step_without_action", message, place.clone()).rule("MW-04")
 }
 
-pub(super) fn step_with_actions(keys: &[Embedded]) -> Option<Diagnostic> {
-    let (first, others) = keys.split_first()?;
-    let found = keys.iter().map(|key| format!("`{}`", key.text)).collect::<Vec<_>>().join(" and ");
-    let message = format!("a step has one of `assert`, `invoke` and `transform`, found {found}");
+pub(super) fn step_with_actions(first: &Embedded, others: &[Embedded]) -> Diagnostic {
+    let found = std::iter::once(first).chain(others).map(|key| &*key.text).collect::<Vec<_>>();
+    let message = format!("a step has one of `assert`, `invoke` and `transform`, found {}", quoted(&found));
     let finding = Diagnostic::error("step_with_actions", message, first.place.clone())
         .help("make each a step of its own")
         .rule("MW-03");
-    Some(others.iter().fold(finding, |finding, key| finding.related(key.place.clone(), "and here")))
+    others.iter().fold(finding, |finding, key| finding.related(key.place.clone(), "and here"))
 }
 
 pub(super) fn transform_too_early(key: &Embedded) -> Diagnostic {

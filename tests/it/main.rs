@@ -3,3 +3,4 @@
 mod manifest;
 mod manifest_cases;
 mod manifest_scalars;
+mod tmp_cases;
