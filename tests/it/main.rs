@@ -3,4 +3,3 @@
 mod manifest;
 mod manifest_cases;
 mod manifest_scalars;
-mod tmp_cases;
