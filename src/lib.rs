@@ -6,4 +6,5 @@ pub mod cel;
 pub mod context;
 pub mod diagnostic;
 pub mod limits;
+pub mod manifest;
 pub mod source;

@@ -12,3 +12,8 @@ mod architecture;
 mod context;
 mod context_expression;
 mod context_scope;
+//! The one integration binary.
+
+mod manifest;
+mod manifest_cases;
+mod manifest_scalars;
