@@ -72,7 +72,6 @@ impl State {
         record.outputs.push(output(&invocation(n).1));
         self.invocations.push(record.name);
     }
-
 }
 
 /// The answer to an expression, as a person would write it.

@@ -1,10 +1,15 @@
 //! The one integration binary; a file a subject, data in `tests/data`.
-#![expect(
+#![expect(clippy::allow_attributes, reason = "not every file needs each of them")]
+#![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::arithmetic_side_effects,
-    clippy::missing_docs_in_private_items,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unreachable,
     reason = "a test that cannot go on should stop at once"
 )]
 
@@ -12,8 +17,6 @@ mod architecture;
 mod context;
 mod context_expression;
 mod context_scope;
-//! The one integration binary.
-
 mod manifest;
 mod manifest_cases;
 mod manifest_scalars;
