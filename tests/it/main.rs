@@ -1,5 +1,4 @@
 //! The one integration binary; a file a subject, data in `tests/data`.
-#![expect(clippy::allow_attributes, reason = "not every file needs each of them")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
