@@ -5,6 +5,7 @@
 
 use super::{List, Map, Value};
 use crate::cel::fault::Fault;
+use crate::cel::meter::Meter;
 use std::cmp::Ordering;
 
 impl Value<'_> {
@@ -29,6 +30,24 @@ impl Value<'_> {
             },
             (a, b) => numbers(a, b) == Some(Some(Ordering::Equal)),
         }
+    }
+
+    /// CEL's `==`, paid for: text by its length, lists and maps by what is in them. Those of different lengths are told
+    /// apart at once and cost nothing.
+    ///
+    /// # Errors
+    /// `budget_exceeded` before a walk that would cost too much.
+    #[inline]
+    pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter) -> Result<bool, Fault> {
+        match (self, other) {
+            (Self::String(a), Value::String(b)) => meter.charge_text(a.len().min(b.len()))?,
+            (Self::Bytes(a), Value::Bytes(b)) => meter.charge_text(a.len().min(b.len()))?,
+            (Self::List(a), Value::List(b)) if a.len() == b.len() => meter.charge(self.weight(meter.left()))?,
+            (Self::Map(a), Value::Map(b)) if a.len() == b.len() => meter.charge(self.weight(meter.left()))?,
+            (Self::Optional(Some(a)), Value::Optional(Some(b))) => return a.equals_metered(b, meter),
+            _ => {}
+        }
+        Ok(self.equals(other))
     }
 
     /// What a walk over the value visits, in cost units, counted no further than `most`.
