@@ -139,6 +139,7 @@ impl<'a> Evaluator<'a, '_> {
                 }
                 other => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
             },
+            Node::OrOptional { operand, other, value } => self.or_optional(id, *operand, *other, *value),
             Node::Fail(fault) => Err(Halt::Fault(*fault, id)),
             Node::HasVariable(_)
             | Node::HasMember { .. }
@@ -232,6 +233,26 @@ impl<'a> Evaluator<'a, '_> {
             Ok(value) if value == deciding => Ok(deciding),
             Err(other) if other.is_final() => Err(other),
             _ => Err(halt),
+        }
+    }
+
+    /// `or` and `orValue`: the other operand is evaluated only if there is no value.
+    fn or_optional(
+        &mut self,
+        id: NodeId,
+        operand: NodeId,
+        other: NodeId,
+        value: bool,
+    ) -> Result<Value<'a>, Halt> {
+        let found = match (self.eval(operand)?, value) {
+            (Value::Optional(Some(found)), true) => return Ok((*found).clone()),
+            (Value::Optional(None), true) => return self.eval(other),
+            (Value::Optional(None), false) => self.eval(other)?,
+            (found, _) => found,
+        };
+        match (&found, value) {
+            (Value::Optional(_), false) => Ok(found),
+            _ => Err(Halt::Fault(Fault::no_overload([found.kind()]), id)),
         }
     }
 

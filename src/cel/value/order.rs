@@ -21,6 +21,7 @@ impl Value<'_> {
             (Self::Timestamp(a), Value::Timestamp(b)) => a == b,
             (Self::Duration(a), Value::Duration(b)) => a == b,
             (Self::Type(a), Value::Type(b)) => a == b,
+            (Self::Opaque(a), Value::Opaque(b)) => a == b,
             (Self::List(a), Value::List(b)) => lists_equal(a, b),
             (Self::Map(a), Value::Map(b)) => maps_equal(a, b),
             (Self::Optional(a), Value::Optional(b)) => match (a, b) {
