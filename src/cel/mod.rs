@@ -32,7 +32,7 @@ mod types;
 mod value;
 
 pub use cache::{Cache, CacheStats, Compiled};
-pub use check::{Checked, CostEstimate, Reference};
+pub use check::{Checked, CostEstimate, Reference, check};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{Activation, EvalError, Host, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
@@ -43,6 +43,7 @@ pub use program::Program;
 pub use stdlib::{EXTENSIONS, STANDARD};
 pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{

@@ -11,6 +11,8 @@ mod list;
 mod map;
 mod opaque;
 mod order;
+#[cfg(test)]
+mod tests;
 mod time;
 
 pub use json::{Json, JsonError, JsonRef};
