@@ -100,11 +100,10 @@ impl Overload {
         whole.then_some(Self { id, member: receiver.is_some(), parameters: types, variadic, result: ty })
     }
 
-    /// The types that this many arguments must have, the receiver first; nothing if it takes fewer or more.
-    pub fn parameters_for(&self, count: usize) -> Option<impl Iterator<Item = &Type>> {
-        let more = count.checked_sub(self.parameters.len()).filter(|&more| more == 0 || self.variadic)?;
-        let repeated = self.parameters.last().into_iter().flat_map(move |last| std::iter::repeat_n(last, more));
-        Some(self.parameters.iter().chain(repeated))
+    /// Whether it takes this many arguments, the receiver counted.
+    #[must_use]
+    pub fn takes(&self, count: usize) -> bool {
+        count == self.parameters.len() || (self.variadic && count > self.parameters.len())
     }
 }
 

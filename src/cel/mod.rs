@@ -47,6 +47,6 @@ pub use syntax::{
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{
-    At, Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map, Opaque, Text,
-    Timestamp, TypeName, Value,
+    At, Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map,
+    Opaque, Text, Timestamp, TypeName, Value,
 };

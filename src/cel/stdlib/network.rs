@@ -14,10 +14,7 @@ pub(super) const NETWORK: &[Function] = &[
         name: "ip",
         doc: "the address that a text says, or the address of a network as it was written",
         cost: "1",
-        overloads: &[
-            ("string_to_ip", "ip(string) -> net.IP"),
-            ("cidr_ip", "net.CIDR.ip() -> net.IP"),
-        ],
+        overloads: &[("string_to_ip", "ip(string) -> net.IP"), ("cidr_ip", "net.CIDR.ip() -> net.IP")],
         examples: &[
             ("string(ip('2001:DB8::1'))", "'2001:db8::1'"),
             ("cidr('10.0.0.1/8').ip() == ip('10.0.0.1')", "true"),
@@ -250,7 +247,8 @@ fn read_ip(text: &str) -> Result<IpAddr, Fault> {
 
 fn read_cidr(text: &str) -> Result<Cidr, Fault> {
     let (address, length) = text.split_once('/').ok_or(ErrorCode::InvalidArgument)?;
-    let plain = length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
+    let plain =
+        length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
     let length = length.parse().ok().filter(|_| plain).ok_or(ErrorCode::InvalidArgument)?;
     Cidr::new(read_ip(address)?, length).ok_or_else(|| ErrorCode::InvalidArgument.into())
 }

@@ -41,10 +41,7 @@ pub(super) const REGEX: &[Function] = &[
         name: "regex.extractAll",
         doc: "all matches, or what the only group matched in each, without the empty ones",
         cost: "1, the length of the text, more for each match in a long one, and 50 for each byte of the pattern",
-        overloads: &[(
-            "regex_extractAll_string_string",
-            "regex.extractAll(string, string) -> list(string)",
-        )],
+        overloads: &[("regex_extractAll_string_string", "regex.extractAll(string, string) -> list(string)")],
         examples: &[
             ("regex.extractAll('id:1, id:2', 'id:[0-9]')", "['id:1', 'id:2']"),
             ("regex.extractAll('id:1, id:2', 'id:([0-9])')", "['1', '2']"),
@@ -72,10 +69,7 @@ pub(super) const REGEX: &[Function] = &[
         doc: r"the text with all matches, or the first few, replaced; `\1` to `\9` stand for groups, `\0` for the match",
         cost: "1, the length of the texts, more for each match in a long one, and 50 for each byte of the pattern",
         overloads: &[
-            (
-                "regex_replace_string_string_string",
-                "regex.replace(string, string, string) -> string",
-            ),
+            ("regex_replace_string_string_string", "regex.replace(string, string, string) -> string"),
             (
                 "regex_replace_string_string_string_int",
                 "regex.replace(string, string, string, int) -> string",

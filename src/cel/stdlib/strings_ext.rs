@@ -78,8 +78,10 @@ pub(super) const STRINGS_EXT: &[Function] = &[
             }
             [Value::String(text), Value::String(sought), Value::Int(until)] => {
                 meter.charge_text(text.len())?;
-                let end = byte_at(text, *until)?.saturating_add(sought.len());
-                let within = text.get(..text.floor_char_boundary(end)).unwrap_or(text);
+                // an occurrence that begins no later ends no later than this, or than the character that it cuts
+                let last = byte_at(text, *until)?;
+                let end = last.saturating_add(sought.len()).min(text.len());
+                let within = (last..=end).rev().find_map(|end| text.get(..end)).unwrap_or_default();
                 Ok(position(text, within.rfind(&**sought)))
             }
             _ => no_overload(args),
@@ -289,13 +291,7 @@ fn limit(most: i64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }
 
-fn replace<'a>(
-    meter: &mut Meter,
-    text: &str,
-    old: &str,
-    new: &str,
-    most: usize,
-) -> Result<Value<'a>, Fault> {
+fn replace<'a>(meter: &mut Meter, text: &str, old: &str, new: &str, most: usize) -> Result<Value<'a>, Fault> {
     meter.charge_text(text.len())?;
     let count = text.matches(old).take(most).count();
     meter.charge_built(text.len().saturating_add(count.saturating_mul(new.len())))?;
