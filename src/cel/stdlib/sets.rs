@@ -118,11 +118,17 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The key that equals a value, paid for. A whole number beyond `int` has none: a double may equal it and be no key.
+/// The key that equals a value and only the values with this key, paid for. Whole numbers beyond 53 bits have none: they
+/// may equal a double that stands for several of them.
 fn key<'a>(meter: &mut Meter, value: &Value<'a>) -> Result<Option<Key<'a>>, Fault> {
+    const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
     meter.charge(1)?;
     if let Value::String(text) = value {
         meter.charge_text(text.len())?;
     }
-    Ok(Key::lookup(value).filter(|key| !matches!(key, Key::UInt(number) if i64::try_from(*number).is_err())))
+    Ok(Key::lookup(value).filter(|key| match key {
+        Key::Int(number) => number.unsigned_abs() < EXACT,
+        Key::UInt(number) => *number < EXACT,
+        Key::Bool(_) | Key::String(_) => true,
+    }))
 }
