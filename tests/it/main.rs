@@ -13,9 +13,12 @@
 )]
 
 mod architecture;
+mod conformance;
+mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
