@@ -14,7 +14,6 @@
 
 mod architecture;
 mod conformance;
-mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
