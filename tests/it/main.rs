@@ -13,6 +13,8 @@
 )]
 
 mod architecture;
+mod check_rows;
+mod check_syntax;
 mod conformance;
 mod context;
 mod context_expression;
