@@ -19,14 +19,14 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Reads a mapping of texts; other values are errors (BND-19).
-    pub(super) fn read_all(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Self> {
+    /// Reads a mapping of names and texts; `rule` makes other values errors.
+    pub(super) fn read_all(node: &Node, path: &Path, rule: &'static str, reader: &mut Reader) -> Vec<Self> {
         let Some(entries) = reader.mapping(node, path) else { return Vec::new() };
         entries
             .iter()
             .filter_map(|entry| {
                 let path = path.key(&entry.key.text);
-                let value = reader.expression(&entry.value, &path, "BND-19")?;
+                let value = reader.expression(&entry.value, &path, rule)?;
                 Some(Self { name: entry.key.clone(), value, path: path.into() })
             })
             .collect()

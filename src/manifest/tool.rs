@@ -5,10 +5,16 @@
 //! written: carrying them out is the host's affair. It never looks at another document and never reads an expression.
 
 use super::binding::Binding;
-use super::kind::Kind;
+use super::capability_key::sanitise;
+use super::kind::{Kind, Version};
+use super::messages;
 use super::node::Node;
-use super::schema::Property;
+use super::reader::{Field, Fields, Path, Reader};
+use super::schema::{Property, Role, read_properties};
+use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// A tool manifest.
 #[derive(Clone, Debug)]
@@ -159,9 +165,305 @@ pub enum ReceiveKind {
 }
 
 impl RuntimeKind {
+    /// The key that declares it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        RUNTIMES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
     /// Whether its functions' parameters come from a description that lies elsewhere (TOOL-10, PAR-12).
     #[must_use]
     pub fn derives_parameters(self) -> bool {
         matches!(self, Self::OpenApi | Self::Mcp | Self::Filesystem)
     }
+}
+
+const RUNTIMES: [(&str, RuntimeKind); 6] = [
+    ("stateless_http", RuntimeKind::StatelessHttp),
+    ("stateful_session", RuntimeKind::StatefulSession),
+    ("openapi", RuntimeKind::OpenApi),
+    ("mcp", RuntimeKind::Mcp),
+    ("kubernetes_job", RuntimeKind::KubernetesJob),
+    ("filesystem", RuntimeKind::Filesystem),
+];
+
+impl Tool {
+    /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
+    pub(super) fn read(
+        document: &YamlDocument,
+        kind: Kind,
+        path: &Path,
+        reader: &mut Reader,
+    ) -> Option<Self> {
+        let mut fields = reader.fields(&document.node, path)?;
+        fields.written("kind");
+        let namespace = fields.name("namespace", "KV-03", reader);
+        let name = fields.name("name", "KV-03", reader);
+        let description = fields.text("description", reader);
+        let synchronous = fields.boolean("synchronous", false, reader);
+        let settings = read_block(&mut fields, "settings", Role::Inner, reader);
+        let parameters = read_block(&mut fields, "parameters", Role::Parameters, reader);
+        let runtimes = read_runtimes(&mut fields, reader);
+        let mut actions = fields.get("actions");
+        if actions.is_none() && kind.version == Version::V1 {
+            actions = fields.get("capabilities");
+        }
+        let actions = actions.map(|field| read_actions(&field, &runtimes, reader)).unwrap_or_default();
+        if actions.is_empty() && !reader.has_errors() {
+            reader.report(&path.key("actions"), messages::tool_without_actions(fields.place));
+        }
+        let events = fields.get("events").map(|field| read_events(&field, reader)).unwrap_or_default();
+        let place = fields.place.clone();
+        fields.warn_of_others("a tool", &["parameters"], reader);
+        Some(Self {
+            place,
+            path: path.to_string(),
+            sound: document.sound && !reader.has_errors(),
+            kind,
+            namespace,
+            name,
+            description,
+            synchronous,
+            settings,
+            parameters,
+            actions,
+            events,
+            runtimes,
+        })
+    }
+}
+
+fn read_block(fields: &mut Fields<'_>, key: &'static str, role: Role, reader: &mut Reader) -> Vec<Property> {
+    let field = fields.get(key);
+    field.map(|field| read_properties(field.node, &field.path, role, reader)).unwrap_or_default()
+}
+
+/// The runtime blocks of a mapping: at the top of a tool, or in `execute`.
+fn read_runtimes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<Runtime> {
+    let mut runtimes = Vec::new();
+    for (key, kind) in RUNTIMES {
+        let Some(field) = fields.get(key) else { continue };
+        if kind == RuntimeKind::Filesystem {
+            reader.report(&field.path, messages::without_effect(&field.key.place, key));
+        } else {
+            reader.mapping(field.node, &field.path);
+        }
+        runtimes.push(Runtime { kind, path: field.path.into(), node: field.node.clone() });
+    }
+    runtimes
+}
+
+fn read_actions(field: &Field<'_>, shared: &[Runtime], reader: &mut Reader) -> Vec<ActionDecl> {
+    let items = reader.list(field.node, &field.path).unwrap_or_default();
+    let actions = items
+        .iter()
+        .enumerate()
+        .filter_map(|(at, item)| read_action(item, &field.path.item(at), shared, reader))
+        .collect::<Vec<_>>();
+    let mut keys: HashMap<String, &Embedded> = HashMap::new();
+    for action in actions.iter().filter(|action| !action.name.text.is_empty()) {
+        match keys.entry(sanitise(&action.name.text)) {
+            Entry::Occupied(first) => {
+                let path = Path::document(&action.path).key("name");
+                reader.report(&path, messages::duplicate_action(&action.name, first.get().place.clone()));
+            }
+            Entry::Vacant(free) => {
+                free.insert(&action.name);
+            }
+        }
+    }
+    actions
+}
+
+fn read_action(node: &Node, path: &Path, shared: &[Runtime], reader: &mut Reader) -> Option<ActionDecl> {
+    let mut fields = reader.fields(node, path)?;
+    let shorthand = fields.get("filesystem");
+    if let Some(field) = &shorthand {
+        reader.report(&field.path, messages::without_effect(&field.key.place, "filesystem"));
+    }
+    let name = match shorthand.as_ref().and_then(|field| field.node.as_string()) {
+        Some(name) if fields.get("name").is_none() => name.clone(),
+        _ => fields.name("name", "TOOL-04", reader),
+    };
+    let description = fields.text("description", reader);
+    let parameters = read_block(&mut fields, "parameters", Role::Parameters, reader);
+    let execute = match (fields.get("execute"), shorthand) {
+        (Some(field), _) => read_execute(&field, reader),
+        (None, Some(field)) => Some(Execute::Runtime(Runtime {
+            kind: RuntimeKind::Filesystem,
+            path: field.path.into(),
+            node: field.node.clone(),
+        })),
+        (None, None) => inherited(fields.place, path, shared, reader),
+    };
+    fields.warn_of_others("an action", &["parameters"], reader);
+    Some(ActionDecl { path: path.to_string(), name, description, parameters, execute: execute? })
+}
+
+/// The one backend of `execute` (TOOL-01).
+fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<Execute> {
+    let mut fields = reader.fields(field.node, &field.path)?;
+    let cel = fields.get("cel");
+    let mut runtimes = read_runtimes(&mut fields, reader);
+    let cel_name = cel.iter().map(|_| "cel");
+    let found = cel_name.chain(runtimes.iter().map(|runtime| runtime.kind.name())).collect::<Vec<_>>();
+    if found.len() != 1 {
+        let finding = if found.is_empty() {
+            messages::no_backend(&field.key.place, &backend_names())
+        } else {
+            messages::several_backends(&field.key.place, &found)
+        };
+        reader.report(&field.path, finding);
+    }
+    fields.warn_of_others("`execute`", &[], reader);
+    let Some(cel) = cel else { return runtimes.pop().map(Execute::Runtime) };
+    let mut fields = reader.fields(cel.node, &cel.path)?;
+    let expression = fields.required("expression", "TOOL-06", reader);
+    let expression = expression.and_then(|field| reader.expression(field.node, &field.path, "TOOL-06"));
+    fields.warn_of_others("`cel`", &[], reader);
+    expression.map(Execute::Cel)
+}
+
+/// The runtime at the top of the tool, for an action that has none of its own (TOOL-02).
+fn inherited(place: &Place, path: &Path, shared: &[Runtime], reader: &mut Reader) -> Option<Execute> {
+    let finding = match shared {
+        [runtime] => return Some(Execute::Runtime(runtime.clone())),
+        [] => messages::no_backend(place, &backend_names()),
+        _ => {
+            let found = shared.iter().map(|runtime| runtime.kind.name()).collect::<Vec<_>>();
+            messages::several_backends(place, &found)
+        }
+    };
+    reader.report(&path.key("execute"), finding);
+    None
+}
+
+fn backend_names() -> Vec<&'static str> {
+    let runtimes = RUNTIMES.iter().filter(|(_, kind)| *kind != RuntimeKind::Filesystem);
+    std::iter::once("cel").chain(runtimes.map(|(name, _)| *name)).collect()
+}
+
+fn read_events(field: &Field<'_>, reader: &mut Reader) -> Vec<EventDecl> {
+    let items = reader.list(field.node, &field.path).unwrap_or_default();
+    let mut names: HashMap<String, Place> = HashMap::new();
+    let mut events = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let path = field.path.item(at);
+        let Some(mut fields) = reader.fields(item, &path) else { continue };
+        let name = fields.name("name", "EVT-18", reader);
+        match names.entry(name.text.to_string()) {
+            Entry::Occupied(first) if !name.text.is_empty() => {
+                let finding = messages::duplicate_event(&name, first.get().clone());
+                reader.report(&path.key("name"), finding);
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) => {
+                free.insert(name.place.clone());
+            }
+        }
+        events.extend(read_event(fields, name, &path, reader));
+    }
+    events
+}
+
+fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut Reader) -> Option<EventDecl> {
+    let description = fields.text("description", reader);
+    let message = fields.text("message", reader);
+    if fields.get("message").is_none() {
+        reader
+            .report(&path.key("message"), messages::text_missing(fields.place, "event", "message", "EVT-06"));
+    }
+    let timeout = fields.duration("timeout", "SUB-14", reader);
+    let max_timeout = fields.duration("max_timeout", "SUB-14", reader);
+    if let (Some(short), Some(long)) = (timeout, max_timeout)
+        && long < short
+        && let (Some(short), Some(long)) = (fields.get("timeout"), fields.get("max_timeout"))
+    {
+        let finding = messages::max_below_timeout(&long.node.place, short.node.place.clone());
+        reader.report(&long.path, finding);
+    }
+    let (parameters, aliases) = match fields.get("parameters") {
+        Some(field) if is_schema(field.node) => {
+            (read_properties(field.node, &field.path, Role::Parameters, reader), Vec::new())
+        }
+        Some(field) => (Vec::new(), read_aliases(&field, reader)),
+        None => (Vec::new(), Vec::new()),
+    };
+    let receive = match fields.get("receive") {
+        Some(field) => read_receive(&field, reader),
+        None => {
+            reader.report(&path.key("receive"), messages::no_receive(fields.place));
+            None
+        }
+    };
+    fields.warn_of_others("an event", &["parameters", "max_timeout"], reader);
+    Some(EventDecl {
+        path: path.to_string(),
+        name,
+        description,
+        message,
+        timeout,
+        max_timeout,
+        parameters,
+        aliases,
+        receive: receive?,
+    })
+}
+
+/// Whether the `parameters` of an event are a schema; any other mapping names parts of the payload.
+fn is_schema(node: &Node) -> bool {
+    let is_object = |node: &Node| node.as_string().is_some_and(|text| &*text.text == "object");
+    node.get("properties").is_some_and(|node| node.as_string().is_none())
+        || node.get("type").is_some_and(is_object)
+        || node.as_mapping().is_none_or(<[_]>::is_empty)
+}
+
+/// Names for parts of the payload, each an expression (EVT-08).
+fn read_aliases(field: &Field<'_>, reader: &mut Reader) -> Vec<Binding> {
+    let aliases = Binding::read_all(field.node, &field.path, "EVT-08", reader);
+    for alias in aliases.iter().filter(|alias| &*alias.name.text == "payload") {
+        reader.report(&Path::document(&alias.path), messages::payload_alias(&alias.name));
+    }
+    aliases
+}
+
+/// The one way in which an event arrives (EVT-02).
+fn read_receive(field: &Field<'_>, reader: &mut Reader) -> Option<Receive> {
+    let mut fields = reader.fields(field.node, &field.path)?;
+    let ways = ["webhook", "subscription", "poll"].map(|key| fields.get(key).map(|field| (key, field)));
+    let mut ways = ways.into_iter().flatten().collect::<Vec<_>>();
+    if ways.len() != 1 {
+        let names = ways.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+        let finding = if names.is_empty() {
+            messages::no_receive(&field.key.place)
+        } else {
+            messages::several_receives(&field.key.place, &names)
+        };
+        reader.report(&field.path, finding);
+    }
+    fields.warn_of_others("`receive`", &[], reader);
+    let (key, way) = ways.pop()?;
+    let mut fields = reader.fields(way.node, &way.path)?;
+    let filter = fields.get("filter").and_then(|field| reader.expression(field.node, &field.path, "CEL-01"));
+    let kind = match key {
+        "webhook" => ReceiveKind::Webhook { secret: fields.text("secret", reader) },
+        "subscription" => {
+            for key in ["subscribe", "unsubscribe"] {
+                if let Some(field) = fields.get(key) {
+                    reader.mapping(field.node, &field.path);
+                }
+            }
+            ReceiveKind::Subscription
+        }
+        _ => {
+            for key in ["method", "url", "headers", "body", "json", "interval"] {
+                fields.get(key);
+            }
+            let detect = fields.required("detect", "TOOL-13", reader);
+            let detect = detect.and_then(|field| reader.expression(field.node, &field.path, "TOOL-13"));
+            ReceiveKind::Poll { detect: detect? }
+        }
+    };
+    fields.warn_of_others(&format!("`{key}`"), &["filter", "secret"], reader);
+    Some(Receive { kind, path: way.path.into(), filter, node: way.node.clone() })
 }
