@@ -1,6 +1,7 @@
 //! Celador: the policy and guardrail engine for AI agents.
 
 pub mod cel;
+pub mod context;
 pub mod diagnostic;
 pub mod limits;
 pub mod manifest;
