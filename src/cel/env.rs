@@ -19,6 +19,11 @@ pub struct Slot(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EnvId(u64);
 
+impl EnvId {
+    /// The id of no scope.
+    pub(super) const NONE: Self = Self(0);
+}
+
 /// A variable of a scope.
 #[derive(Clone, Debug)]
 pub struct Variable {
@@ -113,7 +118,7 @@ impl EnvBuilder {
     /// The scope.
     #[must_use]
     pub fn build(self) -> Env {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Env(Arc::new(Inner { id: EnvId(NEXT.fetch_add(1, Ordering::Relaxed)), scope: self }))
     }
 }

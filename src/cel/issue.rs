@@ -23,6 +23,19 @@ pub struct Issue {
 }
 
 impl Issue {
+    /// An expression is over a bound of the engine.
+    #[must_use]
+    pub fn bound(name: &'static str, value: usize, span: Span) -> Self {
+        Self {
+            code: name,
+            severity: Severity::Error,
+            message: format!("`{name}` {value} exceeded"),
+            span,
+            label: String::new(),
+            help: None,
+        }
+    }
+
     /// The diagnostic of this issue in an expression that was read out of a file.
     #[must_use]
     pub fn locate(&self, text: &Embedded) -> Diagnostic {

@@ -68,6 +68,12 @@ impl Meter {
         self.limits.max_cost.saturating_sub(self.cost)
     }
 
+    /// The cost units left.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.cost
+    }
+
     /// The bounds that this budget was made from.
     #[must_use]
     pub fn limits(&self) -> &EvalLimits {

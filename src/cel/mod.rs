@@ -16,6 +16,7 @@
 //!
 //! Nothing here knows of agents, and nothing here does IO or reads a clock.
 
+mod cache;
 mod check;
 mod env;
 mod eval;
@@ -23,19 +24,26 @@ mod fault;
 mod function;
 mod issue;
 mod meter;
+mod plan;
+mod program;
+mod stdlib;
 mod syntax;
 mod types;
 mod value;
 
+pub use cache::{Cache, CacheStats, Compiled};
 pub use check::{Checked, CostEstimate, Reference};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
-pub use eval::{Activation, Host, Interruption};
+pub use eval::{Activation, EvalError, Host, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
 pub use function::{Code, Declaration, Function, Overload, PureCode};
 pub use issue::Issue;
 pub use meter::Meter;
+pub use program::Program;
+pub use stdlib::STANDARD;
 pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{

@@ -19,6 +19,11 @@ impl<'a> Activation<'a> {
         Self { env: env.id(), values: SmallVec::from_elem(None, env.slots()) }
     }
 
+    /// An activation of no scope, for steps without variables.
+    pub(super) fn empty() -> Self {
+        Self { env: EnvId::NONE, values: SmallVec::new() }
+    }
+
     /// Gives the variable in a slot its value. A slot of another scope is left alone.
     pub fn bind(&mut self, slot: Slot, value: Value<'a>) {
         if let Some(place) = self.values.get_mut(usize::from(slot.0)) {

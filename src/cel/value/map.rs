@@ -89,6 +89,17 @@ impl<'a> Key<'a> {
         }
     }
 
+    /// The same key, holding what it needs.
+    #[must_use]
+    pub fn to_static(&self) -> Key<'static> {
+        match self {
+            Self::Bool(value) => Key::Bool(*value),
+            Self::Int(value) => Key::Int(*value),
+            Self::UInt(value) => Key::UInt(*value),
+            Self::String(text) => Key::String(text.to_static()),
+        }
+    }
+
     /// The number, signed, if it is one that fits.
     fn number(&self) -> Option<i64> {
         match self {

@@ -10,12 +10,14 @@ mod json;
 mod list;
 mod map;
 mod order;
+#[cfg(test)]
+mod tests;
 mod time;
 
 pub use json::{Json, JsonError, JsonRef};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};
-pub use time::{Duration, Timestamp};
+pub use time::{CalendarField, Duration, Timestamp};
 
 use super::types::Kind;
 use std::fmt;
@@ -148,6 +150,34 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The same value, holding all it needs; nothing for a value with parts of a host or a JSON document in it.
+    #[must_use]
+    pub fn to_static(&self) -> Option<Value<'static>> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::UInt(value) => Value::UInt(*value),
+            Self::Double(value) => Value::Double(*value),
+            Self::String(text) => Value::String(text.to_static()),
+            Self::Bytes(Blob::Shared(bytes)) => Value::Bytes(Blob::Shared(bytes.clone())),
+            Self::Bytes(Blob::Borrowed(bytes)) => Value::Bytes(Blob::Shared((*bytes).into())),
+            Self::Timestamp(time) => Value::Timestamp(*time),
+            Self::Duration(duration) => Value::Duration(*duration),
+            Self::Type(name) => Value::Type(name.clone()),
+            Self::Optional(None) => Value::Optional(None),
+            Self::Optional(Some(value)) => Value::Optional(Some(Arc::new(value.to_static()?))),
+            Self::List(list @ (List::Slice(_) | List::Shared(_))) => {
+                Value::list(list.iter().map(|item| item.to_static()).collect::<Option<_>>()?)
+            }
+            Self::Map(map @ (Map::Entries(_) | Map::Shared(_))) => {
+                let entries = map.iter().map(|(key, value)| Some((key.to_static(), value.to_static()?)));
+                Value::map(entries.collect::<Option<_>>()?)
+            }
+            Self::List(_) | Self::Map(_) => return None,
+        })
+    }
+
     /// The truth of a final result (`CEL-14`): false, null, zero, NaN and everything empty are falsy, all else truthy.
     /// Operators never ask this; `!`, `&&`, `||` and `?:` keep to `bool`.
     #[must_use]
@@ -182,6 +212,15 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn count(&self) -> usize {
         self.chars().count()
+    }
+
+    /// The same text, holding what it needs.
+    #[must_use]
+    pub fn to_static(&self) -> Text<'static> {
+        match self {
+            Self::Borrowed(text) => Text::Shared((*text).into()),
+            Self::Shared(text) => Text::Shared(text.clone()),
+        }
     }
 
     /// The text for as long as it was borrowed, if it was.

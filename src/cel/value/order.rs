@@ -31,6 +31,18 @@ impl Value<'_> {
         }
     }
 
+    /// What a walk over the value visits, in cost units, counted no further than `most`.
+    #[must_use]
+    pub fn weight(&self, most: u64) -> u64 {
+        match self {
+            Self::List(list) => list.iter().fold(1, |sum, item| add_weight(sum, &item, most)),
+            Self::Map(map) => map.iter().fold(1, |sum, (_, value)| add_weight(sum, &value, most)),
+            Self::String(text) => (text.len() as u64 / 10).saturating_add(1),
+            Self::Bytes(bytes) => (bytes.len() as u64 / 10).saturating_add(1),
+            _ => 1,
+        }
+    }
+
     /// CEL's order, for `<` and its kin. A NaN stands in no order, which is no fault.
     ///
     /// # Errors
@@ -47,6 +59,10 @@ impl Value<'_> {
             (a, b) => numbers(a, b).ok_or_else(|| Fault::no_overload([a.kind(), b.kind()])),
         }
     }
+}
+
+fn add_weight(sum: u64, value: &Value<'_>, most: u64) -> u64 {
+    if sum > most { sum } else { sum.saturating_add(value.weight(most.saturating_sub(sum))) }
 }
 
 fn lists_equal(a: &List<'_>, b: &List<'_>) -> bool {
