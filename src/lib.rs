@@ -7,5 +7,6 @@ pub mod context;
 pub mod diagnostic;
 pub mod limits;
 pub mod manifest;
+pub mod policy;
 pub mod source;
 pub mod task;
