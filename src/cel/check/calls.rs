@@ -92,16 +92,22 @@ impl<'e> Checker<'e> {
     ) -> Type {
         let name = declaration.function.name;
         // values of any types may be compared, and numbers of all types by value
-        self.substitution.numbers_alike = matches!(name, "_==_" | "_!=_" | "@in");
+        self.substitution.comparing = matches!(name, "_==_" | "_!=_" | "@in");
         let mut overloads = Vec::new();
         let mut result: Option<Type> = None;
         for overload in declaration.overloads.iter() {
-            if overload.member != member || overload.parameters.len() != types.len() {
+            if overload.member != member || !overload.takes(types.len()) {
                 continue;
             }
             let mark = self.substitution.mark();
             let (parameters, own) = self.substitution.instantiate(overload);
-            if parameters.iter().zip(types).all(|(to, from)| self.substitution.unify(to, from)) {
+            let repeated = parameters.last().into_iter().cycle();
+            if parameters
+                .iter()
+                .chain(repeated)
+                .zip(types)
+                .all(|(to, from)| self.substitution.unify(to, from))
+            {
                 overloads.push(overload.id);
                 let own = self.substitution.apply(&own);
                 result = Some(match result {
@@ -112,7 +118,7 @@ impl<'e> Checker<'e> {
                 self.substitution.back_to(mark);
             }
         }
-        self.substitution.numbers_alike = false;
+        self.substitution.comparing = false;
         let ty = match result {
             Some(ty) => ty,
             None => self.no_overload(expr, function, &declaration, member, types, &mut overloads),

@@ -139,6 +139,7 @@ impl<'a> Evaluator<'a, '_> {
                 }
                 other => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
             },
+            Node::OrOptional { operand, other, value } => self.or_optional(id, *operand, *other, *value),
             Node::Fail(fault) => Err(Halt::Fault(*fault, id)),
             Node::HasVariable(_)
             | Node::HasMember { .. }
@@ -190,7 +191,7 @@ impl<'a> Evaluator<'a, '_> {
             Node::Compare(comparison, a, b) => {
                 let a = self.eval(*a)?;
                 let b = self.eval(*b)?;
-                self.charge_compared(id, &a, &b)?;
+                at(id, self.charge_ordered(&a, &b))?;
                 at(id, a.order(&b)).map(|order| order.is_some_and(|order| comparison.holds(order)))
             }
             Node::CompareSize { comparison, operand, bound } => {
@@ -235,24 +236,37 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
+    /// `or` and `orValue`: the other operand is evaluated only if there is no value.
+    fn or_optional(
+        &mut self,
+        id: NodeId,
+        operand: NodeId,
+        other: NodeId,
+        value: bool,
+    ) -> Result<Value<'a>, Halt> {
+        let found = match (self.eval(operand)?, value) {
+            (Value::Optional(Some(found)), true) => return Ok((*found).clone()),
+            (Value::Optional(None), true) => return self.eval(other),
+            (Value::Optional(None), false) => self.eval(other)?,
+            (found, _) => found,
+        };
+        match (&found, value) {
+            (Value::Optional(_), false) => Ok(found),
+            _ => Err(Halt::Fault(Fault::no_overload([found.kind()]), id)),
+        }
+    }
+
     fn equal(&mut self, id: NodeId, a: NodeId, b: NodeId) -> Result<bool, Halt> {
         let a = self.eval(a)?;
         let b = self.eval(b)?;
-        self.charge_compared(id, &a, &b)?;
-        Ok(a.equals(&b))
+        at(id, a.equals_metered(&b, &mut self.meter))
     }
 
-    /// Pays for a comparison that has to walk: collections of different lengths are told apart at once.
-    fn charge_compared(&mut self, id: NodeId, a: &Value<'a>, b: &Value<'a>) -> Result<(), Halt> {
+    /// Pays for an order that has to walk over text.
+    fn charge_ordered(&mut self, a: &Value<'a>, b: &Value<'a>) -> Result<(), Fault> {
         match (a, b) {
-            (Value::String(a), Value::String(b)) => at(id, self.meter.charge_text(a.len().min(b.len()))),
-            (Value::Bytes(a), Value::Bytes(b)) => at(id, self.meter.charge_text(a.len().min(b.len()))),
-            (Value::List(items), Value::List(others)) if items.len() == others.len() => {
-                self.charge(id, a.weight(self.meter.left()))
-            }
-            (Value::Map(entries), Value::Map(others)) if entries.len() == others.len() => {
-                self.charge(id, a.weight(self.meter.left()))
-            }
+            (Value::String(a), Value::String(b)) => self.meter.charge_text(a.len().min(b.len())),
+            (Value::Bytes(a), Value::Bytes(b)) => self.meter.charge_text(a.len().min(b.len())),
             _ => Ok(()),
         }
     }
@@ -262,7 +276,7 @@ impl<'a> Evaluator<'a, '_> {
             Value::List(list) => {
                 for other in list.iter() {
                     self.meter.charge(1)?;
-                    if item.equals(&other) {
+                    if item.equals_metered(&other, &mut self.meter)? {
                         return Ok(true);
                     }
                 }

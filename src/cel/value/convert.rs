@@ -80,6 +80,7 @@ impl<'a> Value<'a> {
             Self::Double(value) => double_text(*value),
             Self::Timestamp(time) => time.to_string(),
             Self::Duration(duration) => duration.to_string(),
+            Self::Opaque(value) => value.to_string(),
             Self::Bytes(bytes) => {
                 meter.charge_built(bytes.len())?;
                 std::str::from_utf8(bytes).map_err(|_| ErrorCode::InvalidArgument)?.to_owned()
@@ -149,7 +150,11 @@ impl<'a> Value<'a> {
     /// `type(x)`.
     #[must_use]
     pub fn to_type(&self) -> Self {
-        Self::Type(TypeName(self.kind().name().into()))
+        let name = match self {
+            Self::Opaque(value) => value.type_name(),
+            other => other.kind().name(),
+        };
+        Self::Type(TypeName(name.into()))
     }
 }
 

@@ -470,7 +470,9 @@ impl Builder {
                 let members = members.collect::<Result<Vec<_>, _>>()?;
                 self.object(members)
             }
-            Value::Double(_) | Value::Optional(_) | Value::Type(_) => return Err(ErrorCode::NotJson.into()),
+            Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
+                return Err(ErrorCode::NotJson.into());
+            }
         })
     }
 
