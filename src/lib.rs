@@ -3,4 +3,5 @@
 pub mod cel;
 pub mod diagnostic;
 pub mod limits;
+pub mod manifest;
 pub mod source;
