@@ -5,3 +5,4 @@ pub mod diagnostic;
 pub mod limits;
 pub mod manifest;
 pub mod source;
+pub mod task;
