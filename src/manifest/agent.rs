@@ -14,6 +14,8 @@ use super::step::{Hook, Step};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
 use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// An agent manifest.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct Agent {
     pub priority: Option<i64>,
     /// Which part of the workspace mount it works in.
     pub mount: MountScope,
+    /// Where it says so.
+    pub(super) mount_place: Option<Place>,
     /// The limits of its tasks.
     pub limits: TaskLimits,
     /// The parameters of an input, `message` among them if it is declared (AG-05, KV-16). `default_message` of `v1` is
@@ -162,6 +166,7 @@ impl Agent {
         let model = fields.text("model", reader);
         let priority = read_priority(&mut fields, reader);
         let mount = read_mount(&mut fields, reader);
+        let mount_place = fields.get("mount").map(|field| field.node.place.clone());
         let limits = read_limits(&mut fields, reader);
         let mut parameters = fields
             .get("parameters")
@@ -169,10 +174,7 @@ impl Agent {
             .unwrap_or_default();
         read_default_message(&mut fields, &mut parameters, reader);
         let capabilities = read_capabilities(&mut fields, reader);
-        let model_capabilities = fields
-            .get("model_capabilities")
-            .and_then(|field| reader.texts(field.node, &field.path))
-            .unwrap_or_default();
+        let model_capabilities = read_model_capabilities(&mut fields, &capabilities, mount, reader);
         let guardrails = read_guardrails(&mut fields, reader);
         let exposes = read_exposes(&mut fields, reader);
         if let Some(field) = fields.get("memory") {
@@ -192,6 +194,7 @@ impl Agent {
             model,
             priority,
             mount,
+            mount_place,
             limits,
             parameters,
             capabilities,
@@ -246,12 +249,12 @@ fn read_default_message(fields: &mut Fields<'_>, parameters: &mut Vec<Property>,
     let Some(text) = reader.text(field.node, &field.path) else { return };
     let message = parameters.iter_mut().find(|parameter| &*parameter.name.text == "message");
     match message {
-        Some(Property { schema: Schema { default: Some(_), .. }, .. }) => {
-            reader.report(&field.path, messages::message_twice(&field.key.place));
+        Some(message) if message.schema.is_required() => {
+            Arc::make_mut(&mut message.schema).default = Some(Value::from(&*text.text));
         }
-        Some(message) => message.schema.default = Some(Value::from(&*text.text)),
+        Some(_) => reader.report(&field.path, messages::message_twice(&field.key.place)),
         None => {
-            let schema = Schema::of_text_with_default(field.node, &text);
+            let schema = Arc::new(Schema::of_text_with_default(field.node, &text));
             let name = Embedded::new("message", field.key.place.clone(), []);
             parameters.push(Property { name, path: field.path.into(), schema });
         }
@@ -308,6 +311,33 @@ fn read_capability(entry: &Entry, path: &Path, reader: &mut Reader) -> Option<Ca
     capability.after = read_steps(&mut fields, "after", Hook::After, reader);
     fields.refuse_others("a capability", reader);
     Some(capability)
+}
+
+/// The abilities of the model; none may be named like a capability (AG-15), and those that make files need a mount
+/// (AG-16).
+fn read_model_capabilities(
+    fields: &mut Fields<'_>,
+    capabilities: &[Capability],
+    mount: MountScope,
+    reader: &mut Reader,
+) -> Vec<Embedded> {
+    let Some(field) = fields.get("model_capabilities") else { return Vec::new() };
+    let names = reader.texts(field.node, &field.path).unwrap_or_default();
+    let listed = capabilities
+        .iter()
+        .map(|capability| (&*capability.reference.text, &capability.reference))
+        .collect::<HashMap<_, _>>();
+    for (at, name) in names.iter().enumerate() {
+        let path = field.path.item(at);
+        if let Some(reference) = listed.get(&*name.text) {
+            reader.report(&path, messages::model_capability_listed(name, reference.place.clone()));
+        }
+        let makes_files = matches!(&*name.text, "image-generation" | "audio-generation" | "video-generation");
+        if makes_files && mount == MountScope::None {
+            reader.report(&path, messages::media_without_mount(name));
+        }
+    }
+    names
 }
 
 fn read_steps(fields: &mut Fields<'_>, key: &'static str, hook: Hook, reader: &mut Reader) -> Vec<Step> {

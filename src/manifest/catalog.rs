@@ -1,24 +1,32 @@
 //! Documents that belong together: names resolved, functions and their keys worked out, rules across documents held.
 //!
-//! In: documents, each valid or not by itself. Out: for each agent a [`ResolvedAgent`], from which policies are compiled,
+//! In: files, or documents that were read already. Out: for each agent a [`ResolvedAgent`], from which policies are compiled,
 //! and a diagnostic for every problem. Linear in the documents. An agent with an error, or with a tool that has one, is
 //! not [sound](ResolvedAgent::sound) and must never run; it is kept so that its expressions can be checked all the same.
 
 use super::agent::{Agent, Capability};
+use super::document::{Document, Role};
+use super::link;
+use super::load::{File, Origin};
+use super::messages;
 use super::mount::Mount;
 use super::schema::Property;
 use super::step::Invoke;
 use super::tool::{ActionDecl, EventDecl, Tool};
+use super::yaml;
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::source::{Place, Source, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Loaded documents, linked.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    agents: Vec<ResolvedAgent>,
-    tools: Vec<Arc<Tool>>,
-    mount: Option<Arc<Mount>>,
-    by_name: HashMap<(String, String), usize>,
+    pub(super) agents: Vec<ResolvedAgent>,
+    pub(super) tools: Vec<Arc<Tool>>,
+    pub(super) mount: Option<Arc<Mount>>,
+    pub(super) by_name: HashMap<(String, String), usize>,
 }
 
 /// An agent with everything that its manifest names.
@@ -31,7 +39,7 @@ pub struct ResolvedAgent {
     /// What it may call, in the order of its manifest, then the unlisted tools that its steps invoke (MW-12).
     pub capabilities: Vec<CapabilityEntry>,
     /// `(tool, capability)` of invoke steps, as written, to their functions.
-    invoked: HashMap<(String, String), FunctionRef>,
+    pub(super) invoked: HashMap<(String, String), FunctionRef>,
 }
 
 /// A capability with its target.
@@ -112,6 +120,44 @@ pub struct FunctionRef {
 }
 
 impl Catalog {
+    /// Reads and links files. The findings are in the order of the files and, in a file, of their places; of a file with
+    /// more than `max_diagnostics` the rest is counted.
+    #[must_use]
+    pub fn parse(files: &[File], limits: &EvalLimits) -> (Self, Vec<Diagnostic>) {
+        let mut findings = Vec::new();
+        let mut documents = Vec::new();
+        for file in files {
+            let before = findings.len();
+            let trees = yaml::parse(&file.source, limits, &mut findings);
+            if trees.is_empty() && findings.len() == before && file.origin == Origin::Named {
+                findings.push(messages::no_documents(start(&file.source)));
+            }
+            for tree in &trees {
+                match (file.origin, Role::of(&tree.node)) {
+                    (Origin::Found, Role::Case) => {}
+                    (Origin::Found, Role::Foreign) => {
+                        findings.push(messages::not_a_manifest(&tree.node.place));
+                    }
+                    _ => documents.extend(Document::read(tree, "", &mut findings)),
+                }
+            }
+        }
+        if let Some(file) = files.first()
+            && documents.is_empty()
+            && !findings.iter().any(Diagnostic::is_error)
+        {
+            findings.push(messages::no_manifests(start(&file.source)));
+        }
+        let catalog = Self::link(documents, limits, &mut findings);
+        (catalog, in_order(files, findings, limits.max_diagnostics))
+    }
+
+    /// Links documents that were read one by one, such as those of a case file.
+    #[must_use]
+    pub fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Self {
+        link::link(documents, limits, findings)
+    }
+
     /// The agents, in the order in which they were loaded.
     #[must_use]
     pub fn agents(&self) -> &[ResolvedAgent] {
@@ -195,4 +241,29 @@ impl CapabilityEntry {
     pub fn tool_record(&self) -> Option<&str> {
         (self.tool()?.actions.len() > 1).then_some(self.key.as_str())
     }
+}
+
+/// The beginning of a source: where to point when the whole of it is meant.
+fn start(source: &Source) -> Place {
+    Place::new(source, Span::new(0, 0))
+}
+
+/// Findings file by file and place by place, at most `limit` a file and one that counts the rest.
+fn in_order(files: &[File], findings: Vec<Diagnostic>, limit: usize) -> Vec<Diagnostic> {
+    let positions =
+        files.iter().enumerate().map(|(at, file)| (file.source.name(), at)).collect::<HashMap<_, _>>();
+    let mut by_file = vec![Vec::new(); files.len()];
+    for finding in findings {
+        let at = positions.get(finding.place.source.name()).copied().unwrap_or_default();
+        by_file.get_mut(at).into_iter().for_each(|list| list.push(finding.clone()));
+    }
+    for list in &mut by_file {
+        list.sort_by_key(|finding| finding.place.span.start);
+        let hidden = list.split_off(limit.min(list.len()));
+        if let Some(first) = hidden.first() {
+            let error = hidden.iter().any(Diagnostic::is_error);
+            list.push(messages::too_many_findings(first.place.clone(), hidden.len(), error));
+        }
+    }
+    by_file.into_iter().flatten().collect()
 }

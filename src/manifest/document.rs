@@ -50,6 +50,31 @@ impl Document {
     }
 }
 
+/// What a document is, before it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A manifest, or something that is meant as one.
+    Manifest,
+    /// A case of the test runner.
+    Case,
+    /// Anything else: a folder may hold YAML of other programs.
+    Foreign,
+}
+
+impl Role {
+    pub(super) fn of(node: &Node) -> Self {
+        let has = |key: &str| node.get(key).is_some();
+        let kind = node.get("kind").and_then(Node::as_string);
+        if kind.is_some_and(|kind| Kind::is_meant(&kind.text)) || (!has("kind") && Mount::is_meant(node)) {
+            Self::Manifest
+        } else if has("name") && has("call") && has("expect") {
+            Self::Case
+        } else {
+            Self::Foreign
+        }
+    }
+}
+
 /// The kind of a document (KV-01, KV-09).
 fn read_kind(node: &Node, path: &Path, reader: &mut Reader) -> Option<Kind> {
     let mut fields = reader.fields(node, path)?;

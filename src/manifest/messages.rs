@@ -5,6 +5,7 @@
 
 use super::duration::Problem;
 use super::node::Node;
+use super::step::Invoke;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Place};
 
@@ -495,7 +496,8 @@ pub(super) fn invoked_agent(target: &Embedded, tool: &str) -> Diagnostic {
     Diagnostic::warning("invoked_agent", message, target.place.clone()).rule("MW-11")
 }
 
-pub(super) fn unknown_invoke(target: &Embedded, tool: &str, capability: &str, known: &[&str]) -> Diagnostic {
+pub(super) fn unknown_invoke(invoke: &Invoke, known: &[&str]) -> Diagnostic {
+    let Invoke { target, tool, capability, .. } = invoke;
     let message = format!("`{tool}` has no action `{capability}`; the step fails when it runs");
     let finding = Diagnostic::warning("unknown_invoke", message, target.place.clone()).rule("MW-11");
     match nearest(capability, known.iter().copied()) {
@@ -516,6 +518,16 @@ pub(super) fn invoke_incomplete(target: &Embedded, name: &str, declared: Place) 
     Diagnostic::warning("invoke_incomplete", message, target.place.clone())
         .related(declared, "declared here, without default")
         .rule("BND-17")
+}
+
+pub(super) fn agent_too_large(reference: &Embedded, limit: usize) -> Diagnostic {
+    let message = format!("`max_yaml_nodes` {limit} exceeded by the functions and parameters of the agent");
+    Diagnostic::error("agent_too_large", message, reference.place.clone())
+}
+
+pub(super) fn no_manifests(place: Place) -> Diagnostic {
+    Diagnostic::error("no_manifests", "none of the files holds a manifest", place)
+        .help("a manifest has a `kind` such as `commonagents.info/v1beta2/agent`")
 }
 
 /// Adds what the name was meant to be, or what there is.

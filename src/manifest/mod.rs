@@ -10,9 +10,13 @@ pub mod capability_key;
 pub mod catalog;
 pub mod document;
 mod duration;
+mod functions;
 pub mod kind;
+mod link;
+pub mod load;
 mod messages;
 pub mod mount;
+mod names;
 pub mod node;
 mod reader;
 mod scalar;
@@ -23,3 +27,4 @@ pub mod yaml;
 
 pub use catalog::Catalog;
 pub use document::Document;
+pub use load::load;

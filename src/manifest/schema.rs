@@ -9,6 +9,7 @@ use super::node::Node;
 use super::reader::{Fields, Path, Reader};
 use crate::source::Embedded;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A named parameter, setting or field.
 #[derive(Clone, Debug)]
@@ -17,8 +18,8 @@ pub struct Property {
     pub name: Embedded,
     /// The manifest path, such as `actions[0].parameters.properties.amount`.
     pub path: String,
-    /// What it may be.
-    pub schema: Schema,
+    /// What it may be; shared by every function that has the parameter.
+    pub schema: Arc<Schema>,
 }
 
 /// The schema of one value.
@@ -154,7 +155,7 @@ fn read_each(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Vec<P
         .filter_map(|entry| {
             let path = path.key(&entry.key.text);
             let schema = Schema::read(&entry.value, &path, role, reader)?;
-            Some(Property { name: entry.key.clone(), path: path.into(), schema })
+            Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
         })
         .collect()
 }
