@@ -4,5 +4,6 @@ pub mod cel;
 pub mod diagnostic;
 pub mod limits;
 pub mod manifest;
+pub mod scenario;
 pub mod source;
 pub mod task;
