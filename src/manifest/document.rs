@@ -17,11 +17,11 @@ use crate::diagnostic::Diagnostic;
 #[derive(Clone, Debug)]
 pub enum Document {
     /// An agent.
-    Agent(Agent),
+    Agent(Box<Agent>),
     /// A tool.
-    Tool(Tool),
+    Tool(Box<Tool>),
     /// The workspace mount, which has no `kind`.
-    Mount(Mount),
+    Mount(Box<Mount>),
     /// A trigger, a schedule or a bundle descriptor, as it was written.
     Other(Kind, Node),
 }
@@ -32,13 +32,19 @@ impl Document {
     /// Nothing comes back if the document is no mapping or its `kind` is missing or unknown.
     pub fn read(document: &YamlDocument, path: &str, findings: &mut Vec<Diagnostic>) -> Option<Self> {
         if document.node.get("kind").is_none() && Mount::is_meant(&document.node) {
-            return Mount::read(document, path, findings).map(Self::Mount);
+            return Mount::read(document, path, findings).map(|mount| Self::Mount(Box::new(mount)));
         }
         let mut reader = Reader::default();
         let path = Path::document(path);
         let read = read_kind(&document.node, &path, &mut reader).and_then(|kind| match kind.family {
-            Family::Agent => Agent::read(document, kind, &path, &mut reader).map(Self::Agent),
-            Family::Tool => Tool::read(document, kind, &path, &mut reader).map(Self::Tool),
+            Family::Agent => {
+                let agent = Agent::read(document, kind, &path, &mut reader)?;
+                Some(Self::Agent(Box::new(agent)))
+            }
+            Family::Tool => {
+                let tool = Tool::read(document, kind, &path, &mut reader)?;
+                Some(Self::Tool(Box::new(tool)))
+            }
             family => {
                 let place = document.node.get("kind").map_or(&document.node.place, |node| &node.place);
                 reader.report(&path.key("kind"), messages::kind_without_effect(place, family.name()));

@@ -30,9 +30,9 @@ pub(super) fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut
     let (mut agents, mut tools, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
     for document in documents {
         match document {
-            Document::Agent(agent) => agents.push(agent),
-            Document::Tool(tool) => tools.push(tool),
-            Document::Mount(mount) => mounts.push(mount),
+            Document::Agent(agent) => agents.push(*agent),
+            Document::Tool(tool) => tools.push(*tool),
+            Document::Mount(mount) => mounts.push(*mount),
             Document::Other(..) => {}
         }
     }

@@ -84,7 +84,7 @@ pub fn load<P: AsRef<Path>>(
             }
             match read(&path, limits)? {
                 Ok(source) => files.push(File { source, origin }),
-                Err(finding) => findings.push(finding),
+                Err(finding) => findings.push(*finding),
             }
         }
     }
@@ -120,7 +120,7 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
 }
 
 /// The text of a file, or what keeps it from being one.
-fn read(path: &Path, limits: &EvalLimits) -> Result<Result<Source, Diagnostic>, LoadError> {
+fn read(path: &Path, limits: &EvalLimits) -> Result<Result<Source, Box<Diagnostic>>, LoadError> {
     let name = path.display().to_string();
     let most = u64::try_from(limits.max_manifest_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
@@ -129,19 +129,19 @@ fn read(path: &Path, limits: &EvalLimits) -> Result<Result<Source, Diagnostic>, 
         .map_err(|reason| unreadable(path, reason))?;
     if bytes.len() > limits.max_manifest_bytes {
         let place = Place::new(&Source::new(name, ""), Span::new(0, 0));
-        return Ok(Err(messages::manifest_too_large(place, limits.max_manifest_bytes)));
+        return Ok(Err(Box::new(messages::manifest_too_large(place, limits.max_manifest_bytes))));
     }
     Ok(text(&name, bytes))
 }
 
 /// A source of bytes that should be UTF-8.
-fn text(name: &str, bytes: Vec<u8>) -> Result<Source, Diagnostic> {
+fn text(name: &str, bytes: Vec<u8>) -> Result<Source, Box<Diagnostic>> {
     String::from_utf8(bytes).map(|text| Source::new(name, text)).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let source = Source::new(name, String::from_utf8_lossy(error.as_bytes()));
         let replacement = char::REPLACEMENT_CHARACTER.len_utf8();
         let place = Place::new(&source, Span::new(at, at.saturating_add(replacement)));
-        messages::not_utf8(place, at)
+        Box::new(messages::not_utf8(place, at))
     })
 }
 

@@ -22,9 +22,15 @@ pub(super) fn not_utf8(place: Place, offset: usize) -> Diagnostic {
     Diagnostic::error("not_utf8", message, place).help("save the file as UTF-8")
 }
 
-pub(super) fn yaml_syntax(place: Place, problem: &str, tab: bool) -> Diagnostic {
+pub(super) fn yaml_syntax(place: Place, problem: &str) -> Diagnostic {
     let finding = Diagnostic::error("yaml_syntax", format!("this is not YAML: {problem}"), place);
-    if tab { finding.help("YAML indents with spaces") } else { finding }
+    if problem.contains("tab") { finding.help("YAML indents with spaces") } else { finding }
+}
+
+pub(super) fn yaml_character(place: Place, character: char) -> Diagnostic {
+    let message =
+        format!("this is not YAML: the character U+{:04X} may not stand here", u32::from(character));
+    Diagnostic::error("yaml_character", message, place)
 }
 
 pub(super) fn yaml_too_deep(place: Place, limit: usize) -> Diagnostic {
@@ -57,7 +63,7 @@ pub(super) fn key_not_scalar(place: Place) -> Diagnostic {
 }
 
 pub(super) fn merge_key(place: Place) -> Diagnostic {
-    Diagnostic::error("merge_key", "YAML 1.2 has no merge key `<<`", place).help("write the keys out")
+    Diagnostic::error("merge_key", "there is no merge key `<<` in YAML 1.2", place).help("write the keys out")
 }
 
 pub(super) fn unknown_tag(place: Place, tag: &str) -> Diagnostic {
@@ -267,14 +273,13 @@ pub(super) fn step_without_action(place: &Place) -> Diagnostic {
     Diagnostic::error("step_without_action", message, place.clone()).rule("MW-04")
 }
 
-pub(super) fn step_with_actions(keys: &[Embedded]) -> Option<Diagnostic> {
-    let (first, others) = keys.split_first()?;
-    let found = keys.iter().map(|key| format!("`{}`", key.text)).collect::<Vec<_>>().join(" and ");
-    let message = format!("a step has one of `assert`, `invoke` and `transform`, found {found}");
+pub(super) fn step_with_actions(first: &Embedded, others: &[Embedded]) -> Diagnostic {
+    let found = std::iter::once(first).chain(others).map(|key| &*key.text).collect::<Vec<_>>();
+    let message = format!("a step has one of `assert`, `invoke` and `transform`, found {}", quoted(&found));
     let finding = Diagnostic::error("step_with_actions", message, first.place.clone())
         .help("make each a step of its own")
         .rule("MW-03");
-    Some(others.iter().fold(finding, |finding, key| finding.related(key.place.clone(), "and here")))
+    others.iter().fold(finding, |finding, key| finding.related(key.place.clone(), "and here"))
 }
 
 pub(super) fn transform_too_early(key: &Embedded) -> Diagnostic {
@@ -528,6 +533,29 @@ pub(super) fn agent_too_large(reference: &Embedded, limit: usize) -> Diagnostic 
 pub(super) fn no_manifests(place: Place) -> Diagnostic {
     Diagnostic::error("no_manifests", "none of the files holds a manifest", place)
         .help("a manifest has a `kind` such as `commonagents.info/v1beta2/agent`")
+}
+
+/// The finding with its words on one line and of a length that fits a screen, whatever names the file holds.
+pub(super) fn on_one_line(mut finding: Diagnostic) -> Diagnostic {
+    finding.message = one_line(&finding.message);
+    finding.help = finding.help.map(|help| one_line(&help));
+    finding
+}
+
+fn one_line(text: &str) -> String {
+    const SHOWN: usize = 400;
+    let mut line = String::new();
+    for (at, character) in text.chars().enumerate() {
+        match character {
+            _ if at == SHOWN => {
+                line.push('…');
+                break;
+            }
+            character if character.is_control() => line.extend(character.escape_default()),
+            character => line.push(character),
+        }
+    }
+    line
 }
 
 /// Adds what the name was meant to be, or what there is.

@@ -53,7 +53,8 @@ impl Node {
         match self.data {
             Data::Null => "nothing",
             Data::Bool(_) => "a boolean",
-            Data::Int(_) | Data::Float(_) => "a number",
+            Data::Int(_) => "a number",
+            Data::Float(_) => "a floating-point number",
             Data::String(_) => "text",
             Data::Sequence(_) => "a list",
             Data::Mapping(_) => "a mapping",

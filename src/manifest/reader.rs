@@ -53,7 +53,7 @@ pub(crate) struct Reader {
 impl Reader {
     /// Notes a problem at a path.
     pub(crate) fn report(&mut self, path: &Path, diagnostic: Diagnostic) {
-        self.findings.push(diagnostic.path(path.to_string()));
+        self.findings.push(messages::on_one_line(diagnostic).path(path.to_string()));
     }
 
     /// Whether an error was noted.
@@ -184,7 +184,9 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The field of a key, also if it is null.
     pub(crate) fn written(&mut self, key: &'static str) -> Option<Field<'a>> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         let entry = self.entries.iter().find(|entry| &*entry.key.text == key)?;
         Some(Field { key: &entry.key, node: &entry.value, path: self.path.key(key) })
     }

@@ -202,6 +202,10 @@ fn breaks(text: &str) -> Vec<usize> {
 
 /// Walks a literal or folded scalar; its span begins with its first character that is no indentation.
 fn block(runs: &mut Runs, value: &str, text: &str, span: Span) {
+    if value.trim_start_matches('\n').is_empty() {
+        // Nothing but empty lines: there is no character to point at.
+        return;
+    }
     let start = span.range().start;
     let before = text.get(..start).unwrap_or_default();
     let line_start = before.rfind(['\n', '\r']).map_or(0, |at| at.saturating_add(1));

@@ -112,13 +112,10 @@ impl Step {
         let mut fields = reader.fields(node, path)?;
         let actions = ["assert", "invoke", "transform"].map(|key| fields.get(key));
         let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
-        let finding = if keys.is_empty() {
-            Some(messages::step_without_action(&node.place))
-        } else {
-            messages::step_with_actions(&keys)
-        };
-        if let Some(finding) = finding {
-            reader.report(path, finding);
+        match keys.split_first() {
+            None => reader.report(path, messages::step_without_action(&node.place)),
+            Some((_, [])) => {}
+            Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
         }
         let [assert, invoke, transform] = actions;
         if let Some(field) = transform.as_ref().filter(|_| matches!(hook, Hook::BeforeFirst | Hook::Before)) {

@@ -96,7 +96,17 @@ struct Open {
 
 enum OpenKind {
     Sequence(Vec<Node>),
-    Mapping { entries: Vec<Entry>, key: Option<Embedded>, keys: HashMap<Arc<str>, Place> },
+    Mapping { entries: Vec<Entry>, key: Key, keys: HashMap<Arc<str>, Place> },
+}
+
+/// The key whose value comes next.
+enum Key {
+    /// None yet: the next node is one.
+    Awaited,
+    /// This one.
+    Read(Embedded),
+    /// One that was refused, and its value with it.
+    Refused,
 }
 
 /// One document as it grows.
@@ -137,7 +147,7 @@ impl<'a> Tree<'a> {
 
     fn report(&mut self, finding: Diagnostic) {
         self.sound = false;
-        self.findings.push(finding);
+        self.findings.push(messages::on_one_line(finding));
     }
 
     fn place(&self, span: Span) -> Place {
@@ -149,17 +159,10 @@ impl<'a> Tree<'a> {
         let length =
             self.source.text().get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
         let place = self.place(Span::new(at, at.saturating_add(length)));
-        let tab = matches!(
-            error.kind(),
-            ErrorKind::TabNotAllowed
-                | ErrorKind::TabInBlockIndentation
-                | ErrorKind::TabInIndentation
-                | ErrorKind::TabInPlainScalar
-                | ErrorKind::TabAtBlockScalarStart
-        );
         let finding = match error.kind() {
             ErrorKind::RecursionLimitExceeded => messages::yaml_too_deep(place, self.limits.max_yaml_depth),
-            _ => messages::yaml_syntax(place, &error.info(), tab),
+            ErrorKind::UnexpectedCharacter { character } => messages::yaml_character(place, *character),
+            _ => messages::yaml_syntax(place, &error.info()),
         };
         self.report(finding);
         Stop::Document
@@ -180,7 +183,7 @@ impl<'a> Tree<'a> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.collection_tag(tag.as_deref(), "map", span);
-                let kind = OpenKind::Mapping { entries: Vec::new(), key: None, keys: HashMap::new() };
+                let kind = OpenKind::Mapping { entries: Vec::new(), key: Key::Awaited, keys: HashMap::new() };
                 self.start(kind, style, anchor, span)
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -327,18 +330,14 @@ impl<'a> Tree<'a> {
                 items.push(built.node);
                 None
             }
-            OpenKind::Mapping { entries, key, keys } => match key.take() {
-                None => {
-                    let place = built.node.place;
-                    let text = built.text.unwrap_or_else(|| Embedded::new("", place.clone(), []));
-                    let is_merge = place.source.slice(place.span) == "<<";
-                    *key = Some(text);
-                    match built.node.data {
-                        Data::Sequence(_) | Data::Mapping(_) => Some(messages::key_not_scalar(place)),
-                        _ => is_merge.then(|| messages::merge_key(place)),
-                    }
+            OpenKind::Mapping { entries, key, keys } => match std::mem::replace(key, Key::Awaited) {
+                Key::Awaited => {
+                    let (read, finding) = as_key(built);
+                    *key = read;
+                    finding
                 }
-                Some(key) => match keys.entry(Arc::clone(&key.text)) {
+                Key::Refused => None,
+                Key::Read(key) => match keys.entry(Arc::clone(&key.text)) {
                     hash_map::Entry::Occupied(first) => {
                         Some(messages::duplicate_key(&key, first.get().clone()))
                     }
@@ -353,6 +352,17 @@ impl<'a> Tree<'a> {
         if let Some(finding) = finding {
             self.report(finding);
         }
+    }
+}
+
+/// A node that stands as a key, and what is wrong with it.
+fn as_key(built: Built) -> (Key, Option<Diagnostic>) {
+    let place = built.node.place;
+    let is_merge = place.source.slice(place.span) == "<<";
+    match built.text {
+        Some(_) if is_merge => (Key::Refused, Some(messages::merge_key(place))),
+        Some(text) => (Key::Read(text), None),
+        None => (Key::Refused, Some(messages::key_not_scalar(place))),
     }
 }
 
