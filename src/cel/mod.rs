@@ -43,6 +43,7 @@ pub use program::Program;
 pub use stdlib::STANDARD;
 pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{

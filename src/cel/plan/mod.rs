@@ -6,7 +6,7 @@
 
 mod planner;
 
-pub(in crate::cel) use planner::{Fold, plan};
+pub(in crate::cel) use planner::plan;
 
 use super::env::{EnvId, Slot};
 use super::fault::Fault;

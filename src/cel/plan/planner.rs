@@ -138,6 +138,13 @@ impl Planner<'_> {
                 self.leave(1);
                 self.add(expr, Node::Bind { local, value, body })
             }
+            ExprKind::OptMap { operand, body, flat, .. } => {
+                let operand = self.expr(operand);
+                let local = self.enter();
+                let body = self.expr(body);
+                self.leave(1);
+                self.add(expr, Node::MapOptional { operand, local, body, flat: *flat })
+            }
         }
     }
 

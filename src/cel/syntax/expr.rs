@@ -52,7 +52,7 @@ pub enum ExprKind {
     },
     /// `f(x)`, `target.f(x)`, `a + b`
     Call {
-        /// The function or operator, as written.
+        /// The function or operator, as written: with a dot in front if no container is to be searched.
         function: Name,
         /// What stands before the dot.
         target: Option<Box<Expr>>,
@@ -65,7 +65,7 @@ pub enum ExprKind {
     Map(Vec<Entry>),
     /// `Name{field: value}`
     Struct {
-        /// The name of the message type.
+        /// The name of the message type, as written: with a dot in front if no container is to be searched.
         name: String,
         /// The fields.
         fields: Vec<StructField>,
@@ -90,6 +90,72 @@ pub enum ExprKind {
         /// Where it is known.
         body: Box<Expr>,
     },
+    /// `operand.optMap(variable, body)`, `operand.optFlatMap(variable, body)`
+    OptMap {
+        /// The optional.
+        operand: Box<Expr>,
+        /// The variable of its value.
+        variable: Name,
+        /// What the value becomes.
+        body: Box<Expr>,
+        /// Whether the body is an optional already.
+        flat: bool,
+    },
+}
+
+/// Hands each part of an expression to a function, in the order in which they are written.
+macro_rules! parts {
+    ($kind:expr, $part:ident, $iter:ident $(, $mutable:tt)?) => {
+        match $kind {
+            ExprKind::Literal(_) | ExprKind::Ident { .. } | ExprKind::HasVariable(_) => {}
+            ExprKind::Select { operand, .. } | ExprKind::Has { operand, .. } => $part(operand),
+            ExprKind::Index { operand, index, .. } => {
+                $part(operand);
+                $part(index);
+            }
+            ExprKind::Call { target, args, .. } => {
+                if let Some(target) = target {
+                    $part(target);
+                }
+                args.$iter().for_each($part);
+            }
+            ExprKind::List(elements) => elements.$iter().for_each(|element| $part(& $($mutable)? element.value)),
+            ExprKind::Map(entries) => {
+                for entry in entries.$iter() {
+                    $part(& $($mutable)? entry.key);
+                    $part(& $($mutable)? entry.value);
+                }
+            }
+            ExprKind::Struct { fields, .. } => fields.$iter().for_each(|field| $part(& $($mutable)? field.value)),
+            ExprKind::Comprehension(comprehension) => {
+                $part(& $($mutable)? comprehension.range);
+                if let Some(filter) = & $($mutable)? comprehension.filter {
+                    $part(filter);
+                }
+                $part(& $($mutable)? comprehension.body);
+            }
+            ExprKind::Bind { value, body, .. } => {
+                $part(value);
+                $part(body);
+            }
+            ExprKind::OptMap { operand, body, .. } => {
+                $part(operand);
+                $part(body);
+            }
+        }
+    };
+}
+
+impl Expr {
+    /// Hands each part of it to `part`, in the order in which they are written.
+    pub fn for_each_part<'e>(&'e self, part: &mut dyn FnMut(&'e Self)) {
+        parts!(&self.kind, part, iter);
+    }
+
+    /// The same to change them.
+    pub fn for_each_part_mut(&mut self, part: &mut dyn FnMut(&mut Self)) {
+        parts!(&mut self.kind, part, iter_mut, mut);
+    }
 }
 
 /// A name with its place.

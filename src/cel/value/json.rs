@@ -261,36 +261,39 @@ impl<'a> JsonRef<'a> {
     /// The entry of an object at a position, in the order of the text. Constant time.
     #[must_use]
     pub fn entry(self, index: usize) -> Option<(&'a str, Self)> {
+        Some((self.text_of(self.member(index, 0)?), self.at(self.member(index, 1)?)))
+    }
+
+    /// The key (0) or the value (1) of an entry.
+    fn member(self, index: usize, part: usize) -> Option<Word> {
         if self.word.tag() != Tag::Object || index >= self.word.length() {
             return None;
         }
-        let key = self.word.offset().checked_add(index.checked_mul(2)?)?;
-        Some((self.text_of(self.word(key)?), self.at(self.word(key.checked_add(1)?)?)))
+        self.word(self.word.offset().checked_add(index.checked_mul(2)?)?.checked_add(part)?)
     }
 
     /// The value under a key. Looks at the entries one by one, or halves them where there are many.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
-        self.position(key).and_then(|index| self.entry(index)).map(|(_, value)| value)
+        let index = self.position(key)?;
+        self.member(index, 1).map(|word| self.at(word))
     }
 
     /// The position of a key among the entries.
     #[must_use]
     pub fn position(self, key: &str) -> Option<usize> {
         let count = self.len();
-        if self.word.tag() != Tag::Object {
-            return None;
-        }
         if count < SORTED_FROM {
-            return (0..count).find(|&index| self.entry(index).is_some_and(|(name, _)| name == key));
+            // most keys are told apart by their lengths, without a look at the text
+            let is_key = |word: Word| word.length() == key.len() && self.text_of(word) == key;
+            return (0..count).find(|&index| self.member(index, 0).is_some_and(is_key));
         }
         let order = self.word.offset().checked_add(count.checked_mul(2)?)?;
         let mut range = 0..count;
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
             let index = self.word(order.checked_add(middle)?)?.0 as usize;
-            let (name, _) = self.entry(index)?;
-            match name.cmp(key) {
+            match self.text_of(self.member(index, 0)?).cmp(key) {
                 std::cmp::Ordering::Equal => return Some(index),
                 std::cmp::Ordering::Less => range.start = middle.saturating_add(1),
                 std::cmp::Ordering::Greater => range.end = middle,

@@ -10,6 +10,8 @@ mod json;
 mod list;
 mod map;
 mod order;
+#[cfg(test)]
+mod tests;
 mod time;
 
 pub use json::{Json, JsonError, JsonRef};
