@@ -1,5 +1,14 @@
-//! The one integration binary.
+//! The one integration binary; a file a subject, data in `tests/data`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    clippy::missing_docs_in_private_items,
+    reason = "a test that cannot go on should stop at once"
+)]
 
+mod architecture;
 mod manifest;
-mod manifest_cases;
+mod manifest_links;
 mod manifest_scalars;

@@ -1,0 +1,118 @@
+//! The workload of a policy, for Celador beside hand-written Rust: `cargo bench`.
+//!
+//! `eval/<expression>/<engine>` answers one expression on a task with 100 invocations; `step+eval/<N>` records one
+//! invocation and answers E12 on a task with N; `compile/…` compiles, `cached/…` finds what was compiled. Before anything
+//! is timed all answers are asserted, and the heap allocations of each are counted and printed.
+#![expect(
+    missing_docs,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::unreachable,
+    clippy::print_stdout,
+    reason = "a benchmark is a program of its own; what goes wrong in it should stop it"
+)]
+
+mod workload;
+
+use criterion::{BatchSize, Criterion, black_box, criterion_group, criterion_main};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use workload::{EXPRESSIONS, celador, expected, expression, native};
+
+/// Counts what is asked of the system's allocator.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[expect(unsafe_code, reason = "the trait is unsafe; every call goes to the system's allocator as it came")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+/// The allocations of one call.
+fn allocations<T>(mut call: impl FnMut() -> T) -> u64 {
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    black_box(call());
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+const N: usize = 100;
+
+fn eval(c: &mut Criterion) {
+    let state = celador::State::new(N);
+    let native = native::State::new(N);
+    let (input, output) = (native::input(), native::output(&workload::output()));
+    for (name, text) in EXPRESSIONS {
+        let program = state.program(text);
+        let mut group = c.benchmark_group(format!("eval/{name}"));
+        if *name == "E9" {
+            println!("eval/{name}: {} allocations", allocations(|| state.answer(&program)));
+            group.bench_function("celador", |b| b.iter(|| state.answer(black_box(&program))));
+            continue;
+        }
+        let answer = native::answer(name);
+        assert_eq!(state.answer(&program), expected(name), "{name} by Celador");
+        assert_eq!(answer(&native, &input, &output), expected(name), "{name} by hand");
+        println!("eval/{name}: {} allocations", allocations(|| state.answer(&program)));
+        group.bench_function("celador", |b| b.iter(|| state.answer(black_box(&program))));
+        group.bench_function("native", |b| {
+            b.iter(|| black_box(answer)(black_box(&native), black_box(&input), black_box(&output)));
+        });
+    }
+}
+
+fn step_and_eval(c: &mut Criterion) {
+    let mut group = c.benchmark_group("step+eval/E12");
+    for n in [10, 100, 1_000, 10_000] {
+        let mut state = celador::State::new(n);
+        let program = state.program(expression("E12"));
+        let step = state.prepare(n);
+        assert!(state.answer(&program));
+        // cloning the prepared invocation copies three references; what is recorded stays recorded
+        group.bench_function(format!("{n}"), |b| {
+            b.iter_batched(
+                || step.clone(),
+                |step| {
+                    state.context.record(step);
+                    assert!(state.answer(black_box(&program)));
+                },
+                BatchSize::SmallInput,
+            );
+        });
+    }
+}
+
+fn compile(c: &mut Criterion) {
+    let state = celador::State::new(1);
+    let cache = ::celador::cel::Cache::new(&::celador::limits::EvalLimits::default());
+    for name in ["E1", "E12"] {
+        let text = expression(name);
+        c.bench_function(&format!("compile/{name}"), |b| b.iter(|| state.program(black_box(text))));
+        cache.compile(state.scope.env(), text).expect("the workload compiles");
+        println!("cached/{name}: {} allocations", allocations(|| cache.compile(state.scope.env(), text)));
+        c.bench_function(&format!("cached/{name}"), |b| b.iter(|| cache.compile(state.scope.env(), black_box(text))));
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(50).measurement_time(std::time::Duration::from_secs(1)).warm_up_time(std::time::Duration::from_millis(300));
+    targets = eval, step_and_eval, compile
+}
+criterion_main!(benches);

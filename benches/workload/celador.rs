@@ -1,0 +1,90 @@
+//! The workload as Celador holds it.
+
+use super::{FUNCTIONS, invocation};
+use celador::cel::{Json, Program, STANDARD, Timestamp, Type};
+use celador::context::{
+    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, Scope, ScopeDecl, ScopeEnv, SchemaDecl,
+    Status, TaskContext, TaskIo, TaskStart, TurnKind,
+};
+use std::sync::Arc;
+
+pub struct State {
+    pub context: TaskContext,
+    pub scope: ScopeEnv,
+    pub now: Moment,
+    pub input: Json,
+    pub output: Json,
+}
+
+impl State {
+    pub fn new(n: usize) -> Self {
+        let function =
+            |key: &&str| FunctionDecl { key: (*key).into(), input: Type::Dyn, output: Type::Dyn, delegation: false };
+        let declared = SchemaDecl { functions: FUNCTIONS.iter().map(function).collect(), ..SchemaDecl::default() };
+        let schema = ContextSchema::new(&declared).expect("the keys differ");
+        let started_at = Timestamp::from_unix(1_780_000_000).expect("a time of this century");
+        let start = TaskStart {
+            agent: "coder".into(),
+            namespace: "prod-eu".into(),
+            started_at,
+            user_id: "u-1".into(),
+            user_email: Some("ann@example.com".into()),
+            model: "test/model".into(),
+        };
+        let mut context = TaskContext::new(schema.clone(), start);
+        context.add_tokens(6000, 3000);
+        (0..12).for_each(|_| context.turn(TurnKind::Llm));
+        let part = serde_json::json!({"mimeType": "text/plain", "text": "t".repeat(200)});
+        let message = Json::from(serde_json::json!([part, part]));
+        let io = || TaskIo::new(message.root()).expect("a list of parts");
+        (0..10).for_each(|_| context.push_input(io()));
+        (0..9).for_each(|_| context.push_output(io()));
+        let scope = ScopeEnv::new(&ScopeDecl {
+            schema: Some(&schema),
+            libraries: STANDARD,
+            ..ScopeDecl::new(Scope::After)
+        });
+        let now = started_at.into();
+        let mut state =
+            Self { context, scope, now, input: Json::from(super::input()), output: Json::from(super::output()) };
+        (0..n).for_each(|n| state.record(n));
+        state
+    }
+
+    /// The invocation with this number, ready to be recorded.
+    pub fn prepare(&self, n: usize) -> Invocation {
+        let (input, output) = invocation(n);
+        Invocation {
+            function: FunctionId((n % FUNCTIONS.len()) as u32),
+            at: self.now,
+            input: Json::from(input),
+            output: Some(Json::from(output)),
+            status: Status::Successful,
+            executed: true,
+            origin: Origin::Model,
+            task_id: None,
+        }
+    }
+
+    pub fn record(&mut self, n: usize) {
+        let invocation = self.prepare(n);
+        self.context.record(invocation);
+    }
+
+    pub fn program(&self, text: &str) -> Arc<Program> {
+        Arc::new(Program::compile(self.scope.env(), text).expect("the workload compiles"))
+    }
+
+    /// Binds and runs: what a decision pays for one expression.
+    pub fn answer(&self, program: &Program) -> bool {
+        let bound = Bound {
+            context: Some(&self.context),
+            input: Some(self.input.value()),
+            output: Some(self.output.value()),
+            now: Some(&self.now),
+            ..Bound::default()
+        };
+        let activation = self.scope.activation(&bound).expect("a context of this schema");
+        program.run(&activation, None).expect("the workload answers").is_truthy()
+    }
+}

@@ -1,0 +1,184 @@
+//! The scope of an expression: which variables, types and functions it may name.
+//!
+//! Made once for each scope, shared by all expressions of it. A variable has a slot, in which an activation of this
+//! scope carries its value; a program and an activation of different scopes refuse each other.
+
+use super::function::{Declaration, Function};
+use super::types::Type;
+use crate::limits::EvalLimits;
+use indexmap::IndexMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where an activation carries a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(pub u16);
+
+/// Tells scopes apart within this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EnvId(u64);
+
+impl EnvId {
+    /// The id of no scope.
+    pub(super) const NONE: Self = Self(0);
+}
+
+/// A variable of a scope.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Where it is carried.
+    pub slot: Slot,
+    /// Its type.
+    pub ty: Type,
+    /// Whether it may be without a value, so that `has(name)` is worth asking (`CEL-10`).
+    pub optional: bool,
+}
+
+/// A scope. Cheap to clone; clones are the same scope.
+#[derive(Clone, Debug)]
+pub struct Env(Arc<Inner>);
+
+/// A scope being declared.
+#[derive(Clone, Debug, Default)]
+pub struct EnvBuilder {
+    variables: IndexMap<Arc<str>, Variable>,
+    slots: u16,
+    functions: HashMap<&'static str, Declaration>,
+    elsewhere: HashMap<&'static str, &'static str>,
+    container: String,
+    limits: EvalLimits,
+}
+
+#[derive(Debug)]
+struct Inner {
+    id: EnvId,
+    scope: EnvBuilder,
+}
+
+impl EnvBuilder {
+    /// A variable that always has a value.
+    #[must_use]
+    pub fn variable(self, name: &str, ty: Type) -> Self {
+        self.declare(name, ty, false)
+    }
+
+    /// A variable that may be without a value; `has(name)` says whether it has one.
+    #[must_use]
+    pub fn optional_variable(self, name: &str, ty: Type) -> Self {
+        self.declare(name, ty, true)
+    }
+
+    fn declare(mut self, name: &str, ty: Type, optional: bool) -> Self {
+        let slot = Slot(self.slots);
+        self.slots = self.slots.saturating_add(1);
+        self.variables.insert(name.into(), Variable { slot, ty, optional });
+        self
+    }
+
+    /// Another name of a variable that is declared already (`CEL-18`); of one that is not, nothing.
+    #[must_use]
+    pub fn alias(mut self, name: &str, of: &str) -> Self {
+        if let Some(variable) = self.variables.get(of).cloned() {
+            self.variables.insert(name.into(), variable);
+        }
+        self
+    }
+
+    /// The functions of a library; one declared before under the same name is replaced.
+    #[must_use]
+    pub fn library(mut self, functions: &'static [Function]) -> Self {
+        for function in functions {
+            self.functions.insert(function.name, Declaration::of(function));
+        }
+        self
+    }
+
+    /// A name that other scopes know and this one does not, with the reason, for the message.
+    #[must_use]
+    pub fn elsewhere(mut self, name: &'static str, why: &'static str) -> Self {
+        self.elsewhere.insert(name, why);
+        self
+    }
+
+    /// The container in which names are looked up first, such as `com.example`.
+    #[must_use]
+    pub fn container(mut self, name: &str) -> Self {
+        self.container = name.to_owned();
+        self
+    }
+
+    /// The bounds of expressions of this scope.
+    #[must_use]
+    pub fn limits(mut self, limits: EvalLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The scope.
+    #[must_use]
+    pub fn build(self) -> Env {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Env(Arc::new(Inner { id: EnvId(NEXT.fetch_add(1, Ordering::Relaxed)), scope: self }))
+    }
+}
+
+impl Env {
+    /// A scope to be declared.
+    #[must_use]
+    pub fn builder() -> EnvBuilder {
+        EnvBuilder::default()
+    }
+
+    /// Which scope this is.
+    #[must_use]
+    pub fn id(&self) -> EnvId {
+        self.0.id
+    }
+
+    /// A variable by its name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.0.scope.variables.get(name)
+    }
+
+    /// All variables, aliases included, in the order of their declaration.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &Variable)> {
+        self.0.scope.variables.iter().map(|(name, variable)| (&**name, variable))
+    }
+
+    /// The number of slots of an activation.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        usize::from(self.0.scope.slots)
+    }
+
+    /// A function by its name.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&Declaration> {
+        self.0.scope.functions.get(name)
+    }
+
+    /// All functions, in no order.
+    pub fn functions(&self) -> impl Iterator<Item = &Declaration> {
+        self.0.scope.functions.values()
+    }
+
+    /// Why a name that other scopes know is not known here.
+    #[must_use]
+    pub fn reason(&self, name: &str) -> Option<&'static str> {
+        self.0.scope.elsewhere.get(name).copied()
+    }
+
+    /// The container of the scope; may be empty.
+    #[must_use]
+    pub fn container(&self) -> &str {
+        &self.0.scope.container
+    }
+
+    /// The bounds of the scope's expressions.
+    #[must_use]
+    pub fn limits(&self) -> &EvalLimits {
+        &self.0.scope.limits
+    }
+}

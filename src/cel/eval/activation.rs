@@ -1,0 +1,76 @@
+//! What a program runs on: the values of its scope's variables, borrowed from whoever holds them.
+
+use crate::cel::env::{Env, EnvId, Slot};
+use crate::cel::fault::Fault;
+use crate::cel::value::Value;
+use smallvec::SmallVec;
+
+/// The values of a scope's variables. Made for each run in a few nanoseconds; nothing is converted.
+#[derive(Clone, Debug)]
+pub struct Activation<'a> {
+    env: EnvId,
+    values: SmallVec<[Option<Value<'a>>; 8]>,
+}
+
+impl<'a> Activation<'a> {
+    /// An activation of a scope in which no variable has a value yet.
+    #[must_use]
+    pub fn new(env: &Env) -> Self {
+        Self { env: env.id(), values: SmallVec::from_elem(None, env.slots()) }
+    }
+
+    /// An activation of no scope, for steps without variables.
+    pub(super) fn empty() -> Self {
+        Self { env: EnvId::NONE, values: SmallVec::new() }
+    }
+
+    /// Gives the variable in a slot its value. A slot of another scope is left alone.
+    pub fn bind(&mut self, slot: Slot, value: Value<'a>) {
+        if let Some(place) = self.values.get_mut(usize::from(slot.0)) {
+            *place = Some(value);
+        }
+    }
+
+    /// The same with a variable by its name, for those who do not keep slots. Unknown names are left alone.
+    #[must_use]
+    pub fn with(mut self, env: &Env, name: &str, value: Value<'a>) -> Self {
+        if let Some(variable) = env.variable(name) {
+            self.bind(variable.slot, value);
+        }
+        self
+    }
+
+    /// The scope it belongs to.
+    #[must_use]
+    pub fn env(&self) -> EnvId {
+        self.env
+    }
+
+    /// The value in a slot, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, slot: Slot) -> Option<&Value<'a>> {
+        self.values.get(usize::from(slot.0))?.as_ref()
+    }
+}
+
+/// Answers the calls that an expression cannot answer by itself: `review`, `mount.read`, a capability of a script.
+///
+/// A host that does not know an answer yet keeps the question and interrupts; the expression is evaluated again when
+/// the answer is known, and must then be answered in the same order.
+pub trait Host {
+    /// Answers one call of a function whose row says [`Code::Host`](crate::cel::Code::Host).
+    ///
+    /// # Errors
+    /// A fault, which the expression may absorb, or `Asked`, which it may not.
+    fn call(&mut self, function: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption>;
+}
+
+/// Why a host did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// The call failed.
+    Fault(Fault),
+    /// The answer is not known yet.
+    Asked,
+}

@@ -1,0 +1,95 @@
+//! How an evaluation ends without a value: it failed at a place, or the host must be asked first.
+
+use super::activation::Interruption;
+use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::meter::Meter;
+use crate::cel::plan::{Node, NodeId, Plan};
+use crate::cel::types::Kind;
+use crate::source::Span;
+use std::fmt;
+
+/// Why there is no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The expression failed.
+    Failed(EvalError),
+    /// The host was asked something that it cannot answer yet; evaluate again when it can.
+    Asked,
+}
+
+/// A failed evaluation: what went wrong, where in the expression, and between which kinds of value; never a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvalError {
+    /// What went wrong.
+    pub code: ErrorCode,
+    /// The characters of the part that failed.
+    pub span: Span,
+    /// The kinds of its operands, where they explain it.
+    pub found: [Option<Kind>; 3],
+    /// The function or operator that failed.
+    pub function: Option<&'static str>,
+    /// The name and value of the bound that was exceeded.
+    pub bound: Option<(&'static str, u64)>,
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, value)) = self.bound {
+            return write!(f, "evaluation budget `{name}` {value} exceeded");
+        }
+        f.write_str(self.code.describe())?;
+        if let Some(function) = self.function {
+            write!(f, " for `{function}`")?;
+        }
+        let mut kinds = self.found.iter().flatten();
+        if let Some(first) = kinds.next() {
+            write!(f, " applied to ({first}")?;
+            kinds.try_for_each(|kind| write!(f, ", {kind}"))?;
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+/// The same inside the evaluator: the step instead of its characters.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Halt {
+    Fault(Fault, NodeId),
+    Asked,
+}
+
+impl Halt {
+    pub(super) fn of(interruption: Interruption, at: NodeId) -> Self {
+        match interruption {
+            Interruption::Fault(fault) => Self::Fault(fault, at),
+            Interruption::Asked => Self::Asked,
+        }
+    }
+
+    /// Whether neither `||` nor a loop may absorb it: a question to the host, or a spent budget.
+    pub(super) fn is_final(&self) -> bool {
+        match self {
+            Self::Fault(fault, _) => fault.code == ErrorCode::BudgetExceeded,
+            Self::Asked => true,
+        }
+    }
+
+    /// The public form, with everything that explains it.
+    #[cold]
+    pub(super) fn explain(self, plan: &Plan, meter: &Meter) -> Stop {
+        let Self::Fault(fault, at) = self else { return Stop::Asked };
+        let bound = fault.bound.map(|name| {
+            let limits = meter.limits();
+            let value = match name {
+                "max_built_bytes" => limits.max_built_bytes,
+                "max_regex_bytes" => limits.max_regex_bytes as u64,
+                _ => limits.max_cost,
+            };
+            (name, value)
+        });
+        let function = plan.node(at).and_then(Node::function_name);
+        Stop::Failed(EvalError { code: fault.code, span: plan.span(at), found: fault.found, function, bound })
+    }
+}

@@ -1,0 +1,15 @@
+//! A plan and an activation to a value: metered, without text, names or types.
+//!
+//! One evaluator walks the plan. Nothing it does allocates unless the expression itself builds something; an error is
+//! a small copied code until somebody outside asks for its place. `&&`, `||` and the loops absorb errors as CEL has
+//! it; a question to the host is absorbed by nothing.
+
+mod activation;
+mod error;
+mod evaluator;
+mod loops;
+mod select;
+
+pub use activation::{Activation, Host, Interruption};
+pub use error::{EvalError, Stop};
+pub(in crate::cel) use evaluator::{fold, run};

@@ -1,0 +1,177 @@
+//! What an expression can call: one row a function, with its signatures, cost, meaning, examples and code.
+//!
+//! The checker reads the signatures, the planner the code, the reference page and the tests the rest, so nothing about
+//! a function is said twice. A signature is written as CEL is read: `string.startsWith(string) -> bool` for a member,
+//! `size(list(A)) -> int` for a function; capitals are type parameters.
+
+use super::fault::Fault;
+use super::meter::Meter;
+use super::types::Type;
+use super::value::Value;
+use std::sync::Arc;
+
+/// A function as its library writes it down.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The name, qualified where its library is: `size`, `_+_`, `math.greatest`.
+    pub name: &'static str,
+    /// One line: what it gives.
+    pub doc: &'static str,
+    /// One line: what it costs, in the sizes of its arguments.
+    pub cost: &'static str,
+    /// Its overloads: `(id, signature)`, ids as cel-go's.
+    pub overloads: &'static [(&'static str, &'static str)],
+    /// Expressions and what they give: CEL text for a value, `error: code` for an error.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// How it is run.
+    pub code: Code,
+}
+
+/// How a call is run.
+#[derive(Clone, Copy, Debug)]
+pub enum Code {
+    /// By this code, which finds the overload by the kinds of its arguments, the receiver first.
+    Pure(PureCode),
+    /// By the evaluator itself: an operator, or a macro that decides what of its arguments is evaluated.
+    Plan,
+    /// By the host, which may have to ask somebody: `review`, `mount.read`.
+    Host,
+}
+
+/// The code of a function: budget and arguments in, value out.
+pub type PureCode = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
+
+/// One signature, parsed.
+#[derive(Clone, Debug)]
+pub struct Overload {
+    /// The id, such as `add_int64`.
+    pub id: &'static str,
+    /// Whether the first parameter is a receiver: `text.size()`, not `size(text)`.
+    pub member: bool,
+    /// The types of the parameters, the receiver first.
+    pub parameters: Vec<Type>,
+    /// The type of the result.
+    pub result: Type,
+}
+
+/// A function ready to be resolved: its row and its signatures.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    /// The row.
+    pub function: Function,
+    /// Its signatures, parsed.
+    pub overloads: Arc<[Overload]>,
+}
+
+impl Declaration {
+    /// A row with its signatures parsed. A signature that cannot be read declares no overload; a test holds that
+    /// every row of the library can.
+    #[must_use]
+    pub fn of(function: &Function) -> Self {
+        let overloads =
+            function.overloads.iter().filter_map(|&(id, signature)| Overload::parse(id, signature));
+        Self { function: *function, overloads: overloads.collect() }
+    }
+}
+
+impl Overload {
+    /// Reads a signature: `string.startsWith(string) -> bool`, `size(list(A)) -> int`, `_+_(int, int) -> int`.
+    #[must_use]
+    pub fn parse(id: &'static str, signature: &str) -> Option<Self> {
+        let (call, result) = signature.rsplit_once(" -> ")?;
+        let call = call.strip_suffix(')')?;
+        let mut reader = TypeReader { rest: call };
+        let receiver = reader.receiver();
+        let (_, parameters) = reader.rest.split_once('(')?;
+        let mut reader = TypeReader { rest: parameters };
+        let mut types: Vec<Type> = receiver.iter().cloned().collect();
+        while !reader.rest.is_empty() {
+            types.push(reader.ty()?);
+            reader.rest = reader.rest.strip_prefix(", ").unwrap_or(reader.rest);
+        }
+        let result = TypeReader { rest: result }.ty()?;
+        Some(Self { id, member: receiver.is_some(), parameters: types, result })
+    }
+}
+
+/// Reads types off the front of a text.
+struct TypeReader<'t> {
+    rest: &'t str,
+}
+
+impl TypeReader<'_> {
+    /// The receiver, if a type and a dot stand in front: not so in `math.greatest(int)`.
+    fn receiver(&mut self) -> Option<Type> {
+        let before = self.rest;
+        let receiver = self.ty().filter(|_| self.rest.starts_with('.'));
+        if receiver.is_none() {
+            self.rest = before;
+        }
+        receiver
+    }
+
+    fn ty(&mut self) -> Option<Type> {
+        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        let arguments = self.arguments()?;
+        Some(match (name, arguments.as_slice()) {
+            ("list", [element]) => Type::list(element.clone()),
+            ("map", [key, value]) => Type::map(key.clone(), value.clone()),
+            ("optional_type", [value]) => Type::optional(value.clone()),
+            ("type", [described]) => Type::TypeOf(Arc::new(described.clone())),
+            ("type", []) => Type::TypeOf(Arc::new(Type::Dyn)),
+            ("dyn", []) => Type::Dyn,
+            ("null_type", []) => Type::Null,
+            ("bool", []) => Type::Bool,
+            ("int", []) => Type::Int,
+            ("uint", []) => Type::UInt,
+            ("double", []) => Type::Double,
+            ("string", []) => Type::String,
+            ("bytes", []) => Type::Bytes,
+            ("timestamp", []) => Type::Timestamp,
+            ("duration", []) => Type::Duration,
+            (name, []) if name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+                Type::Param(name.into())
+            }
+            _ => return None,
+        })
+    }
+
+    /// The types in brackets, if there are any, for the types that take some.
+    fn arguments(&mut self) -> Option<Vec<Type>> {
+        let mut arguments = Vec::new();
+        let Some(mut rest) = self.rest.strip_prefix('(') else { return Some(arguments) };
+        loop {
+            self.rest = rest;
+            arguments.push(self.ty()?);
+            match (self.rest.strip_prefix(", "), self.rest.strip_prefix(')')) {
+                (Some(more), _) => rest = more,
+                (None, Some(after)) => {
+                    self.rest = after;
+                    return Some(arguments);
+                }
+                (None, None) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Overload;
+
+    #[test]
+    fn signatures_read_as_they_are_written() {
+        let read = |signature: &str| {
+            let overload = Overload::parse("id", signature).unwrap();
+            let types: Vec<String> = overload.parameters.iter().map(ToString::to_string).collect();
+            format!("{} {} {}", overload.member, types.join(" "), overload.result)
+        };
+        assert_eq!(read("string.startsWith(string) -> bool"), "true string string bool");
+        assert_eq!(read("size(list(A)) -> int"), "false list(A) int");
+        assert_eq!(read("_[_](map(K, V), K) -> V"), "false map(K, V) K V");
+        assert_eq!(read("math.greatest(int, int) -> int"), "false int int int");
+        assert_eq!(read("list(A).flatten() -> list(dyn)"), "true list(A) list(dyn)");
+    }
+}

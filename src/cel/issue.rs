@@ -1,0 +1,48 @@
+//! What is wrong with an expression: a message and a span of its own text.
+//!
+//! The language does not know where a text came from; whoever compiled it says so with [`Issue::locate`].
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::{Embedded, Span};
+
+/// One finding about an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issue {
+    /// A stable word for programs, such as `undeclared_name`.
+    pub code: &'static str,
+    /// Its weight. What only fails when it runs is a warning; a host may refuse warnings.
+    pub severity: Severity,
+    /// One line: what is wrong.
+    pub message: String,
+    /// The characters of the expression.
+    pub span: Span,
+    /// What to write under them; may be empty.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Issue {
+    /// An expression is over a bound of the engine.
+    #[must_use]
+    pub fn bound(name: &'static str, value: usize, span: Span) -> Self {
+        Self {
+            code: name,
+            severity: Severity::Error,
+            message: format!("`{name}` {value} exceeded"),
+            span,
+            label: String::new(),
+            help: None,
+        }
+    }
+
+    /// The diagnostic of this issue in an expression that was read out of a file.
+    #[must_use]
+    pub fn locate(&self, text: &Embedded) -> Diagnostic {
+        let mut diagnostic = Diagnostic::error(self.code, self.message.clone(), text.locate(self.span));
+        diagnostic.severity = self.severity;
+        diagnostic.label.clone_from(&self.label);
+        diagnostic.help.clone_from(&self.help);
+        diagnostic
+    }
+}

@@ -1,0 +1,332 @@
+//! A [`Checked`] expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
+//!
+//! A plan is a flat run of nodes that name each other by number, children before their parents; each node shows the
+//! syntax that it stands for. The evaluator needs nothing else: no text, no names, no types. A plan never fails to be
+//! made of a checked expression; what is bound to fail (an unknown overload) fails when it is run.
+
+mod planner;
+
+pub(in crate::cel) use planner::plan;
+
+use super::env::{EnvId, Slot};
+use super::fault::Fault;
+use super::function::PureCode;
+use super::value::Value;
+use crate::source::Span;
+use regex::Regex;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub struct Plan {
+    /// The scope it was made for.
+    pub env: EnvId,
+    /// The steps, children before parents.
+    pub nodes: Vec<Node>,
+    /// The characters of each step in the expression.
+    pub spans: Vec<Span>,
+    /// The step that gives the result.
+    pub root: NodeId,
+    /// How many variables of loops and bindings are alive at once.
+    pub locals: usize,
+}
+
+/// Names a step of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId(pub u32);
+
+/// Where the frame carries a variable of a loop or binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local(pub u16);
+
+/// One step.
+#[derive(Debug)]
+pub enum Node {
+    /// `1`, `'a'`, `[1, 2]`, `int`
+    Constant(Value<'static>),
+    /// `input`
+    Variable(Slot),
+    /// `x` in `list.all(x, …)`
+    Local(Local),
+    /// `has(event)`
+    HasVariable(Slot),
+    /// `context.llm.tokens.total`: fields of live records by slot
+    Path {
+        /// The variable that holds the first record.
+        root: Slot,
+        /// The slots of the fields, outermost first.
+        fields: Box<[usize]>,
+    },
+    /// `f(x).field` of a live record
+    Field {
+        /// The record.
+        operand: NodeId,
+        /// The slot.
+        field: usize,
+    },
+    /// `operand.key`
+    Member {
+        /// The map.
+        operand: NodeId,
+        /// The key.
+        key: Box<str>,
+    },
+    /// `operand.?key`
+    OptionalMember {
+        /// The map, or an optional one.
+        operand: NodeId,
+        /// The key.
+        key: Box<str>,
+    },
+    /// `has(operand.key)`
+    HasMember {
+        /// The map.
+        operand: NodeId,
+        /// The key.
+        key: Box<str>,
+    },
+    /// `operand[index]`
+    Index {
+        /// The list or map.
+        operand: NodeId,
+        /// The index or key.
+        index: NodeId,
+    },
+    /// `operand[?index]`
+    OptionalIndex {
+        /// The list or map, or an optional one.
+        operand: NodeId,
+        /// The index or key.
+        index: NodeId,
+    },
+    /// `!a`
+    Not(NodeId),
+    /// `a && b`
+    And(NodeId, NodeId),
+    /// `a || b`
+    Or(NodeId, NodeId),
+    /// `a ? b : c`
+    Conditional(NodeId, NodeId, NodeId),
+    /// `a == b`
+    Equal(NodeId, NodeId),
+    /// `a != b`
+    NotEqual(NodeId, NodeId),
+    /// `a < b`
+    Compare(Comparison, NodeId, NodeId),
+    /// `size(a) < 3`: counts no further than the answer needs
+    CompareSize {
+        /// How.
+        comparison: Comparison,
+        /// What is measured.
+        operand: NodeId,
+        /// What its size is compared with.
+        bound: i64,
+    },
+    /// `a + b`
+    Arithmetic(Arithmetic, NodeId, NodeId),
+    /// `-a`
+    Negate(NodeId),
+    /// `a in b`
+    In(NodeId, NodeId),
+    /// `text.matches('^a+$')`, the pattern compiled
+    Matches(NodeId, Box<Regex>),
+    /// `f(a, b)`
+    Call {
+        /// The function.
+        name: &'static str,
+        /// Its code.
+        code: PureCode,
+        /// The arguments, the receiver first.
+        args: Box<[NodeId]>,
+    },
+    /// `review(user)`
+    Host {
+        /// The function.
+        name: &'static str,
+        /// The arguments, the receiver first.
+        args: Box<[NodeId]>,
+    },
+    /// `[a, ?b]`
+    List(Box<[Item]>),
+    /// `{k: v, ?k: v}`
+    Map(Box<[(NodeId, Item)]>),
+    /// `range.all(x, …)` and its kin
+    Loop(Box<Loop>),
+    /// `cel.bind(x, value, body)`
+    Bind {
+        /// The variable.
+        local: Local,
+        /// Its value.
+        value: NodeId,
+        /// Where it is known.
+        body: NodeId,
+    },
+    /// `optional.optMap(x, body)`, `optional.optFlatMap(x, body)`
+    MapOptional {
+        /// The optional.
+        operand: NodeId,
+        /// The variable.
+        local: Local,
+        /// What its value becomes.
+        body: NodeId,
+        /// Whether the body gives an optional itself.
+        flat: bool,
+    },
+    /// What fails whenever it is reached.
+    Fail(Fault),
+}
+
+/// An element of a list or map.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The value.
+    pub value: NodeId,
+    /// Whether it is an optional, left out if it is none.
+    pub optional: bool,
+}
+
+/// `<` and its kin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+/// `+` and its kin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `+`
+    Plus,
+    /// `-`
+    Minus,
+    /// `*`
+    Times,
+    /// `/`
+    Divide,
+    /// `%`
+    Modulo,
+}
+
+/// A macro over the elements of a list or the keys of a map.
+#[derive(Debug)]
+pub struct Loop {
+    /// What becomes of the elements.
+    pub kind: LoopKind,
+    /// What is gone through.
+    pub range: NodeId,
+    /// Element or key; of a two-variable macro index or key.
+    pub first: Local,
+    /// Element or value, of a two-variable macro.
+    pub second: Option<Local>,
+    /// Which elements count.
+    pub filter: Option<NodeId>,
+    /// The predicate, or what each element becomes.
+    pub body: NodeId,
+}
+
+/// What a loop makes of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopKind {
+    /// `all`
+    All,
+    /// `exists`
+    Exists,
+    /// `exists_one`
+    ExistsOne,
+    /// `filter`
+    Filter,
+    /// `filter(…).size()`, without building the list
+    Count,
+    /// `map`
+    Map,
+    /// `transformMap`
+    TransformMap,
+    /// `transformMapEntry`
+    TransformMapEntry,
+}
+
+impl Node {
+    /// The function or operator that the step is, by CEL's name.
+    #[must_use]
+    pub fn function_name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Call { name, .. } | Self::Host { name, .. } => name,
+            Self::Not(_) => "!_",
+            Self::Negate(_) => "-_",
+            Self::And(..) => "_&&_",
+            Self::Or(..) => "_||_",
+            Self::Conditional(..) => "_?_:_",
+            Self::Compare(Comparison::Less, ..) => "_<_",
+            Self::Compare(Comparison::LessEqual, ..) => "_<=_",
+            Self::Compare(Comparison::Greater, ..) => "_>_",
+            Self::Compare(Comparison::GreaterEqual, ..) => "_>=_",
+            Self::CompareSize { .. } => "size",
+            Self::Arithmetic(Arithmetic::Plus, ..) => "_+_",
+            Self::Arithmetic(Arithmetic::Minus, ..) => "_-_",
+            Self::Arithmetic(Arithmetic::Times, ..) => "_*_",
+            Self::Arithmetic(Arithmetic::Divide, ..) => "_/_",
+            Self::Arithmetic(Arithmetic::Modulo, ..) => "_%_",
+            Self::In(..) => "@in",
+            Self::Matches(..) => "matches",
+            Self::Index { .. } | Self::OptionalIndex { .. } => "_[_]",
+            _ => return None,
+        })
+    }
+}
+
+impl Comparison {
+    /// Whether an order satisfies it.
+    #[must_use]
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Self::Less => order.is_lt(),
+            Self::LessEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterEqual => order.is_ge(),
+        }
+    }
+
+    /// The same comparison seen from the other side: `3 > a` for `a < 3`.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessEqual => Self::GreaterEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterEqual => Self::LessEqual,
+        }
+    }
+}
+
+impl Plan {
+    /// A step.
+    #[inline]
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    /// The characters of a step.
+    #[must_use]
+    pub fn span(&self, id: NodeId) -> Span {
+        self.spans.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// An estimate of the bytes that the plan holds.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let regexes = self.nodes.iter().filter(|node| matches!(node, Node::Matches(..))).count();
+        self.nodes
+            .len()
+            .saturating_mul(size_of::<Node>().saturating_add(size_of::<Span>()))
+            .saturating_add(regexes.saturating_mul(REGEX_BYTES))
+    }
+}
+
+/// What a compiled regular expression is taken to hold; the crate does not tell.
+const REGEX_BYTES: usize = 16 * 1024;

@@ -1,0 +1,331 @@
+//! Makes the plan: one pass over the tree, children first.
+
+use super::{Arithmetic, Comparison, Item, Local, Loop, LoopKind, Node, NodeId, Plan};
+use crate::cel::check::{Checked, Reference};
+use crate::cel::env::Env;
+use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::function::{Code, Declaration};
+use crate::cel::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::cel::types::Type;
+use crate::cel::value::{Blob, Text, TypeName, Value};
+use crate::limits::EvalLimits;
+use crate::source::Span;
+use regex::RegexBuilder;
+
+/// What a step over constants gives, or nothing if it fails. The evaluator's, which stands above and is passed in.
+pub(in crate::cel) type Fold = fn(&[Node], NodeId, &EvalLimits) -> Option<Value<'static>>;
+
+/// The plan of a checked expression.
+#[must_use]
+pub(in crate::cel) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
+    let limits = *env.limits();
+    let mut planner =
+        Planner { checked, limits, fold, nodes: Vec::new(), spans: Vec::new(), depth: 0, locals: 0 };
+    let root = planner.expr(&checked.expr);
+    Plan { env: env.id(), nodes: planner.nodes, spans: planner.spans, root, locals: planner.locals }
+}
+
+struct Planner<'c> {
+    checked: &'c Checked,
+    limits: EvalLimits,
+    fold: Fold,
+    nodes: Vec<Node>,
+    spans: Vec<Span>,
+    /// Variables of loops and bindings that are known here.
+    depth: u16,
+    /// The most that are known anywhere.
+    locals: usize,
+}
+
+impl Planner<'_> {
+    fn add(&mut self, expr: &Expr, node: Node) -> NodeId {
+        self.nodes.push(node);
+        self.spans.push(expr.span);
+        NodeId(u32::try_from(self.nodes.len().saturating_sub(1)).unwrap_or(u32::MAX))
+    }
+
+    fn constant(&self, id: NodeId) -> Option<&Value<'static>> {
+        match self.nodes.get(id.0 as usize) {
+            Some(Node::Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Adds a step whose operands are all there; if all are constants, what it gives is one too. Operands stand
+    /// directly before it, so the folded ones are taken back.
+    fn fold(&mut self, expr: &Expr, from: usize, node: Node) -> NodeId {
+        let constant = self.nodes.get(from..).is_some_and(|nodes| nodes.iter().all(is_constant));
+        let id = self.add(expr, node);
+        if !constant {
+            return id;
+        }
+        match (self.fold)(&self.nodes, id, &self.limits) {
+            Some(value) => {
+                self.nodes.truncate(from);
+                self.spans.truncate(from);
+                self.add(expr, Node::Constant(value))
+            }
+            None => id,
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) -> NodeId {
+        let from = self.nodes.len();
+        match &expr.kind {
+            ExprKind::Literal(literal) => self.add(expr, Node::Constant(literal_value(literal))),
+            ExprKind::Ident { .. } => self.named(expr).unwrap_or_else(|| self.fail(expr, ErrorCode::Unbound)),
+            ExprKind::Select { operand, field, optional } => {
+                if let Some(id) = self.named(expr) {
+                    return id;
+                }
+                let slot = match self.checked.reference(expr.id) {
+                    Some(Reference::Field(slot)) => Some(*slot),
+                    _ => None,
+                };
+                let operand = self.expr(operand);
+                match (slot, optional) {
+                    (Some(field), false) => self.field(expr, operand, field),
+                    (None, false) => {
+                        self.fold(expr, from, Node::Member { operand, key: field.text.as_str().into() })
+                    }
+                    (_, true) => self.fold(
+                        expr,
+                        from,
+                        Node::OptionalMember { operand, key: field.text.as_str().into() },
+                    ),
+                }
+            }
+            ExprKind::Has { operand, field } => {
+                let operand = self.expr(operand);
+                self.fold(expr, from, Node::HasMember { operand, key: field.text.as_str().into() })
+            }
+            ExprKind::HasVariable(_) => match self.checked.reference(expr.id) {
+                Some(&Reference::Variable(slot)) => self.add(expr, Node::HasVariable(slot)),
+                _ => self.add(expr, Node::Constant(Value::Bool(true))),
+            },
+            ExprKind::Index { operand, index, optional } => {
+                let operand = self.expr(operand);
+                let index = self.expr(index);
+                let node = if *optional {
+                    Node::OptionalIndex { operand, index }
+                } else {
+                    Node::Index { operand, index }
+                };
+                self.fold(expr, from, node)
+            }
+            ExprKind::Call { .. } => self.call(expr),
+            ExprKind::List(elements) => {
+                let items = elements.iter();
+                let items = items
+                    .map(|item| Item { value: self.expr(&item.value), optional: item.optional })
+                    .collect();
+                self.fold(expr, from, Node::List(items))
+            }
+            ExprKind::Map(entries) => {
+                let entries = entries.iter().map(|entry| {
+                    let key = self.expr(&entry.key);
+                    (key, Item { value: self.expr(&entry.value), optional: entry.optional })
+                });
+                let entries = entries.collect();
+                self.fold(expr, from, Node::Map(entries))
+            }
+            ExprKind::Struct { .. } => self.fail(expr, ErrorCode::NoMatchingOverload),
+            ExprKind::Comprehension(comprehension) => self.comprehension(expr, comprehension, None),
+            ExprKind::Bind { value, body, .. } => {
+                let value = self.expr(value);
+                let local = self.enter();
+                let body = self.expr(body);
+                self.leave(1);
+                self.add(expr, Node::Bind { local, value, body })
+            }
+            ExprKind::OptMap { operand, body, flat, .. } => {
+                let operand = self.expr(operand);
+                let local = self.enter();
+                let body = self.expr(body);
+                self.leave(1);
+                self.add(expr, Node::MapOptional { operand, local, body, flat: *flat })
+            }
+        }
+    }
+
+    /// A name that stands for a variable or a type.
+    fn named(&mut self, expr: &Expr) -> Option<NodeId> {
+        match self.checked.reference(expr.id)? {
+            &Reference::Variable(slot) => Some(self.add(expr, Node::Variable(slot))),
+            &Reference::Local(out) => {
+                let position = usize::from(self.depth).checked_sub(out)?.checked_sub(1)?;
+                Some(self.add(expr, Node::Local(Local(u16::try_from(position).ok()?))))
+            }
+            Reference::Type(ty) => Some(self.add(expr, Node::Constant(Value::Type(type_name(ty))))),
+            Reference::Field(_) | Reference::Function { .. } => None,
+        }
+    }
+
+    fn fail(&mut self, expr: &Expr, code: ErrorCode) -> NodeId {
+        self.add(expr, Node::Fail(Fault::from(code)))
+    }
+
+    /// A field of a live record; a chain of them from a variable is one step.
+    fn field(&mut self, expr: &Expr, operand: NodeId, field: usize) -> NodeId {
+        let last = self.nodes.len().checked_sub(1) == Some(operand.0 as usize);
+        let fused = match self.nodes.last() {
+            Some(&Node::Variable(root)) if last => Some(Node::Path { root, fields: [field].into() }),
+            Some(Node::Path { root, fields }) if last => {
+                let fields = fields.iter().copied().chain([field]).collect();
+                Some(Node::Path { root: *root, fields })
+            }
+            _ => None,
+        };
+        match fused {
+            Some(path) => {
+                self.nodes.pop();
+                self.spans.pop();
+                self.add(expr, path)
+            }
+            None => self.add(expr, Node::Field { operand, field }),
+        }
+    }
+
+    fn call(&mut self, expr: &Expr) -> NodeId {
+        let ExprKind::Call { target, args, .. } = &expr.kind else {
+            return self.fail(expr, ErrorCode::NoMatchingOverload);
+        };
+        let Some(Reference::Function { declaration, qualified, .. }) = self.checked.reference(expr.id) else {
+            return self.fail(expr, ErrorCode::NoMatchingOverload);
+        };
+        let declaration: Declaration = declaration.clone();
+        let receiver = target.as_deref().filter(|_| !qualified);
+        if let ("size", Some(ExprKind::Comprehension(inner))) =
+            (declaration.function.name, receiver.or(args.first()).map(|operand| &operand.kind))
+            && inner.kind == ComprehensionKind::Filter
+        {
+            return self.comprehension(expr, inner, Some(LoopKind::Count));
+        }
+        let from = self.nodes.len();
+        let operands: Vec<NodeId> =
+            receiver.into_iter().chain(args).map(|operand| self.expr(operand)).collect();
+        let node = match declaration.function.code {
+            Code::Plan => self.operator(declaration.function.name, &operands),
+            Code::Pure(code) => match self.matches(declaration.function.name, &operands) {
+                Some(node) => {
+                    // the pattern is inside the step now
+                    self.nodes.pop();
+                    self.spans.pop();
+                    node
+                }
+                None => Node::Call { name: declaration.function.name, code, args: operands.into() },
+            },
+            Code::Host => {
+                return self.add(expr, Node::Host { name: declaration.function.name, args: operands.into() });
+            }
+        };
+        self.fold(expr, from, node)
+    }
+
+    /// `text.matches('pattern')` with a constant pattern that compiles within its bound.
+    fn matches(&self, name: &str, operands: &[NodeId]) -> Option<Node> {
+        let ("matches", &[operand, pattern]) = (name, operands) else { return None };
+        let last = self.nodes.len().checked_sub(1) == Some(pattern.0 as usize);
+        let pattern = self.constant(pattern).filter(|_| last)?.as_str()?;
+        let regex = RegexBuilder::new(pattern).size_limit(self.limits.max_regex_bytes).build().ok()?;
+        Some(Node::Matches(operand, Box::new(regex)))
+    }
+
+    fn operator(&self, name: &str, operands: &[NodeId]) -> Node {
+        match (name, operands) {
+            ("!_", &[a]) => Node::Not(a),
+            ("-_", &[a]) => Node::Negate(a),
+            ("_&&_", &[a, b]) => Node::And(a, b),
+            ("_||_", &[a, b]) => Node::Or(a, b),
+            ("_?_:_", &[a, b, c]) => Node::Conditional(a, b, c),
+            ("_==_", &[a, b]) => Node::Equal(a, b),
+            ("_!=_", &[a, b]) => Node::NotEqual(a, b),
+            ("_<_", &[a, b]) => self.compare(Comparison::Less, a, b),
+            ("_<=_", &[a, b]) => self.compare(Comparison::LessEqual, a, b),
+            ("_>_", &[a, b]) => self.compare(Comparison::Greater, a, b),
+            ("_>=_", &[a, b]) => self.compare(Comparison::GreaterEqual, a, b),
+            ("_+_", &[a, b]) => Node::Arithmetic(Arithmetic::Plus, a, b),
+            ("_-_", &[a, b]) => Node::Arithmetic(Arithmetic::Minus, a, b),
+            ("_*_", &[a, b]) => Node::Arithmetic(Arithmetic::Times, a, b),
+            ("_/_", &[a, b]) => Node::Arithmetic(Arithmetic::Divide, a, b),
+            ("_%_", &[a, b]) => Node::Arithmetic(Arithmetic::Modulo, a, b),
+            ("@in", &[a, b]) => Node::In(a, b),
+            ("_[_]", &[operand, index]) => Node::Index { operand, index },
+            _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
+        }
+    }
+
+    /// A comparison; one of a size with a constant looks no further than it must.
+    fn compare(&self, comparison: Comparison, a: NodeId, b: NodeId) -> Node {
+        let size_of = |id: NodeId| match self.nodes.get(id.0 as usize) {
+            Some(Node::Call { name: "size", args, .. }) => args.first().copied(),
+            _ => None,
+        };
+        match (size_of(a), self.constant(b), self.constant(a), size_of(b)) {
+            (Some(operand), Some(&Value::Int(bound)), ..) => Node::CompareSize { comparison, operand, bound },
+            (.., Some(&Value::Int(bound)), Some(operand)) => {
+                Node::CompareSize { comparison: comparison.mirrored(), operand, bound }
+            }
+            _ => Node::Compare(comparison, a, b),
+        }
+    }
+
+    fn comprehension(
+        &mut self,
+        expr: &Expr,
+        comprehension: &Comprehension,
+        kind: Option<LoopKind>,
+    ) -> NodeId {
+        let range = self.expr(&comprehension.range);
+        let first = self.enter();
+        let second = comprehension.second.is_some().then(|| self.enter());
+        let filter = comprehension.filter.as_ref().map(|filter| self.expr(filter));
+        let body = self.expr(&comprehension.body);
+        self.leave(if second.is_some() { 2 } else { 1 });
+        let kind = kind.unwrap_or(match comprehension.kind {
+            ComprehensionKind::All => LoopKind::All,
+            ComprehensionKind::Exists => LoopKind::Exists,
+            ComprehensionKind::ExistsOne => LoopKind::ExistsOne,
+            ComprehensionKind::Filter => LoopKind::Filter,
+            ComprehensionKind::Map => LoopKind::Map,
+            ComprehensionKind::TransformMap => LoopKind::TransformMap,
+            ComprehensionKind::TransformMapEntry => LoopKind::TransformMapEntry,
+        });
+        self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body })))
+    }
+
+    fn enter(&mut self) -> Local {
+        let local = Local(self.depth);
+        self.depth = self.depth.saturating_add(1);
+        self.locals = self.locals.max(usize::from(self.depth));
+        local
+    }
+
+    fn leave(&mut self, count: u16) {
+        self.depth = self.depth.saturating_sub(count);
+    }
+}
+
+fn is_constant(node: &Node) -> bool {
+    matches!(node, Node::Constant(_))
+}
+
+fn literal_value(literal: &Literal) -> Value<'static> {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(value) => Value::Bool(*value),
+        Literal::Int(value) => Value::Int(*value),
+        Literal::UInt(value) => Value::UInt(*value),
+        Literal::Double(value) => Value::Double(*value),
+        Literal::String(text) => Value::String(Text::Shared(text.as_str().into())),
+        Literal::Bytes(bytes) => Value::Bytes(Blob::Shared(bytes.as_slice().into())),
+    }
+}
+
+fn type_name(ty: &Type) -> TypeName {
+    match (ty, ty.kind()) {
+        (Type::Opaque(name), _) => TypeName((*name).into()),
+        (_, Some(kind)) => TypeName(kind.name().into()),
+        (_, None) => TypeName("dyn".into()),
+    }
+}

@@ -1,0 +1,144 @@
+//! The door: a text and its scope to a [`Program`] that can be run any number of times, from any thread.
+
+use super::check::{CostEstimate, check};
+use super::env::{Env, EnvId};
+use super::eval::{Activation, Host, Stop, fold, run};
+use super::issue::Issue;
+use super::plan::{Plan, plan};
+use super::syntax::{Expr, parse};
+use super::types::Type;
+use super::value::Value;
+use crate::limits::EvalLimits;
+
+/// A compiled expression.
+///
+/// ```
+/// use celador::cel::{Activation, Env, Program, STANDARD, Type, Value};
+///
+/// let mut scope = Env::builder().variable("amount", Type::Int);
+/// for library in STANDARD {
+///     scope = scope.library(library);
+/// }
+/// let env = scope.build();
+/// let program = Program::compile(&env, "amount > 100 && amount % 2 == 0").unwrap();
+/// let activation = Activation::new(&env).with(&env, "amount", Value::Int(250));
+/// assert!(program.run(&activation, None).unwrap().is_truthy());
+/// ```
+#[derive(Debug)]
+pub struct Program {
+    source: Box<str>,
+    expr: Expr,
+    result: Type,
+    cost: CostEstimate,
+    issues: Vec<Issue>,
+    limits: EvalLimits,
+    plan: Plan,
+}
+
+impl Program {
+    /// Compiles an expression in a scope: parsed, checked and planned, within the scope's bounds.
+    ///
+    /// # Errors
+    /// All that is wrong with it, with spans of the text: it cannot be read, names what the scope does not know, or is
+    /// over a bound. What only fails when it runs is no error here but one of [`Program::issues`].
+    ///
+    /// # Cost
+    /// Linear in the text, apart from the regular expressions in it.
+    pub fn compile(env: &Env, text: &str) -> Result<Self, Vec<Issue>> {
+        let expr = parse(text, env.limits())?;
+        let (checked, issues) = check(expr, env);
+        let Some(checked) = checked else { return Err(issues) };
+        let plan = plan(&checked, env, fold);
+        if plan.nodes.len() > env.limits().max_plan_nodes {
+            return Err(vec![Issue::bound("max_plan_nodes", env.limits().max_plan_nodes, checked.expr.span)]);
+        }
+        let result = checked.type_of(checked.expr.id).clone();
+        Ok(Self {
+            source: text.into(),
+            expr: checked.expr,
+            result,
+            cost: checked.cost,
+            issues,
+            limits: *env.limits(),
+            plan,
+        })
+    }
+
+    /// Runs the program.
+    ///
+    /// # Errors
+    /// [`Stop::Failed`] with a code and the span that failed, never with a value; [`Stop::Asked`] if the host must
+    /// find an answer first.
+    ///
+    /// # Cost
+    /// At most the scope's `max_cost`; a program that builds nothing allocates nothing.
+    pub fn run<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<Value<'a>, Stop> {
+        self.run_metered(activation, host).0
+    }
+
+    /// Runs the program and says how many cost units it spent, whether it gave a value or not.
+    ///
+    /// # Errors
+    /// As [`Program::run`], in the first part.
+    pub fn run_metered<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> (Result<Value<'a>, Stop>, u64) {
+        match host {
+            Some(host) => run(&self.plan, activation, &self.limits, Some(host)),
+            None => run(&self.plan, activation, &self.limits, None),
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The tree.
+    #[must_use]
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// The type of the result, as far as it is known before it runs.
+    #[must_use]
+    pub fn result_type(&self) -> &Type {
+        &self.result
+    }
+
+    /// What one run costs, as far as that is known before it runs.
+    #[must_use]
+    pub fn cost(&self) -> CostEstimate {
+        self.cost
+    }
+
+    /// What is doubtful about it.
+    #[must_use]
+    pub fn issues(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    /// The scope that it was compiled in and that its activations must belong to.
+    #[must_use]
+    pub fn env(&self) -> EnvId {
+        self.plan.env
+    }
+
+    /// An estimate of the bytes that it holds.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        // the tree is about as large as the plan
+        self.plan
+            .heap_bytes()
+            .saturating_mul(2)
+            .saturating_add(self.source.len())
+            .saturating_add(size_of::<Self>())
+    }
+}

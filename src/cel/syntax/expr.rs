@@ -1,0 +1,256 @@
+//! The syntax tree: what was written, each part with its span. Macros stand as they were written.
+//!
+//! Operators are calls by CEL's names (`_+_`, `!_`, `_?_:_`, `@in`), as everywhere in CEL. Indexing, selection and
+//! macros are nodes of their own, because what may be evaluated of them differs.
+
+use crate::source::Span;
+
+/// Numbers the expressions of one tree, from 0, parents before their children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExprId(pub u32);
+
+/// One expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// Its number.
+    pub id: ExprId,
+    /// All its characters, brackets of its own included, brackets around it not.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `1`, `'text'`, `null`
+    Literal(Literal),
+    /// `context`, `.context`
+    Ident {
+        /// The name, without the dot.
+        name: String,
+        /// Whether a dot says that no container is to be searched.
+        absolute: bool,
+    },
+    /// `operand.field`, `operand.?field`
+    Select {
+        /// What is selected on.
+        operand: Box<Expr>,
+        /// The field.
+        field: Name,
+        /// Whether an absent field gives `optional.none()`.
+        optional: bool,
+    },
+    /// `operand[index]`, `operand[?index]`
+    Index {
+        /// What is indexed.
+        operand: Box<Expr>,
+        /// The index or key.
+        index: Box<Expr>,
+        /// Whether an absent element gives `optional.none()`.
+        optional: bool,
+    },
+    /// `f(x)`, `target.f(x)`, `a + b`
+    Call {
+        /// The function or operator, as written: with a dot in front if no container is to be searched.
+        function: Name,
+        /// What stands before the dot.
+        target: Option<Box<Expr>>,
+        /// The arguments.
+        args: Vec<Expr>,
+    },
+    /// `[a, ?b]`
+    List(Vec<Element>),
+    /// `{k: v, ?k: v}`
+    Map(Vec<Entry>),
+    /// `Name{field: value}`
+    Struct {
+        /// The name of the message type, as written: with a dot in front if no container is to be searched.
+        name: String,
+        /// The fields.
+        fields: Vec<StructField>,
+    },
+    /// `has(operand.field)`
+    Has {
+        /// What the field is looked for in.
+        operand: Box<Expr>,
+        /// The field.
+        field: Name,
+    },
+    /// `has(variable)`: whether a declared variable has a value (`CEL-08`)
+    HasVariable(Name),
+    /// `range.all(x, …)` and its kin
+    Comprehension(Box<Comprehension>),
+    /// `cel.bind(name, value, body)`
+    Bind {
+        /// The variable.
+        variable: Name,
+        /// Its value.
+        value: Box<Expr>,
+        /// Where it is known.
+        body: Box<Expr>,
+    },
+    /// `operand.optMap(variable, body)`, `operand.optFlatMap(variable, body)`
+    OptMap {
+        /// The optional.
+        operand: Box<Expr>,
+        /// The variable of its value.
+        variable: Name,
+        /// What the value becomes.
+        body: Box<Expr>,
+        /// Whether the body is an optional already.
+        flat: bool,
+    },
+}
+
+/// Hands each part of an expression to a function, in the order in which they are written.
+macro_rules! parts {
+    ($kind:expr, $part:ident, $iter:ident $(, $mutable:tt)?) => {
+        match $kind {
+            ExprKind::Literal(_) | ExprKind::Ident { .. } | ExprKind::HasVariable(_) => {}
+            ExprKind::Select { operand, .. } | ExprKind::Has { operand, .. } => $part(operand),
+            ExprKind::Index { operand, index, .. } => {
+                $part(operand);
+                $part(index);
+            }
+            ExprKind::Call { target, args, .. } => {
+                if let Some(target) = target {
+                    $part(target);
+                }
+                args.$iter().for_each($part);
+            }
+            ExprKind::List(elements) => elements.$iter().for_each(|element| $part(& $($mutable)? element.value)),
+            ExprKind::Map(entries) => {
+                for entry in entries.$iter() {
+                    $part(& $($mutable)? entry.key);
+                    $part(& $($mutable)? entry.value);
+                }
+            }
+            ExprKind::Struct { fields, .. } => fields.$iter().for_each(|field| $part(& $($mutable)? field.value)),
+            ExprKind::Comprehension(comprehension) => {
+                $part(& $($mutable)? comprehension.range);
+                if let Some(filter) = & $($mutable)? comprehension.filter {
+                    $part(filter);
+                }
+                $part(& $($mutable)? comprehension.body);
+            }
+            ExprKind::Bind { value, body, .. } => {
+                $part(value);
+                $part(body);
+            }
+            ExprKind::OptMap { operand, body, .. } => {
+                $part(operand);
+                $part(body);
+            }
+        }
+    };
+}
+
+impl Expr {
+    /// Hands each part of it to `part`, in the order in which they are written.
+    pub fn for_each_part<'e>(&'e self, part: &mut dyn FnMut(&'e Self)) {
+        parts!(&self.kind, part, iter);
+    }
+
+    /// The same to change them.
+    pub fn for_each_part_mut(&mut self, part: &mut dyn FnMut(&mut Self)) {
+        parts!(&mut self.kind, part, iter_mut, mut);
+    }
+}
+
+/// A name with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Its characters.
+    pub span: Span,
+}
+
+/// A literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// `null`
+    Null,
+    /// `true`
+    Bool(bool),
+    /// `1`
+    Int(i64),
+    /// `1u`
+    UInt(u64),
+    /// `1.0`
+    Double(f64),
+    /// `'text'`
+    String(String),
+    /// `b'bytes'`
+    Bytes(Vec<u8>),
+}
+
+/// An element of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// The element.
+    pub value: Expr,
+    /// Whether it is an optional, left out if it is none: `[?x]`.
+    pub optional: bool,
+}
+
+/// An entry of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: Expr,
+    /// The value.
+    pub value: Expr,
+    /// Whether the value is an optional, left out if it is none.
+    pub optional: bool,
+}
+
+/// A field of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructField {
+    /// The field.
+    pub name: Name,
+    /// The value.
+    pub value: Expr,
+    /// Whether the value is an optional, left out if it is none.
+    pub optional: bool,
+}
+
+/// A macro over the elements of a list or the keys of a map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comprehension {
+    /// Which macro.
+    pub kind: ComprehensionKind,
+    /// What is gone through.
+    pub range: Expr,
+    /// The variable of the element or key.
+    pub variable: Name,
+    /// The second variable, of a two-variable macro: variable is then index or key, this one element or value.
+    pub second: Option<Name>,
+    /// The condition of a `map` with one: `range.map(x, filter, body)`.
+    pub filter: Option<Expr>,
+    /// The predicate, or what each element becomes.
+    pub body: Expr,
+    /// The macro's name as written.
+    pub name: Name,
+}
+
+/// The macros over lists and maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ComprehensionKind {
+    /// `all`
+    All,
+    /// `exists`
+    Exists,
+    /// `exists_one`, `existsOne`
+    ExistsOne,
+    /// `filter`
+    Filter,
+    /// `map`, and `transformList` with two variables
+    Map,
+    /// `transformMap`
+    TransformMap,
+    /// `transformMapEntry`
+    TransformMapEntry,
+}

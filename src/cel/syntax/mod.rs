@@ -1,0 +1,22 @@
+//! Text to [`Expr`]: the `cel` crate's grammar without its macros, our spans, our macros, our words for what is wrong.
+//!
+//! One line: `tokens` (words and signs) → `outline` (brackets and depth, bounded) → `parse` (the grammar) →
+//! `convert` (exact spans) with `macros`; `explain` turns the grammar's errors into issues, `print` an [`Expr`] into text.
+
+mod convert;
+mod explain;
+mod expr;
+mod macros;
+mod messages;
+mod outline;
+mod parse;
+mod print;
+mod tokens;
+
+pub(crate) use macros::form as macro_form;
+pub use parse::parse;
+pub(crate) use print::sign_of;
+
+pub use expr::{
+    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+};

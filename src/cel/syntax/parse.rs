@@ -1,0 +1,77 @@
+//! Text to [`Expr`]: bounded by its tokens, parsed by the `cel` crate's grammar, placed by its tokens again.
+//!
+//! What comes out has exact spans, and macros in place of the calls that were written; ids number it from the root.
+//! No text makes it panic or overflow the caller's stack: depth is bounded before the parser runs, and a text of
+//! many brackets is parsed on a stack of its own, because the parser takes up to 170 KB for each of them unoptimised.
+
+use super::expr::Expr;
+use super::outline::{Outline, outline};
+use super::tokens::{Token, tokenize};
+use super::{convert, explain, messages};
+use crate::cel::issue::Issue;
+use crate::limits::EvalLimits;
+use cel::common::ast::{IdedExpr, SourceInfo};
+use cel::parser::ParseErrors;
+
+/// Stack that the parser takes for each level of brackets in an unoptimised build, with a fifth to spare.
+const STACK_PER_BRACKET: usize = 200 * 1024;
+/// The same for each condition.
+const STACK_PER_CONDITION: usize = 12 * 1024;
+/// The same for a text of a hundred operators without brackets.
+const STACK_AT_LEAST: usize = 512 * 1024;
+/// What the parser may take of the caller's stack.
+const STACK_OF_CALLER: usize = 1024 * 1024;
+
+/// Reads an expression. Linear in the text but for the grammar's look-ahead, which the bounds keep small.
+///
+/// # Errors
+/// One issue for each fault: `max_source_bytes`, `max_tokens`, `max_depth`, `empty_expression`, `bad_character`,
+/// `unterminated_string`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or `syntax_error`.
+pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
+    if text.len() > limits.max_source_bytes {
+        return Err(vec![messages::too_long(text.len(), limits.max_source_bytes)]);
+    }
+    let (tokens, faults) = tokenize(text);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    if tokens.is_empty() {
+        return Err(vec![messages::empty(text.len())]);
+    }
+    if let Some(token) = tokens.get(limits.max_tokens) {
+        return Err(vec![messages::too_many_tokens(token.span, limits.max_tokens)]);
+    }
+    let outline = outline(&tokens, limits.max_depth).map_err(|issue| vec![issue])?;
+    match grammar(text, &outline) {
+        None => Err(vec![messages::no_stack()]),
+        Some(Err(errors)) => Err(explain::faults(text, &tokens, &outline, &errors.errors)),
+        Some(Ok((tree, source))) => convert::convert(&tokens, &outline, tree, &source),
+    }
+}
+
+type Parsed = Result<(IdedExpr, SourceInfo), ParseErrors>;
+
+/// Runs the grammar's parser where there is stack enough; nothing if the system gives none.
+fn grammar(text: &str, outline: &Outline) -> Option<Parsed> {
+    let parse = || {
+        let parser =
+            cel::Env::default().parser().enable_optional_syntax(true).enable_ident_escape_syntax(true);
+        // the outline has bounded what this counts
+        parser.max_recursion_depth(u16::MAX).parse_with_source_info(text)
+    };
+    let brackets = outline.brackets.saturating_mul(STACK_PER_BRACKET);
+    let conditions = outline.conditions.saturating_mul(STACK_PER_CONDITION);
+    let stack = STACK_AT_LEAST.saturating_add(brackets).saturating_add(conditions);
+    if stack <= STACK_OF_CALLER {
+        return Some(parse());
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, parse);
+        thread.ok()?.join().ok()
+    })
+}
+
+/// The first position of a token that starts at or behind a byte.
+pub(super) fn token_at(tokens: &[Token], byte: u32) -> usize {
+    tokens.partition_point(|token| token.span.start < byte)
+}

@@ -1,0 +1,287 @@
+//! CEL's types, gradual: `Dyn` goes with everything, records are declared by the host.
+//!
+//! A type is what the checker knows of an expression before it runs; a [`Kind`] is what a value turns out to be.
+//! Types print as CEL writes them: `list(string)`, `map(string, dyn)`, `optional_type(int)`.
+
+use indexmap::IndexMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is known of an expression before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// Anything; checked when it runs.
+    Dyn,
+    /// `null_type`.
+    Null,
+    /// `bool`.
+    Bool,
+    /// `int`: 64 bits, signed.
+    Int,
+    /// `uint`: 64 bits, unsigned.
+    UInt,
+    /// `double`: IEEE 754, 64 bits.
+    Double,
+    /// `string`: Unicode text.
+    String,
+    /// `bytes`.
+    Bytes,
+    /// `google.protobuf.Timestamp`.
+    Timestamp,
+    /// `google.protobuf.Duration`.
+    Duration,
+    /// `list(element)`.
+    List(Arc<Type>),
+    /// `map(key, value)`.
+    Map(Arc<(Type, Type)>),
+    /// `optional_type(value)`.
+    Optional(Arc<Type>),
+    /// `type(described)`: a type as a value.
+    TypeOf(Arc<Type>),
+    /// A value of a library's own, known by its name, such as `net.IP`.
+    Opaque(&'static str),
+    /// A record that the host declares; at run time a map with string keys.
+    Record(Arc<RecordType>),
+    /// A list of exactly one record, on which a field may be selected directly (the TaskIO under test, `GR-08`).
+    Singleton(Arc<RecordType>),
+    /// A parameter of a generic signature, such as the `A` of `list(A)`.
+    Param(Arc<str>),
+}
+
+/// A record declared by the host: names, types and documentation of its fields, in order.
+#[derive(Debug)]
+pub struct RecordType {
+    /// The name that messages use.
+    pub name: String,
+    /// The fields; a field's position is its slot.
+    pub fields: IndexMap<Arc<str>, Field>,
+    /// Other names of fields, by slot (`c.cap` for `c.capabilities`); not among the keys of the map.
+    pub aliases: Vec<(Arc<str>, usize)>,
+    /// How values of it are stored.
+    pub storage: Storage,
+}
+
+/// One field of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its type.
+    pub ty: Type,
+    /// Whether every value has it; if not, `has` is worth asking.
+    pub required: bool,
+    /// One line for completion and reference; may be empty.
+    pub doc: String,
+}
+
+/// Where the fields of a record are found at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// In the host's own structs: every field is there, and its slot finds it.
+    Live,
+    /// In JSON or a computed map, by key; no other keys are expected.
+    Closed,
+    /// By key, and unknown keys may be there too.
+    Open,
+}
+
+impl PartialEq for RecordType {
+    /// Two records are one type if they were declared as one; names and fields may coincide by chance.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl RecordType {
+    /// A record of the host's own structs.
+    #[must_use]
+    pub fn live<'a>(name: &str, fields: impl IntoIterator<Item = (&'a str, Type, &'a str)>) -> Arc<Self> {
+        let field = |(name, ty, doc): (&str, Type, &str)| {
+            (Arc::from(name), Field { ty, required: true, doc: doc.to_owned() })
+        };
+        Arc::new(Self {
+            name: name.to_owned(),
+            fields: fields.into_iter().map(field).collect(),
+            aliases: Vec::new(),
+            storage: Storage::Live,
+        })
+    }
+
+    /// The slot of a field, by its name or another name of it.
+    #[must_use]
+    pub fn slot(&self, field: &str) -> Option<usize> {
+        let alias = || self.aliases.iter().find(|(name, _)| **name == *field).map(|&(_, slot)| slot);
+        self.fields.get_index_of(field).or_else(alias)
+    }
+
+    /// The name of the field in a slot.
+    #[must_use]
+    pub fn field_name(&self, slot: usize) -> Option<&Arc<str>> {
+        self.fields.get_index(slot).map(|(name, _)| name)
+    }
+}
+
+impl Type {
+    /// `list(element)`.
+    #[must_use]
+    pub fn list(element: Self) -> Self {
+        Self::List(Arc::new(element))
+    }
+
+    /// `map(key, value)`.
+    #[must_use]
+    pub fn map(key: Self, value: Self) -> Self {
+        Self::Map(Arc::new((key, value)))
+    }
+
+    /// `optional_type(value)`.
+    #[must_use]
+    pub fn optional(value: Self) -> Self {
+        Self::Optional(Arc::new(value))
+    }
+
+    /// The type of the elements if this is some list; `dyn` if it may be one.
+    #[must_use]
+    pub fn element(&self) -> Option<Self> {
+        match self {
+            Self::Dyn => Some(Self::Dyn),
+            Self::List(element) => Some((**element).clone()),
+            Self::Singleton(record) => Some(Self::Record(record.clone())),
+            _ => None,
+        }
+    }
+
+    /// The types of keys and values if this is some map; `dyn` if it may be one.
+    #[must_use]
+    pub fn entry(&self) -> Option<(Self, Self)> {
+        match self {
+            Self::Dyn => Some((Self::Dyn, Self::Dyn)),
+            Self::Map(entry) => Some((**entry).clone()),
+            Self::Record(record) => {
+                let mut types = record.fields.values().map(|field| &field.ty);
+                let first = types.next().cloned().filter(|_| record.storage != Storage::Open);
+                let value = first.filter(|first| types.all(|ty| ty == first)).unwrap_or(Self::Dyn);
+                Some((Self::String, value))
+            }
+            _ => None,
+        }
+    }
+
+    /// The kind that every value of this type has, if it is one.
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        Some(match self {
+            Self::Dyn | Self::Param(_) => return None,
+            Self::Null => Kind::Null,
+            Self::Bool => Kind::Bool,
+            Self::Int => Kind::Int,
+            Self::UInt => Kind::UInt,
+            Self::Double => Kind::Double,
+            Self::String => Kind::String,
+            Self::Bytes => Kind::Bytes,
+            Self::Timestamp => Kind::Timestamp,
+            Self::Duration => Kind::Duration,
+            Self::List(_) | Self::Singleton(_) => Kind::List,
+            Self::Map(_) | Self::Record(_) => Kind::Map,
+            Self::Optional(_) => Kind::Optional,
+            Self::TypeOf(_) => Kind::Type,
+            Self::Opaque(_) => Kind::Opaque,
+        })
+    }
+
+    /// Whether a type parameter occurs anywhere in it.
+    #[must_use]
+    pub fn is_generic(&self) -> bool {
+        match self {
+            Self::Param(_) => true,
+            Self::List(inner) | Self::Optional(inner) | Self::TypeOf(inner) => inner.is_generic(),
+            Self::Map(entry) => entry.0.is_generic() || entry.1.is_generic(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List(element) => write!(f, "list({element})"),
+            Self::Map(entry) => write!(f, "map({}, {})", entry.0, entry.1),
+            Self::Optional(value) => write!(f, "optional_type({value})"),
+            Self::TypeOf(described) => write!(f, "type({described})"),
+            Self::Record(record) => f.write_str(&record.name),
+            Self::Singleton(record) => write!(f, "list({})", record.name),
+            Self::Param(name) => f.write_str(name),
+            Self::Opaque(name) => f.write_str(name),
+            Self::Dyn => f.write_str("dyn"),
+            Self::Null
+            | Self::Bool
+            | Self::Int
+            | Self::UInt
+            | Self::Double
+            | Self::String
+            | Self::Bytes
+            | Self::Timestamp
+            | Self::Duration => f.write_str(self.kind().map_or("dyn", Kind::name)),
+        }
+    }
+}
+
+/// What a value turns out to be: its type without parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null_type`.
+    Null,
+    /// `bool`.
+    Bool,
+    /// `int`.
+    Int,
+    /// `uint`.
+    UInt,
+    /// `double`.
+    Double,
+    /// `string`.
+    String,
+    /// `bytes`.
+    Bytes,
+    /// `google.protobuf.Timestamp`.
+    Timestamp,
+    /// `google.protobuf.Duration`.
+    Duration,
+    /// `list`.
+    List,
+    /// `map`.
+    Map,
+    /// `optional_type`.
+    Optional,
+    /// `type`.
+    Type,
+    /// A library's own value.
+    Opaque,
+}
+
+impl Kind {
+    /// The name that CEL's `type()` prints.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::UInt => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Timestamp => "google.protobuf.Timestamp",
+            Self::Duration => "google.protobuf.Duration",
+            Self::List => "list",
+            Self::Map => "map",
+            Self::Optional => "optional_type",
+            Self::Type => "type",
+            Self::Opaque => "opaque",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

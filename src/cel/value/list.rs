@@ -1,0 +1,86 @@
+//! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
+
+use super::{At, JsonRef, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// A list in a host's structs, read where it lies.
+pub trait LiveList: fmt::Debug + Sync {
+    /// The number of elements.
+    fn len(&self, at: At) -> usize;
+
+    /// One element; nothing past the end.
+    fn item(&self, at: At, index: usize) -> Option<Value<'_>>;
+
+    /// What `size()` says; the number of elements unless the specification says otherwise (`CEL-42`).
+    fn size(&self, at: At) -> usize {
+        self.len(at)
+    }
+
+    /// Whether a field selected on the list is one of its first element (`GR-08`).
+    fn forwards(&self, _at: At) -> bool {
+        false
+    }
+}
+
+/// A list of values.
+#[derive(Clone, Debug)]
+pub enum List<'a> {
+    /// A part of a host's structs, seen as a list.
+    Live {
+        /// The structs.
+        of: &'a dyn LiveList,
+        /// Which part.
+        at: At,
+    },
+    /// A JSON array.
+    Json(JsonRef<'a>),
+    /// Values that outlive the evaluation.
+    Slice(&'a [Value<'a>]),
+    /// Values that were computed.
+    Shared(Arc<Vec<Value<'a>>>),
+}
+
+impl<'a> List<'a> {
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Live { of, at } => of.len(*at),
+            Self::Json(array) => array.len(),
+            Self::Slice(items) => items.len(),
+            Self::Shared(items) => items.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What `size()` says of it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Live { of, at } => of.size(*at),
+            _ => self.len(),
+        }
+    }
+
+    /// One element; nothing past the end. Constant time.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Value<'a>> {
+        match self {
+            Self::Live { of, at } => of.item(*at, index),
+            Self::Json(array) => array.item(index).map(JsonRef::value),
+            Self::Slice(items) => items.get(index).map(Value::borrowed),
+            Self::Shared(items) => items.get(index).cloned(),
+        }
+    }
+
+    /// All elements in order.
+    pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + '_ {
+        (0..self.len()).map_while(|index| self.get(index))
+    }
+}

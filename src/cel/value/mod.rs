@@ -1,0 +1,292 @@
+//! CEL values, borrowed wherever something already holds them.
+//!
+//! A value lives no longer than what it was read from: the task's own structs (through [`LiveRecord`] and
+//! [`LiveList`]), a stored [`Json`] document, or the constants of a program. Only what an expression computes is owned.
+//! So nothing is converted before an expression runs, and reading a field costs no allocation.
+
+mod arithmetic;
+mod convert;
+mod json;
+mod list;
+mod map;
+mod order;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use json::{Json, JsonError, JsonRef};
+pub use list::{List, LiveList};
+pub use map::{Entries, Key, LiveRecord, Map};
+pub use time::{CalendarField, Duration, Timestamp};
+
+use super::types::Kind;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Which part of a host's structs a view speaks of; its meaning is the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct At(pub u32);
+
+/// A CEL value. Clones in constant time.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// `null`
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// `1`
+    Int(i64),
+    /// `1u`
+    UInt(u64),
+    /// `1.0`
+    Double(f64),
+    /// `'text'`
+    String(Text<'a>),
+    /// `b'bytes'`
+    Bytes(Blob<'a>),
+    /// `timestamp('2026-05-20T03:45:00Z')`
+    Timestamp(Timestamp),
+    /// `duration('1h30m')`
+    Duration(Duration),
+    /// `[1, 2]`
+    List(List<'a>),
+    /// `{'a': 1}`, and every record
+    Map(Map<'a>),
+    /// `optional.of(1)`
+    Optional(Option<Arc<Value<'a>>>),
+    /// `type(1)`, `int`
+    Type(TypeName),
+}
+
+/// A type as a value. Types of CEL's own are told apart by their kind, others by their name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeName(pub Arc<str>);
+
+/// Text that is borrowed or shared.
+#[derive(Clone)]
+pub enum Text<'a> {
+    /// Held by something that outlives the evaluation.
+    Borrowed(&'a str),
+    /// Computed.
+    Shared(Arc<str>),
+}
+
+/// Bytes that are borrowed or shared.
+#[derive(Clone)]
+pub enum Blob<'a> {
+    /// Held by something that outlives the evaluation.
+    Borrowed(&'a [u8]),
+    /// Computed.
+    Shared(Arc<[u8]>),
+}
+
+impl<'a> Value<'a> {
+    /// Text that lives long enough to be borrowed.
+    #[must_use]
+    pub fn text(text: &'a str) -> Self {
+        Self::String(Text::Borrowed(text))
+    }
+
+    /// Text that was computed.
+    #[must_use]
+    pub fn owned_text(text: impl Into<Arc<str>>) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+
+    /// A list that was computed.
+    #[must_use]
+    pub fn list(items: Vec<Self>) -> Self {
+        Self::List(List::Shared(Arc::new(items)))
+    }
+
+    /// A map that was computed.
+    #[must_use]
+    pub fn map(entries: Entries<'a>) -> Self {
+        Self::Map(Map::Shared(Arc::new(entries)))
+    }
+
+    /// A view of a host's record.
+    #[must_use]
+    pub fn record(of: &'a dyn LiveRecord, at: At) -> Self {
+        Self::Map(Map::Live { of, at })
+    }
+
+    /// A view of a host's list.
+    #[must_use]
+    pub fn view(of: &'a dyn LiveList, at: At) -> Self {
+        Self::List(List::Live { of, at })
+    }
+
+    /// What the value is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Null => Kind::Null,
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) => Kind::Int,
+            Self::UInt(_) => Kind::UInt,
+            Self::Double(_) => Kind::Double,
+            Self::String(_) => Kind::String,
+            Self::Bytes(_) => Kind::Bytes,
+            Self::Timestamp(_) => Kind::Timestamp,
+            Self::Duration(_) => Kind::Duration,
+            Self::List(_) => Kind::List,
+            Self::Map(_) => Kind::Map,
+            Self::Optional(_) => Kind::Optional,
+            Self::Type(_) => Kind::Type,
+        }
+    }
+
+    /// The same value, borrowed from this one: what a constant of a program yields. Never allocates or counts.
+    #[must_use]
+    pub fn borrowed(&'a self) -> Self {
+        match self {
+            Self::String(text) => Self::String(Text::Borrowed(text)),
+            Self::Bytes(bytes) => Self::Bytes(Blob::Borrowed(bytes)),
+            Self::List(List::Shared(items)) => Self::List(List::Slice(items)),
+            Self::Map(Map::Shared(entries)) => Self::Map(Map::Entries(entries)),
+            other => other.clone(),
+        }
+    }
+
+    /// The same value, holding all it needs; nothing for a value with parts of a host or a JSON document in it.
+    #[must_use]
+    pub fn to_static(&self) -> Option<Value<'static>> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::UInt(value) => Value::UInt(*value),
+            Self::Double(value) => Value::Double(*value),
+            Self::String(text) => Value::String(text.to_static()),
+            Self::Bytes(Blob::Shared(bytes)) => Value::Bytes(Blob::Shared(bytes.clone())),
+            Self::Bytes(Blob::Borrowed(bytes)) => Value::Bytes(Blob::Shared((*bytes).into())),
+            Self::Timestamp(time) => Value::Timestamp(*time),
+            Self::Duration(duration) => Value::Duration(*duration),
+            Self::Type(name) => Value::Type(name.clone()),
+            Self::Optional(None) => Value::Optional(None),
+            Self::Optional(Some(value)) => Value::Optional(Some(Arc::new(value.to_static()?))),
+            Self::List(list @ (List::Slice(_) | List::Shared(_))) => {
+                Value::list(list.iter().map(|item| item.to_static()).collect::<Option<_>>()?)
+            }
+            Self::Map(map @ (Map::Entries(_) | Map::Shared(_))) => {
+                let entries = map.iter().map(|(key, value)| Some((key.to_static(), value.to_static()?)));
+                Value::map(entries.collect::<Option<_>>()?)
+            }
+            Self::List(_) | Self::Map(_) => return None,
+        })
+    }
+
+    /// The truth of a final result (`CEL-14`): false, null, zero, NaN and everything empty are falsy, all else truthy.
+    /// Operators never ask this; `!`, `&&`, `||` and `?:` keep to `bool`.
+    #[must_use]
+    pub fn is_truthy(&self) -> bool {
+        match self {
+            Self::Null => false,
+            Self::Bool(value) => *value,
+            Self::Int(value) => *value != 0,
+            Self::UInt(value) => *value != 0,
+            Self::Double(value) => *value != 0.0 && !value.is_nan(),
+            Self::String(text) => !text.is_empty(),
+            Self::Bytes(bytes) => !bytes.is_empty(),
+            Self::List(list) => !list.is_empty(),
+            Self::Map(map) => !map.is_empty(),
+            Self::Optional(value) => value.is_some(),
+            Self::Timestamp(_) | Self::Duration(_) | Self::Type(_) => true,
+        }
+    }
+
+    /// The text, if it is some.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    /// The number of characters. Linear in the text.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.chars().count()
+    }
+
+    /// The same text, holding what it needs.
+    #[must_use]
+    pub fn to_static(&self) -> Text<'static> {
+        match self {
+            Self::Borrowed(text) => Text::Shared((*text).into()),
+            Self::Shared(text) => Text::Shared(text.clone()),
+        }
+    }
+
+    /// The text for as long as it was borrowed, if it was.
+    #[must_use]
+    pub fn as_borrowed(&self) -> Option<&'a str> {
+        match self {
+            Self::Borrowed(text) => Some(text),
+            Self::Shared(_) => None,
+        }
+    }
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+impl Deref for Blob<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Debug for Blob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<f64> for Value<'_> {
+    fn from(value: f64) -> Self {
+        Self::Double(value)
+    }
+}

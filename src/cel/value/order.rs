@@ -1,0 +1,104 @@
+//! Equality and order. Numbers compare by value across their types; all else only within its kind.
+//!
+//! Equality never fails: values of different kinds are unequal (`CEL-04`, and CEL's heterogeneous equality). Order
+//! fails where it has no meaning. Both walk into lists and maps and cost what they visit.
+
+use super::{List, Map, Value};
+use crate::cel::fault::Fault;
+use std::cmp::Ordering;
+
+impl Value<'_> {
+    /// CEL's `==`. Linear in the smaller value.
+    #[must_use]
+    pub fn equals(&self, other: &Value<'_>) -> bool {
+        match (self, other) {
+            (Self::Null, Value::Null) => true,
+            (Self::Bool(a), Value::Bool(b)) => a == b,
+            (Self::Int(a), Value::Int(b)) => a == b,
+            (Self::String(a), Value::String(b)) => **a == **b,
+            (Self::Bytes(a), Value::Bytes(b)) => **a == **b,
+            (Self::Timestamp(a), Value::Timestamp(b)) => a == b,
+            (Self::Duration(a), Value::Duration(b)) => a == b,
+            (Self::Type(a), Value::Type(b)) => a == b,
+            (Self::List(a), Value::List(b)) => lists_equal(a, b),
+            (Self::Map(a), Value::Map(b)) => maps_equal(a, b),
+            (Self::Optional(a), Value::Optional(b)) => match (a, b) {
+                (Some(a), Some(b)) => a.equals(b),
+                (None, None) => true,
+                _ => false,
+            },
+            (a, b) => numbers(a, b) == Some(Some(Ordering::Equal)),
+        }
+    }
+
+    /// What a walk over the value visits, in cost units, counted no further than `most`.
+    #[must_use]
+    pub fn weight(&self, most: u64) -> u64 {
+        match self {
+            Self::List(list) => list.iter().fold(1, |sum, item| add_weight(sum, &item, most)),
+            Self::Map(map) => map.iter().fold(1, |sum, (_, value)| add_weight(sum, &value, most)),
+            Self::String(text) => (text.len() as u64 / 10).saturating_add(1),
+            Self::Bytes(bytes) => (bytes.len() as u64 / 10).saturating_add(1),
+            _ => 1,
+        }
+    }
+
+    /// CEL's order, for `<` and its kin. A NaN stands in no order, which is no fault.
+    ///
+    /// # Errors
+    /// `no_matching_overload` for kinds that have no order, or two kinds that are not both numbers.
+    #[inline]
+    pub fn order(&self, other: &Value<'_>) -> Result<Option<Ordering>, Fault> {
+        match (self, other) {
+            (Self::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
+            (Self::String(a), Value::String(b)) => Ok(Some((**a).cmp(&**b))),
+            (Self::Bool(a), Value::Bool(b)) => Ok(Some(a.cmp(b))),
+            (Self::Bytes(a), Value::Bytes(b)) => Ok(Some((**a).cmp(&**b))),
+            (Self::Timestamp(a), Value::Timestamp(b)) => Ok(Some(a.cmp(b))),
+            (Self::Duration(a), Value::Duration(b)) => Ok(Some(a.cmp(b))),
+            (a, b) => numbers(a, b).ok_or_else(|| Fault::no_overload([a.kind(), b.kind()])),
+        }
+    }
+}
+
+fn add_weight(sum: u64, value: &Value<'_>, most: u64) -> u64 {
+    if sum > most { sum } else { sum.saturating_add(value.weight(most.saturating_sub(sum))) }
+}
+
+fn lists_equal(a: &List<'_>, b: &List<'_>) -> bool {
+    a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.equals(&b))
+}
+
+fn maps_equal(a: &Map<'_>, b: &Map<'_>) -> bool {
+    a.len() == b.len() && a.iter().all(|(key, value)| b.get(&key).is_some_and(|other| value.equals(&other)))
+}
+
+/// The order of two numbers of any types: nothing if one is no number, and no order if one is NaN.
+fn numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Option<Ordering>> {
+    Some(match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::UInt(a), Value::UInt(b)) => Some(a.cmp(b)),
+        (Value::Double(a), Value::Double(b)) => a.partial_cmp(b),
+        (Value::Int(a), Value::UInt(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+        (Value::UInt(a), Value::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+        (Value::Int(a), Value::Double(b)) => whole_to_double(i128::from(*a), *b),
+        (Value::UInt(a), Value::Double(b)) => whole_to_double(i128::from(*a), *b),
+        (Value::Double(a), Value::Int(b)) => whole_to_double(i128::from(*b), *a).map(Ordering::reverse),
+        (Value::Double(a), Value::UInt(b)) => whole_to_double(i128::from(*b), *a).map(Ordering::reverse),
+        _ => return None,
+    })
+}
+
+/// Compares exactly: a double beyond the whole numbers is settled by its sign, one within by its whole part first.
+fn whole_to_double(whole: i128, double: f64) -> Option<Ordering> {
+    const BEYOND: f64 = 1e20;
+    if double.is_nan() {
+        return None;
+    }
+    if double.abs() >= BEYOND {
+        return Some(if double > 0.0 { Ordering::Less } else { Ordering::Greater });
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "tested to be far within the range of i128")]
+    let floor = double.floor() as i128;
+    Some(whole.cmp(&floor).then(if double.fract() == 0.0 { Ordering::Equal } else { Ordering::Less }))
+}

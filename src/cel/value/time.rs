@@ -1,0 +1,324 @@
+//! Points in time and lengths of time: whole nanoseconds inside, calendars only here.
+//!
+//! This is the one module that knows `chrono`, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
+//! and durations of at most 10,000 years. Nothing here reads a clock.
+
+use crate::cel::fault::{ErrorCode, Fault};
+use chrono::{DateTime, Datelike, FixedOffset, TimeZone, Timelike, Utc};
+use std::fmt;
+use std::str::FromStr;
+
+const NANOS: i128 = 1_000_000_000;
+const MIN_SECONDS: i64 = -62_135_596_800;
+const MAX_SECONDS: i64 = 253_402_300_799;
+const MAX_DURATION_SECONDS: i128 = 315_576_000_000;
+
+/// A point in time, to the nanosecond, between the years 1 and 9999.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp {
+    seconds: i64,
+    nanos: u32,
+}
+
+/// A length of time, to the nanosecond, either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration {
+    seconds: i64,
+    nanos: i32,
+}
+
+/// What a getter of a timestamp reads off the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalendarField {
+    /// `getFullYear()`
+    FullYear,
+    /// `getMonth()`, January is 0
+    Month,
+    /// `getDate()`, from 1
+    Date,
+    /// `getDayOfMonth()`, from 0
+    DayOfMonth,
+    /// `getDayOfWeek()`, Sunday is 0
+    DayOfWeek,
+    /// `getDayOfYear()`, from 0
+    DayOfYear,
+    /// `getHours()`
+    Hours,
+    /// `getMinutes()`
+    Minutes,
+    /// `getSeconds()`
+    Seconds,
+    /// `getMilliseconds()` of the second
+    Milliseconds,
+}
+
+impl Timestamp {
+    /// The time this many seconds after 1970.
+    ///
+    /// # Errors
+    /// `overflow` outside the years 1 to 9999.
+    pub fn from_unix(seconds: i64) -> Result<Self, Fault> {
+        Self::from_nanos(i128::from(seconds).saturating_mul(NANOS))
+    }
+
+    /// The time this many nanoseconds after 1970.
+    ///
+    /// # Errors
+    /// `overflow` outside the years 1 to 9999.
+    pub fn from_nanos(nanos: i128) -> Result<Self, Fault> {
+        let seconds = i64::try_from(nanos.div_euclid(NANOS)).map_err(|_| ErrorCode::Overflow)?;
+        let nanos = u32::try_from(nanos.rem_euclid(NANOS)).map_err(|_| ErrorCode::Overflow)?;
+        if !(MIN_SECONDS..=MAX_SECONDS).contains(&seconds) {
+            return Err(ErrorCode::Overflow.into());
+        }
+        Ok(Self { seconds, nanos })
+    }
+
+    /// Nanoseconds since 1970.
+    #[must_use]
+    pub fn nanos(self) -> i128 {
+        i128::from(self.seconds).saturating_mul(NANOS).saturating_add(i128::from(self.nanos))
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
+        self.seconds
+    }
+
+    /// The time this much later.
+    ///
+    /// # Errors
+    /// `overflow` outside the years 1 to 9999.
+    pub fn plus(self, duration: Duration) -> Result<Self, Fault> {
+        Self::from_nanos(self.nanos().saturating_add(duration.nanos()))
+    }
+
+    /// The time this much earlier.
+    ///
+    /// # Errors
+    /// `overflow` outside the years 1 to 9999.
+    pub fn minus(self, duration: Duration) -> Result<Self, Fault> {
+        Self::from_nanos(self.nanos().saturating_sub(duration.nanos()))
+    }
+
+    /// The time from `earlier` to this.
+    ///
+    /// # Errors
+    /// `overflow` beyond 10,000 years.
+    pub fn since(self, earlier: Self) -> Result<Duration, Fault> {
+        Duration::from_nanos(self.nanos().saturating_sub(earlier.nanos()))
+    }
+
+    /// A calendar field in UTC or in a zone: an IANA name or an offset such as `-08:00`.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a zone that is neither.
+    pub fn field(self, field: CalendarField, zone: Option<&str>) -> Result<i64, Fault> {
+        let utc = self.calendar()?;
+        match zone {
+            None => Ok(read(&utc, field)),
+            Some(zone) => match (offset(zone), zone.parse::<chrono_tz::Tz>()) {
+                (Some(offset), _) => Ok(read(&offset.from_utc_datetime(&utc.naive_utc()), field)),
+                (None, Ok(zone)) => Ok(read(&zone.from_utc_datetime(&utc.naive_utc()), field)),
+                (None, Err(_)) => Err(ErrorCode::InvalidArgument.into()),
+            },
+        }
+    }
+
+    fn calendar(self) -> Result<DateTime<Utc>, Fault> {
+        DateTime::from_timestamp(self.seconds, self.nanos).ok_or_else(|| ErrorCode::Overflow.into())
+    }
+}
+
+fn read<Z: TimeZone>(time: &DateTime<Z>, field: CalendarField) -> i64 {
+    match field {
+        CalendarField::FullYear => i64::from(time.year()),
+        CalendarField::Month => i64::from(time.month0()),
+        CalendarField::Date => i64::from(time.day()),
+        CalendarField::DayOfMonth => i64::from(time.day0()),
+        CalendarField::DayOfWeek => i64::from(time.weekday().num_days_from_sunday()),
+        CalendarField::DayOfYear => i64::from(time.ordinal0()),
+        CalendarField::Hours => i64::from(time.hour()),
+        CalendarField::Minutes => i64::from(time.minute()),
+        CalendarField::Seconds => i64::from(time.second()),
+        CalendarField::Milliseconds => i64::from(time.nanosecond() / 1_000_000),
+    }
+}
+
+/// `+05:30`, `-08:00`, `02:00`.
+fn offset(zone: &str) -> Option<FixedOffset> {
+    let (sign, digits) = match zone.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, zone.strip_prefix('+').unwrap_or(zone)),
+    };
+    let (hours, minutes) = digits.split_once(':')?;
+    let part = |text: &str, below: i32| {
+        let plain = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<i32>().ok().filter(|&value| plain && value < below)
+    };
+    let seconds = part(hours, 24)?.saturating_mul(60).saturating_add(part(minutes, 60)?).saturating_mul(60);
+    FixedOffset::east_opt(seconds.saturating_mul(sign))
+}
+
+impl FromStr for Timestamp {
+    type Err = Fault;
+
+    /// RFC 3339, such as `2026-05-20T03:45:00Z`.
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| ErrorCode::InvalidArgument)?;
+        // chrono lets a space stand for the `T` and keeps second 60 as a nanosecond beyond the second
+        if !matches!(text.as_bytes().get(10), Some(b'T' | b't'))
+            || time.timestamp_subsec_nanos() >= 1_000_000_000
+        {
+            return Err(ErrorCode::InvalidArgument.into());
+        }
+        let seconds = i128::from(time.timestamp()).saturating_mul(NANOS);
+        Self::from_nanos(seconds.saturating_add(i128::from(time.timestamp_subsec_nanos())))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC, with as many digits of the second as it has: `2026-05-20T03:45:00Z`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.calendar().map_err(|_| fmt::Error)?;
+        write!(f, "{:04}-{:02}-{:02}T", time.year(), time.month(), time.day())?;
+        write!(f, "{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())?;
+        fraction(f, self.nanos)?;
+        f.write_str("Z")
+    }
+}
+
+impl Duration {
+    /// The length of this many nanoseconds.
+    ///
+    /// # Errors
+    /// `overflow` beyond 10,000 years.
+    pub fn from_nanos(nanos: i128) -> Result<Self, Fault> {
+        if (nanos / NANOS).abs() > MAX_DURATION_SECONDS {
+            return Err(ErrorCode::Overflow.into());
+        }
+        let seconds = i64::try_from(nanos / NANOS).map_err(|_| ErrorCode::Overflow)?;
+        let nanos = i32::try_from(nanos % NANOS).map_err(|_| ErrorCode::Overflow)?;
+        Ok(Self { seconds, nanos })
+    }
+
+    /// The length in nanoseconds.
+    #[must_use]
+    pub fn nanos(self) -> i128 {
+        i128::from(self.seconds).saturating_mul(NANOS).saturating_add(i128::from(self.nanos))
+    }
+
+    /// The sum.
+    ///
+    /// # Errors
+    /// `overflow` beyond 10,000 years.
+    pub fn plus(self, other: Self) -> Result<Self, Fault> {
+        Self::from_nanos(self.nanos().saturating_add(other.nanos()))
+    }
+
+    /// The difference.
+    ///
+    /// # Errors
+    /// `overflow` beyond 10,000 years.
+    pub fn minus(self, other: Self) -> Result<Self, Fault> {
+        Self::from_nanos(self.nanos().saturating_sub(other.nanos()))
+    }
+
+    /// The same length the other way.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self { seconds: self.seconds.saturating_neg(), nanos: self.nanos.saturating_neg() }
+    }
+
+    /// `getHours()`, `getMinutes()`, `getSeconds()`: the whole length in that unit, rounded towards zero;
+    /// `getMilliseconds()`: the milliseconds of the second. Other fields are none of a duration.
+    #[must_use]
+    pub fn field(self, field: CalendarField) -> Option<i64> {
+        match field {
+            CalendarField::Hours => Some(self.seconds / 3600),
+            CalendarField::Minutes => Some(self.seconds / 60),
+            CalendarField::Seconds => Some(self.seconds),
+            CalendarField::Milliseconds => Some(i64::from(self.nanos / 1_000_000)),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Duration {
+    type Err = Fault;
+
+    /// Go's grammar: an optional sign, then decimal numbers with `h`, `m`, `s`, `ms`, `us`, `µs` or `ns`; or `0`.
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let (sign, mut rest) = match text.strip_prefix('-') {
+            Some(rest) => (-1, rest),
+            None => (1, text.strip_prefix('+').unwrap_or(text)),
+        };
+        if rest == "0" {
+            return Self::from_nanos(0);
+        }
+        let mut total: i128 = 0;
+        while total == 0 || !rest.is_empty() {
+            let part;
+            (part, rest) = unit(rest).ok_or(ErrorCode::InvalidArgument)?;
+            total = total.checked_add(part).ok_or(ErrorCode::Overflow)?;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        Self::from_nanos(total.saturating_mul(sign))
+    }
+}
+
+/// Reads one number with its unit: the nanoseconds and what follows.
+fn unit(text: &str) -> Option<(i128, &str)> {
+    let split = |text: &'_ str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (whole, rest) = text.split_at_checked(split(text))?;
+    let (fraction, rest) = match rest.strip_prefix('.') {
+        Some(rest) => rest.split_at_checked(split(rest))?,
+        None => ("", rest),
+    };
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+    let (name, rest) = rest.split_at_checked(end)?;
+    let scale: i128 = match name {
+        "h" => 3_600_000_000_000,
+        "m" => 60_000_000_000,
+        "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" | "µs" | "μs" => 1_000,
+        "ns" => 1,
+        _ => return None,
+    };
+    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let mut nanos = whole.checked_mul(scale)?;
+    let mut digit_scale = scale;
+    for digit in fraction.chars() {
+        digit_scale /= 10;
+        nanos = nanos.checked_add(i128::from(digit.to_digit(10)?).checked_mul(digit_scale)?)?;
+    }
+    Some((nanos, rest))
+}
+
+impl fmt::Display for Duration {
+    /// Seconds with as many digits as it has: `5400s`, `-0.5s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.seconds < 0 || self.nanos < 0 {
+            f.write_str("-")?;
+        }
+        write!(f, "{}", self.seconds.unsigned_abs())?;
+        fraction(f, self.nanos.unsigned_abs())?;
+        f.write_str("s")
+    }
+}
+
+/// The digits of a second, if there are any: `.5`.
+fn fraction(f: &mut fmt::Formatter<'_>, nanos: u32) -> fmt::Result {
+    if nanos == 0 {
+        return Ok(());
+    }
+    let digits = format!("{nanos:09}");
+    write!(f, ".{}", digits.trim_end_matches('0'))
+}
