@@ -6,13 +6,23 @@ use std::path::{Path, PathBuf};
 
 /// The modules of the crate, each naming only those before it.
 const LAYERS: &[&str] = &[
-    "source", "diagnostic", "limits", "cel", "context", "manifest", "policy", "task", "engine", "scenario", "cli",
+    "source",
+    "diagnostic",
+    "limits",
+    "cel",
+    "context",
+    "manifest",
+    "policy",
+    "task",
+    "engine",
+    "scenario",
+    "cli",
 ];
 
 /// The modules of the language, likewise.
 const CEL_LAYERS: &[&str] = &[
-    "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check", "plan", "eval",
-    "program", "cache",
+    "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check", "plan",
+    "eval", "program", "cache",
 ];
 
 fn root() -> PathBuf {
@@ -109,7 +119,9 @@ fn modules_of_the_language_name_only_modules_before_them() {
 
 #[test]
 fn the_lists_of_layers_are_whole() {
-    for (folder, layers, apart) in [("src", LAYERS, &["lib", "main"][..]), ("src/cel", CEL_LAYERS, &["mod"][..])] {
+    for (folder, layers, apart) in
+        [("src", LAYERS, &["lib", "main"][..]), ("src/cel", CEL_LAYERS, &["mod"][..])]
+    {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let name = name.trim_end_matches(".rs");
@@ -125,11 +137,21 @@ fn io_clocks_and_chance_stay_at_the_rim() {
     let mut wrong = Vec::new();
     for file in rust_files(&src) {
         let inside = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
-        if rim.contains(&inside.as_str()) || inside.starts_with("cli/") || inside.starts_with("scenario/load") {
+        if rim.contains(&inside.as_str()) || inside.starts_with("cli/") || inside.starts_with("scenario/load")
+        {
             continue;
         }
         let code = code(&file);
-        for name in ["std::fs", "std::net", "std::env", "std::process", "SystemTime", "Instant::now", "Utc::now", "rand::"] {
+        for name in [
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::process",
+            "SystemTime",
+            "Instant::now",
+            "Utc::now",
+            "rand::",
+        ] {
             if code.contains(name) {
                 wrong.push(format!("{inside} names {name}"));
             }

@@ -27,13 +27,12 @@ fn limits(path: &Path) -> EvalLimits {
     let text = String::from_utf8_lossy(&bytes);
     let words = text.lines().next().unwrap_or_default().split(' ').collect::<Vec<_>>();
     if let ["#", "limit", name, value] = words[..] {
-        let value = value.parse().unwrap();
-        match name {
-            "max_manifest_bytes" => limits.max_manifest_bytes = value,
-            "max_yaml_nodes" => limits.max_yaml_nodes = value,
-            "max_diagnostics" => limits.max_diagnostics = value,
-            _ => panic!("no limit {name}"),
-        }
+        let limit = match name {
+            "max_manifest_bytes" => &mut limits.max_manifest_bytes,
+            "max_yaml_nodes" => &mut limits.max_yaml_nodes,
+            _ => &mut limits.max_diagnostics,
+        };
+        *limit = value.parse().unwrap();
     }
     limits
 }
