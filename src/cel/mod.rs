@@ -32,7 +32,7 @@ mod types;
 mod value;
 
 pub use cache::{Cache, CacheStats, Compiled};
-pub use check::{Checked, CostEstimate, Reference};
+pub use check::{Checked, CostEstimate, Reference, check};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{Activation, EvalError, Host, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};

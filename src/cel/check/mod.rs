@@ -1,9 +1,23 @@
 //! An [`Expr`] and its [`Env`] to a [`Checked`] expression: types, resolved names, static cost; or diagnostics.
+//!
+//! Types are gradual: what is not known is `dyn` and goes with everything. What the scope does not declare is an
+//! error; what only fails when it runs (no overload for these types, a field that the record lacks) is a warning, and
+//! the checked expression is there all the same. One line: `infer` walks the tree, `names` finds what names stand
+//! for, `calls` which overloads apply, `unify` whether types go together; then `cost` adds up.
 
-use super::env::Slot;
+mod calls;
+mod cost;
+mod infer;
+mod messages;
+mod names;
+mod unify;
+
+use super::env::{Env, Slot};
 use super::function::Declaration;
+use super::issue::Issue;
 use super::syntax::{Expr, ExprId};
 use super::types::Type;
+use crate::diagnostic::Severity;
 
 /// An expression whose names are resolved and whose types are known as far as they can be.
 #[derive(Clone, Debug)]
@@ -23,7 +37,8 @@ pub struct Checked {
 pub enum Reference {
     /// A variable of the scope; on a selection, a variable with a qualified name.
     Variable(Slot),
-    /// A variable of a comprehension or binding around it: how many such variables stand further out.
+    /// A variable of a comprehension or binding around it: how many such variables are declared between it and here,
+    /// 0 for the innermost; of two variables of one macro the second is the inner one.
     Local(usize),
     /// A function with the overloads that may apply; on a qualified call, its target is part of the name.
     Function {
@@ -45,7 +60,7 @@ pub enum Reference {
 pub struct CostEstimate {
     /// The least that an evaluation which ends without an error costs.
     pub min: u64,
-    /// The most, if sizes are as assumed; `None` if nothing bounds it.
+    /// The most, if texts of unknown length have at most 1,000 bytes; `None` if nothing bounds it.
     pub max: Option<u64>,
 }
 
@@ -61,4 +76,23 @@ impl Checked {
     pub fn reference(&self, id: ExprId) -> Option<&Reference> {
         self.references.get(id.0 as usize)?.as_ref()
     }
+}
+
+/// Checks an expression in a scope. The checked expression is there if no issue is an error; its calls that no
+/// overload fits have an empty list of them and fail when they run.
+///
+/// Codes of errors: `undeclared_name`, `undeclared_function`, `undeclared_type`. Codes of warnings:
+/// `no_matching_overload`, `unknown_field`, `not_selectable`, `not_iterable`, `never_equal`, `always_true`.
+///
+/// # Cost
+/// Linear in the tree, times the overloads of the functions called.
+#[must_use]
+pub fn check(expr: Expr, env: &Env) -> (Option<Checked>, Vec<Issue>) {
+    let (types, references, issues) = infer::infer(&expr, env);
+    if issues.iter().any(|issue| issue.severity == Severity::Error) {
+        return (None, issues);
+    }
+    let mut checked = Checked { expr, types, references, cost: CostEstimate { min: 0, max: None } };
+    checked.cost = cost::estimate(&checked);
+    (Some(checked), issues)
 }

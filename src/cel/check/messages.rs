@@ -1,0 +1,158 @@
+//! What the checker says: one function a message. Types are named, values never.
+
+use crate::cel::env::Env;
+use crate::cel::function::{Declaration, Overload};
+use crate::cel::issue::Issue;
+use crate::cel::syntax::{macro_form, sign_of};
+use crate::cel::types::{RecordType, Type};
+use crate::diagnostic::{Severity, nearest};
+use crate::source::Span;
+
+fn error(code: &'static str, span: Span, message: String) -> Issue {
+    Issue { code, severity: Severity::Error, message, span, label: String::new(), help: None }
+}
+
+fn warning(code: &'static str, span: Span, message: String) -> Issue {
+    Issue { severity: Severity::Warning, ..error(code, span, message) }
+}
+
+fn meant(issue: Issue, name: Option<&str>) -> Issue {
+    Issue { help: name.map(|name| format!("did you mean `{name}`?")), ..issue }
+}
+
+/// `contxt`
+pub(super) fn undeclared_name<'a>(
+    env: &'a Env,
+    locals: impl Iterator<Item = &'a str>,
+    name: &str,
+    span: Span,
+) -> Issue {
+    if let Some(reason) = env.reason(name) {
+        return error("undeclared_name", span, format!("`{name}` is not known here: {reason}"));
+    }
+    let issue = error("undeclared_name", span, format!("no variable `{name}` is declared here"));
+    if env.function(name).is_some() {
+        return Issue {
+            help: Some(format!("`{name}` is a function: it is called, as in `{name}(…)`")),
+            ..issue
+        };
+    }
+    let candidates = env.variables().map(|(name, _)| name).chain(locals).chain(["true", "false", "null"]);
+    meant(issue, nearest(name, candidates))
+}
+
+/// `contextt.size2()`
+pub(super) fn undeclared_function(env: &Env, name: &str, span: Span) -> Issue {
+    let root = name.split('.').next().unwrap_or(name);
+    if let Some(reason) = env.reason(name).or_else(|| env.reason(root)) {
+        return error("undeclared_function", span, format!("`{name}` is not known here: {reason}"));
+    }
+    let issue = error("undeclared_function", span, format!("no function `{name}` is declared here"));
+    if let Some(form) = macro_form(name) {
+        return Issue { help: Some(format!("`{name}` is a macro, written `{form}`")), ..issue };
+    }
+    let own = name.rsplit('.').next().unwrap_or(name);
+    if env.variable(name).is_some() {
+        return Issue { help: Some(format!("`{name}` is a variable")), ..issue };
+    }
+    let names =
+        || env.functions().map(|it| it.function.name).filter(|name| name.starts_with(char::is_alphabetic));
+    let mut words: Vec<&str> = names().collect();
+    words.extend(["has", "all", "exists", "exists_one", "filter", "map"]);
+    // the functions stand in no order, and of two near names the same one must be offered each time
+    words.sort_unstable();
+    meant(issue, nearest(name, words.iter().copied()).or_else(|| nearest(own, words.iter().copied())))
+}
+
+/// `Person{name: 'x'}`
+pub(super) fn undeclared_type(name: &str, span: Span) -> Issue {
+    let issue = error("undeclared_type", span, format!("no message type `{name}` is declared here"));
+    Issue { help: Some("a map is written `{'key': value}`".to_owned()), ..issue }
+}
+
+/// `1 + 'a'`
+pub(super) fn no_matching_overload(span: Span, of: &Declaration, member: bool, types: &[Type]) -> Issue {
+    let name = sign_of(of.function.name);
+    let listed = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let applied = match types.split_first() {
+        Some((receiver, arguments)) if member => format!("{receiver}.({})", listed(arguments)),
+        _ => format!("({})", listed(types)),
+    };
+    let message = format!("found no matching overload for `{name}` applied to `{applied}`");
+    let signatures: Vec<String> =
+        of.overloads.iter().map(|overload| signature(of.function.name, overload)).collect();
+    let (shown, rest) = signatures.split_at(signatures.len().min(3));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let help = format!("it takes {}{more}", shown.join(", "));
+    Issue { help: Some(help), ..warning("no_matching_overload", span, message) }
+}
+
+/// A signature as it would be called; of an operator, its operands.
+fn signature(name: &str, overload: &Overload) -> String {
+    let listed = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match overload.parameters.split_first() {
+        Some((receiver, arguments)) if overload.member => {
+            format!("`{receiver}.{name}({})`", listed(arguments))
+        }
+        _ if name.starts_with(char::is_alphabetic) => format!("`{name}({})`", listed(&overload.parameters)),
+        _ => format!("`({})`", listed(&overload.parameters)),
+    }
+}
+
+/// `1 == 'a'`
+pub(super) fn never_equal(span: Span, left: &Type, right: &Type, equal: bool) -> Issue {
+    let message = format!("`{left}` and `{right}` are never equal, so this is always {}", !equal);
+    warning("never_equal", span, message)
+}
+
+/// `1 in ['a']`
+pub(super) fn never_in(span: Span, item: &Type, of: &Type) -> Issue {
+    warning("never_equal", span, format!("`{item}` is never in `{of}`, so this is always false"))
+}
+
+/// `context.usr`
+pub(super) fn unknown_field(span: Span, field: &str, record: &RecordType) -> Issue {
+    let message = format!("`{}` has no field `{field}`", record.name);
+    let aliases = record.aliases.iter().map(|(alias, _)| &**alias);
+    let names = record.fields.keys().map(|name| &**name).chain(aliases);
+    meant(warning("unknown_field", span, message), nearest(field, names))
+}
+
+/// `1.a`
+pub(super) fn not_selectable(span: Span, field: &str, on: &Type) -> Issue {
+    warning("not_selectable", span, format!("`{on}` has no fields, so `{field}` cannot be selected"))
+}
+
+/// `'text'[0]`
+pub(super) fn not_indexed(span: Span, on: &Type, by: &Type) -> Issue {
+    let message = format!("found no matching overload for `[]` applied to `({on}, {by})`");
+    let help = "it takes a list and a number, or a map and a key".to_owned();
+    Issue { help: Some(help), ..warning("no_matching_overload", span, message) }
+}
+
+/// `1.all(x, true)`
+pub(super) fn not_iterable(span: Span, name: &str, found: &Type) -> Issue {
+    warning("not_iterable", span, format!("`{name}` goes through a list or a map, found `{found}`"))
+}
+
+/// `[1].all(x, x)`
+pub(super) fn body_of_wrong_type(span: Span, name: &str, expected: &str, found: &Type) -> Issue {
+    warning("no_matching_overload", span, format!("`{name}` expects {expected} here, found `{found}`"))
+}
+
+/// `[?1]`
+pub(super) fn not_optional(span: Span, found: &Type) -> Issue {
+    let message = format!("`?` expects an optional here, found `{found}`");
+    warning("no_matching_overload", span, message)
+}
+
+/// `has(context.user)`
+pub(super) fn always_has(span: Span, field: &str, record: &RecordType) -> Issue {
+    let message = format!("every `{}` has `{field}`, so this is always true", record.name);
+    warning("always_true", span, message)
+}
+
+/// `has(context)`
+pub(super) fn always_bound(span: Span, name: &str) -> Issue {
+    warning("always_true", span, format!("`{name}` always has a value, so this is always true"))
+}

@@ -1,0 +1,206 @@
+//! Whether types go together, and what type parameters must stand for if they do.
+//!
+//! Parameters of a signature get fresh names for each call, so that those of an empty list or of a call inside can be
+//! decided by what stands around. Nothing is decided by an attempt that failed: it is taken back.
+
+use crate::cel::function::Overload;
+use crate::cel::types::{RecordType, Type};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What type parameters stand for, so far.
+#[derive(Default)]
+pub(super) struct Substitution {
+    bound: HashMap<Arc<str>, Type>,
+    /// What was bound before, to go back.
+    trail: Vec<(Arc<str>, Option<Type>)>,
+    fresh: usize,
+    /// Whether `int`, `uint` and `double` go together, as they do where values are compared (`CEL-04`).
+    pub(super) numbers_alike: bool,
+}
+
+/// A point to go back to.
+#[derive(Clone, Copy)]
+pub(super) struct Mark(usize);
+
+impl Substitution {
+    /// A parameter that stands for nothing yet.
+    pub(super) fn fresh(&mut self) -> Type {
+        self.fresh = self.fresh.saturating_add(1);
+        Type::Param(self.fresh.to_string().into())
+    }
+
+    /// A signature with parameters of its own: the types of its parameters, and of its result.
+    pub(super) fn instantiate(&mut self, overload: &Overload) -> (Vec<Type>, Type) {
+        let generic = overload.result.is_generic() || overload.parameters.iter().any(Type::is_generic);
+        if !generic {
+            return (overload.parameters.clone(), overload.result.clone());
+        }
+        let mut names: HashMap<Arc<str>, Type> = HashMap::new();
+        let mut rename = |ty: &Type| {
+            rewrite(ty, &mut |name| names.entry(name.clone()).or_insert_with(|| self.fresh()).clone())
+        };
+        (overload.parameters.iter().map(&mut rename).collect(), rename(&overload.result))
+    }
+
+    /// The type with all that is decided put in.
+    pub(super) fn apply(&self, ty: &Type) -> Type {
+        if !ty.is_generic() {
+            return ty.clone();
+        }
+        rewrite(ty, &mut |name| match self.bound.get(name) {
+            Some(bound) => self.apply(bound),
+            None => Type::Param(name.clone()),
+        })
+    }
+
+    /// The same at the end, when what was not decided is `dyn`.
+    pub(super) fn settle(&self, ty: &Type) -> Type {
+        rewrite(&self.apply(ty), &mut |_| Type::Dyn)
+    }
+
+    /// What the type is at its head, as far as decided.
+    pub(super) fn head(&self, ty: &Type) -> Type {
+        let mut ty = ty;
+        while let Type::Param(name) = ty
+            && let Some(bound) = self.bound.get(name)
+        {
+            ty = bound;
+        }
+        ty.clone()
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.trail.len())
+    }
+
+    /// Takes back what was decided since the mark.
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        while self.trail.len() > mark.0 {
+            let Some((name, before)) = self.trail.pop() else { return };
+            match before {
+                Some(ty) => self.bound.insert(name, ty),
+                None => self.bound.remove(&name),
+            };
+        }
+    }
+
+    fn bind(&mut self, name: &Arc<str>, ty: Type) {
+        let before = self.bound.insert(name.clone(), ty);
+        self.trail.push((name.clone(), before));
+    }
+
+    /// Whether a value of one type may be a value of the other; decides parameters so that it may.
+    pub(super) fn unify(&mut self, a: &Type, b: &Type) -> bool {
+        match (a, b) {
+            (Type::Param(name), other) | (other, Type::Param(name)) => self.unify_parameter(name, other),
+            (Type::Dyn, _) | (_, Type::Dyn) => true,
+            (Type::Null, other) | (other, Type::Null) => is_nullable(other),
+            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.unify(a, b),
+            (Type::Map(a), Type::Map(b)) => self.unify(&a.0, &b.0) && self.unify(&a.1, &b.1),
+            // types are values that may be compared, whatever they describe
+            (Type::TypeOf(a), Type::TypeOf(b)) => {
+                self.unify(a, b);
+                true
+            }
+            // both are maps with string keys when they run; which keys they have is not for their types to say
+            (Type::Record(_), Type::Record(_)) | (Type::Singleton(_), Type::Singleton(_)) => true,
+            (Type::Record(record), Type::Map(map)) | (Type::Map(map), Type::Record(record)) => {
+                self.unify(&Type::String, &map.0) && self.unify(&value_of(record), &map.1)
+            }
+            (Type::Singleton(record), Type::List(item)) | (Type::List(item), Type::Singleton(record)) => {
+                self.unify(&Type::Record(record.clone()), item)
+            }
+            (a, b) => a == b || (self.numbers_alike && is_number(a) && is_number(b)),
+        }
+    }
+
+    fn unify_parameter(&mut self, name: &Arc<str>, other: &Type) -> bool {
+        if let Type::Param(same) = other
+            && same == name
+        {
+            return true;
+        }
+        match self.bound.get(name).cloned() {
+            Some(bound) => {
+                let fits = self.unify(&bound, other);
+                // of a known and a less known type the less known one holds for both
+                if fits && self.is_as_general(other, &bound) && !self.occurs(name, other) {
+                    self.bind(name, other.clone());
+                }
+                fits
+            }
+            None if self.occurs(name, other) => false,
+            None => {
+                self.bind(name, other.clone());
+                true
+            }
+        }
+    }
+
+    fn occurs(&self, name: &Arc<str>, ty: &Type) -> bool {
+        match ty {
+            Type::Param(other) if other == name => true,
+            Type::Param(other) => self.bound.get(other).is_some_and(|bound| self.occurs(name, bound)),
+            Type::List(inner) | Type::Optional(inner) | Type::TypeOf(inner) => self.occurs(name, inner),
+            Type::Map(entry) => self.occurs(name, &entry.0) || self.occurs(name, &entry.1),
+            _ => false,
+        }
+    }
+
+    /// The type of what may be a value of either: the more general one if they go together, else `dyn`.
+    pub(super) fn join(&mut self, a: &Type, b: &Type) -> Type {
+        let mark = self.mark();
+        if !self.unify(a, b) {
+            self.back_to(mark);
+            return Type::Dyn;
+        }
+        if self.is_as_general(a, b) { a.clone() } else { b.clone() }
+    }
+
+    /// Whether the first type, which goes with the second, says no more than it.
+    fn is_as_general(&self, a: &Type, b: &Type) -> bool {
+        match (self.head(a), self.head(b)) {
+            (Type::Dyn | Type::Param(_), _) => true,
+            (_, Type::Null) => true,
+            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => {
+                self.is_as_general(&a, &b)
+            }
+            (Type::Map(a), Type::Map(b)) => self.is_as_general(&a.0, &b.0) && self.is_as_general(&a.1, &b.1),
+            (Type::Map(_) | Type::List(_), Type::Record(_) | Type::Singleton(_)) => true,
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// The type with another one in place of each parameter.
+fn rewrite(ty: &Type, replace: &mut dyn FnMut(&Arc<str>) -> Type) -> Type {
+    match ty {
+        Type::Param(name) => replace(name),
+        Type::List(inner) => Type::list(rewrite(inner, replace)),
+        Type::Optional(inner) => Type::optional(rewrite(inner, replace)),
+        Type::TypeOf(inner) => Type::TypeOf(Arc::new(rewrite(inner, replace))),
+        Type::Map(entry) => {
+            let key = rewrite(&entry.0, replace);
+            Type::map(key, rewrite(&entry.1, replace))
+        }
+        _ => ty.clone(),
+    }
+}
+
+fn value_of(record: &Arc<RecordType>) -> Type {
+    Type::Record(record.clone()).entry().map_or(Type::Dyn, |(_, value)| value)
+}
+
+pub(super) fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Int | Type::UInt | Type::Double)
+}
+
+/// Whether null may stand for a value of this type.
+fn is_nullable(ty: &Type) -> bool {
+    match ty {
+        Type::Null | Type::Dyn | Type::Timestamp | Type::Duration => true,
+        Type::Optional(_) | Type::Opaque(_) | Type::Record(_) => true,
+        _ => false,
+    }
+}
