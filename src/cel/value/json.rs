@@ -135,6 +135,23 @@ impl Json {
         Ok(builder.finish(root))
     }
 
+    /// An object of these members, in their order, in one document: nothing in between is built.
+    ///
+    /// # Errors
+    /// As [`Json::from_value`].
+    pub fn from_members<'k, 'v>(
+        members: impl IntoIterator<Item = (&'k str, Value<'v>)>,
+    ) -> Result<Self, Fault> {
+        let mut builder = Builder::default();
+        let members = members.into_iter().map(|(key, value)| {
+            let key = builder.string(key);
+            Ok((key, builder.value(&value)?))
+        });
+        let members = members.collect::<Result<Vec<_>, Fault>>()?;
+        let root = builder.object(members);
+        Ok(builder.finish(root))
+    }
+
     /// An object of these members, in their order.
     pub fn object<'k>(members: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
         let mut builder = Builder::default();
