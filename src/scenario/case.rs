@@ -48,7 +48,7 @@ pub struct Case {
 /// Where the manifests of a case stand.
 #[derive(Clone, Debug)]
 pub enum Manifests {
-    /// In the case itself: each with the path that findings about it begin with, the agent under test first.
+    /// In the case itself: each with the path that findings about it begin with; that of the agent under test is empty.
     Inline(Vec<(String, Node)>),
     /// In files and folders, named relative to the folder of the case.
     Files {

@@ -127,8 +127,7 @@ fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manife
         return Some(Manifests::Files { paths, agent: agent? });
     }
     let mut documents: Vec<(String, Node)> = Vec::new();
-    let agent = manifests.required("agent", "", reader)?;
-    documents.push((String::new(), agent.node.clone()));
+    documents.extend(manifests.get("agent").map(|field| (String::new(), field.node.clone())));
     for key in ["tools", "agents"] {
         let found = values::items(&mut manifests, key, reader, |node, _, _| Some(node.clone()));
         documents.extend(found.into_iter().enumerate().map(|(at, node)| (format!("{key}[{at}]"), node)));

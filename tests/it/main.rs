@@ -5,6 +5,6 @@ mod architecture;
 mod context;
 mod context_scope;
 mod manifest;
-mod manifest_cases;
 mod manifest_links;
 mod manifest_scalars;
+mod scenario_read;
