@@ -7,9 +7,20 @@ use super::history::{Invocation, Status};
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{At, Json, JsonRef, LiveList, LiveRecord, RecordType, Value};
 
-/// A part of the context that is a record or a list of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+/// Declares the parts, and the list in which a part's number finds it.
+macro_rules! parts {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// A part of the context that is a record or a list of its own.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Part {
+            $($(#[$doc])* $name,)+
+        }
+
+        const PARTS: &[Part] = &[$(Part::$name,)+];
+    };
+}
+
+parts! {
     Context,
     Agent,
     User,
@@ -43,36 +54,9 @@ enum Part {
     TaskIds,
 }
 
-const PARTS: &[Part] = &[
-    Part::Context,
-    Part::Agent,
-    Part::User,
-    Part::Llm,
-    Part::Tokens,
-    Part::History,
-    Part::Turns,
-    Part::Capabilities,
-    Part::Meta,
-    Part::Invocations,
-    Part::Inputs,
-    Part::Outputs,
-    Part::PendingInput,
-    Part::PendingOutput,
-    Part::Input,
-    Part::Output,
-    Part::InputMessage,
-    Part::OutputMessage,
-    Part::Record,
-    Part::Timestamps,
-    Part::RecordInputs,
-    Part::RecordOutputs,
-    Part::Successful,
-    Part::Errored,
-    Part::Restricted,
-    Part::TaskIds,
-];
-
+/// Enough for all parts; what is left is for the index.
 const PART_BITS: u32 = 5;
+const MAX_INDEX: u32 = u32::MAX >> PART_BITS;
 
 impl Part {
     fn at(self, index: u32) -> At {
@@ -81,7 +65,7 @@ impl Part {
 
     /// The part and the index. No [`At`] but those made above comes here; another reads as the whole context.
     fn of(at: At) -> (Self, u32) {
-        let part = PARTS.get((at.0 & ((1 << PART_BITS) - 1)) as usize).copied();
+        let part = PARTS.get((at.0 & !(MAX_INDEX << PART_BITS)) as usize).copied();
         (part.unwrap_or(Self::Context), at.0 >> PART_BITS)
     }
 }
@@ -258,7 +242,8 @@ impl TaskContext {
 
     fn entry_at(&self, part: Part, entries: &Entries, index: usize) -> Option<Value<'_>> {
         entries.get(index)?;
-        u32::try_from(index).ok().map(|index| self.record_at(part, index))
+        let index = u32::try_from(index).ok().filter(|&index| index <= MAX_INDEX)?;
+        Some(self.record_at(part, index))
     }
 
     fn last_of(&self, part: Part, entries: &Entries, index: usize) -> Option<Value<'_>> {

@@ -340,7 +340,7 @@ impl<'a> Linker<'a> {
         let is_tool = |target: &Target| matches!(target, Target::Tool(_));
         let finding = match self.names.resolve(&invoke.tool, namespace, is_tool) {
             Resolution::Found(target) => {
-                let reference = Embedded::new(invoke.tool.as_str(), invoke.target.place.clone(), [(0, 0)]);
+                let reference = Embedded::new(invoke.tool.as_str(), invoke.target.place.clone(), []);
                 return Some(self.add(&reference, path, target, None));
             }
             Resolution::Several(_) => messages::ambiguous_invoke(&invoke.target, &invoke.tool),

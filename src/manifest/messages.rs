@@ -109,6 +109,7 @@ fn other_key(finding: Diagnostic, key: &Embedded, owner: &str, known: &[&str]) -
         ("a tool", "capabilities") => finding.help("the field is `actions`; `capabilities` is that of `v1`"),
         _ => match nearest_key(key, known) {
             Some(near) => finding.help(format!("did you mean `{near}`?")),
+            None if known.is_empty() => finding,
             None => finding.help(format!("the keys of {owner} are {}", quoted(known))),
         },
     }

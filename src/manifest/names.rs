@@ -17,6 +17,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// How many documents that a name may mean are pointed at.
+const SHOWN: usize = 4;
+
 /// Tools and agents by name, of all namespaces.
 pub(super) struct Names<'a> {
     by_name: HashMap<&'a str, Vec<Target>>,
@@ -27,6 +30,7 @@ pub(super) struct Names<'a> {
 /// What a name means to an agent.
 pub(super) enum Resolution {
     Found(Target),
+    /// More than one; some of them.
     Several(Vec<Place>),
     Nothing,
 }
@@ -56,7 +60,9 @@ impl<'a> Names<'a> {
         match candidates.as_slice() {
             [] => Resolution::Nothing,
             [target] => Resolution::Found((*target).clone()),
-            several => Resolution::Several(several.iter().filter_map(|target| target.place()).collect()),
+            several => {
+                Resolution::Several(several.iter().take(SHOWN).filter_map(|target| target.place()).collect())
+            }
         }
     }
 

@@ -44,13 +44,23 @@ impl From<Path> for String {
     }
 }
 
+/// How often a document is told which key an unknown one was meant to be: each time goes over all that are known.
+const PROPOSALS: usize = 100;
+
 /// Reads values and collects what is wrong with them.
 #[derive(Default)]
 pub(crate) struct Reader {
     findings: Vec<Diagnostic>,
+    proposals: usize,
 }
 
 impl Reader {
+    /// Whether another name may still be proposed for one that is unknown.
+    fn may_propose(&mut self) -> bool {
+        self.proposals = self.proposals.saturating_add(1);
+        self.proposals <= PROPOSALS
+    }
+
     /// Notes a problem at a path.
     pub(crate) fn report(&mut self, path: &Path, diagnostic: Diagnostic) {
         self.findings.push(messages::on_one_line(diagnostic).path(path.to_string()));
@@ -249,19 +259,25 @@ impl<'a> Fields<'a> {
     /// check without a word (AG-10).
     pub(crate) fn refuse_others(self, owner: &str, reader: &mut Reader) {
         for entry in self.others() {
-            let finding = messages::unknown_key(&entry.key, owner, &self.known);
+            let known = if reader.may_propose() { self.known.as_slice() } else { &[] };
+            let finding = messages::unknown_key(&entry.key, owner, known);
             reader.report(&self.path.key(&entry.key.text), finding);
         }
     }
 
     /// Warns of every key that was not asked for, except one that looks like a misspelt `guard`: a key without
-    /// which a check is missing is refused.
+    /// which a check is missing is refused. So is any key when there have been too many to look at each.
     pub(crate) fn warn_of_others(self, owner: &str, guards: &[&str], reader: &mut Reader) {
         for entry in self.others() {
-            let guard = messages::nearest_key(&entry.key, &self.known).filter(|near| guards.contains(near));
-            let finding = match guard {
-                Some(_) => messages::unknown_key(&entry.key, owner, &self.known),
-                None => messages::ignored_key(&entry.key, owner, &self.known),
+            let finding = if reader.may_propose() {
+                match messages::nearest_key(&entry.key, &self.known) {
+                    Some(near) if guards.contains(&near) => {
+                        messages::unknown_key(&entry.key, owner, &self.known)
+                    }
+                    _ => messages::ignored_key(&entry.key, owner, &self.known),
+                }
+            } else {
+                messages::unknown_key(&entry.key, owner, &[])
             };
             reader.report(&self.path.key(&entry.key.text), finding);
         }

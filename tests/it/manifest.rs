@@ -5,7 +5,10 @@
 
 use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
+use celador::manifest::load::{File, Origin};
 use celador::manifest::{Catalog, load};
+use celador::source::Source;
+use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -103,5 +106,31 @@ fn messages_keep_to_the_style() {
         let message = &finding.message;
         assert!(!message.contains('\n') && !message.ends_with('.'), "{message}");
         assert!(!message.starts_with(char::is_uppercase), "{message}");
+    }
+}
+
+proptest! {
+    /// However a manifest is damaged, it is read to its end and what is said of it can be shown.
+    #[test]
+    fn damaged_manifests_are_only_refused(
+        file in 0_usize..1_000,
+        at in 0_usize..3_000,
+        cut in 0_usize..40,
+        put in r#"[-:{}\[\],'"|>&*!~ \na0\té😀]{0,5}"#,
+    ) {
+        let paths = corpus().into_iter().filter(|path| path.is_file()).collect::<Vec<_>>();
+        let bytes = fs::read(&paths[file % paths.len()]).unwrap();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let characters = text.chars().collect::<Vec<_>>();
+        let start = at % (characters.len() + 1);
+        let end = (start + cut).min(characters.len());
+        let mut text = characters[..start].iter().collect::<String>();
+        text.push_str(&put);
+        text.extend(&characters[end..]);
+        let source = Source::new("damaged.yaml", text);
+        let files = [File { source, origin: Origin::Named }];
+        for finding in Catalog::parse(&files, &EvalLimits::default()).1 {
+            prop_assert!(!finding.render(false).is_empty());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a policy is compiled from: names, keys and parameters of an agent's functions, and soundness.
 
 use celador::limits::EvalLimits;
-use celador::manifest::catalog::{ResolvedAgent, Target};
+use celador::manifest::catalog::ResolvedAgent;
 use celador::manifest::load::{File, LoadError, Origin};
 use celador::manifest::step::StepAction;
 use celador::manifest::{Catalog, Document, load, yaml};
@@ -73,7 +73,7 @@ fn functions_have_keys_and_parameters() {
             + "---\n"
             + &child.replace("clerk", "research-agent")),
     );
-    assert_eq!(findings, Vec::<String>::new());
+    assert_eq!(findings, ["hidden_parameter capabilities.github.v2.bindings"]);
     let agent = catalog.agent("demo", "clerk").unwrap();
     assert!(agent.sound);
     let rows = [
@@ -104,9 +104,7 @@ fn the_namespace_of_the_agent_comes_first() {
     let text = agent("capabilities: {x: '*'}") + &tool("other", "x", body) + &tool("demo", "x", body);
     let (catalog, findings) = parse(&text);
     assert_eq!(findings, Vec::<String>::new());
-    let Target::Tool(tool) = &catalog.agents()[0].capabilities[0].target else {
-        unreachable!("it is a tool")
-    };
+    let tool = catalog.agents()[0].capabilities[0].tool().unwrap();
     assert_eq!(&*tool.namespace.text, "demo");
 }
 
@@ -182,47 +180,47 @@ fn a_thousand_manifests_load_in_linear_time() {
         let files = files(count);
         let start = Instant::now();
         let (catalog, findings) = Catalog::parse(&files, &EvalLimits::default());
-        assert_eq!((catalog.agents().len(), findings.len()), (count, count * 3));
+        assert_eq!((catalog.agents().len(), findings.len()), (count, count * 2));
         start.elapsed()
     };
     let (small, large) = (time(250), time(1000));
     assert!(large < small * 12 + Duration::from_millis(200), "{small:?} for 250, {large:?} for 1000");
 }
 
-/// Files that are made to be slow end quickly, and with findings.
+/// Files that are made to be slow end quickly, and with few findings.
 #[test]
 fn hostile_manifests_end_quickly() {
     let keys = |count: usize| (0..count).map(|at| format!("capabilitie{at}: 1\n")).collect::<String>();
     let names = |count: usize| (0..count).map(|at| format!("lookup{at}, ")).collect::<String>();
-    let many = tool("demo", "x", &format!("mcp: {{}}\nactions: [{}]", "{name: a}, ".repeat(20_000)));
-    let events =
-        (0..9_000).map(|at| format!("{{name: lok{at}, receive: {{webhook: {{}}}}}}, ")).collect::<String>();
+    let event = |at: usize| format!("{{name: lok{at}, receive: {{webhook: {{}}}}}}, ");
+    let events = (0..2_000).map(event).collect::<String>();
+    let twins = (0..500).map(|at| tool(&format!("n{at}"), "x", "actions: []")).collect::<String>();
     let rows = [
-        agent(&keys(40_000)),
-        agent(&format!("limits: {{{}}}", names(40_000).replace(", ", ": 1, "))),
-        agent(&format!("capabilities: {{x: {{include: [{}]}}}}", names(60_000)))
+        agent(&keys(10_000)),
+        agent(&format!("limits: {{{}}}", names(10_000).replace(", ", ": 1, "))),
+        agent(&format!("capabilities: {{x: {{include: [{}]}}}}", names(10_000)))
             + &tool("demo", "x", &format!("actions: []\nevents: [{events}]")),
-        agent("capabilities: {x: '*'}") + &many,
-        "[".repeat(1_000_000),
-        "a: ".repeat(600_000),
-        "- ".repeat(900_000),
-        "---\n[\n".repeat(200_000),
-        "? ".repeat(900_000),
-        format!("a: \"{}\"", "\\n".repeat(900_000)),
-        format!("a: >\n{}", " x\n\n".repeat(400_000)),
-        format!("a: '{}'", "x\n\n ".repeat(400_000)),
-        "&a ".repeat(600_000),
-        "!!".repeat(900_000),
+        agent("capabilities: {x: '*'}")
+            + &tool("demo", "x", &format!("mcp: {{}}\nactions: [{}]", "{name: a}, ".repeat(5_000))),
+        agent("capabilities: {x: '*'}") + &twins,
+        "[".repeat(500_000),
+        "a: ".repeat(200_000),
+        "- ".repeat(300_000),
+        "? ".repeat(300_000),
+        "---\n[\n".repeat(50_000),
+        "---\na\n".repeat(50_000),
+        format!("a: \"{}\"", "\\n".repeat(300_000)),
+        format!("a: >\n{}", " x\n\n".repeat(100_000)),
+        format!("a: '{}'", "x\n\n ".repeat(100_000)),
+        "&a ".repeat(200_000),
+        "!!".repeat(300_000),
     ];
     for text in rows {
         let start = Instant::now();
         let (_, findings) = parse(&text);
-        let beginning = text.chars().take(40).collect::<String>();
+        let beginning = text.chars().take(20).collect::<String>();
+        assert!(!findings.is_empty() && findings.len() <= 101, "{beginning:?}: {} findings", findings.len());
         assert!(start.elapsed() < Duration::from_secs(20), "{beginning:?} took {:?}", start.elapsed());
-        assert!(findings.len() <= 101, "{beginning:?} has {} findings", findings.len());
-        if std::env::var_os("SHOW_TIMES").is_some() {
-            eprintln!("{:?} {} {beginning:?}", start.elapsed(), findings.len());
-        }
     }
 }
 
