@@ -134,7 +134,7 @@ impl Catalog {
             }
             for tree in &trees {
                 match (file.origin, Role::of(&tree.node)) {
-                    (Origin::Found, Role::Case) => {}
+                    (Origin::Found, Role::Companion) => {}
                     (Origin::Found, Role::Foreign) => {
                         findings.push(messages::not_a_manifest(&tree.node.place));
                     }

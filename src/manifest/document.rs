@@ -61,8 +61,8 @@ impl Document {
 pub(super) enum Role {
     /// A manifest, or something that is meant as one.
     Manifest,
-    /// A case of the test runner, or a recorded task.
-    Case,
+    /// A case or a recorded task: other commands read those.
+    Companion,
     /// Anything else: a folder may hold YAML of other programs.
     Foreign,
 }
@@ -73,8 +73,8 @@ impl Role {
         let kind = node.get("kind").and_then(Node::as_string);
         if kind.is_some_and(|kind| Kind::is_meant(&kind.text)) || (!has("kind") && Mount::is_meant(node)) {
             Self::Manifest
-        } else if has("name") && has("call") && has("expect") || has("agent") && has("steps") {
-            Self::Case
+        } else if (has("name") && has("call") && has("expect")) || (has("agent") && has("steps")) {
+            Self::Companion
         } else {
             Self::Foreign
         }

@@ -11,7 +11,6 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Place, Source, Span};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
-use std::borrow::Cow;
 use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
 
@@ -205,9 +204,7 @@ impl<'a> Tree<'a> {
         let data = match tag.map(|tag| (tag, tag.core_suffix())) {
             None if style == ScalarStyle::Plain => scalar::resolve(text.clone()),
             None | Some((_, Some("str"))) => Data::String(text.clone()),
-            Some((tag, _)) if tag.original_handle() == "!" && tag.suffix().is_empty() => {
-                Data::String(text.clone())
-            }
+            Some((tag, _)) if spelt(tag) == "!" => Data::String(text.clone()),
             Some((tag, Some(word))) => {
                 let data = scalar::resolve(text.clone());
                 let data = if word == "float" { as_float(data) } else { data };
@@ -237,6 +234,7 @@ impl<'a> Tree<'a> {
         let place = self.place(span);
         match tag.core_suffix() {
             Some(word) if word == wanted => {}
+            None if spelt(tag) == "!" => {}
             Some(_) => self.report(messages::wrong_tag(place, &spelt(tag))),
             None => self.report(messages::unknown_tag(place, &spelt(tag))),
         }
@@ -380,8 +378,8 @@ fn as_float(data: Data) -> Data {
 }
 
 /// A tag as it was written.
-fn spelt(tag: &Tag) -> Cow<'_, str> {
-    Cow::Owned(format!("{}{}", tag.original_handle(), tag.suffix()))
+fn spelt(tag: &Tag) -> String {
+    format!("{}{}", tag.original_handle(), tag.suffix())
 }
 
 /// What to underline of a collection in brackets: all of it if it stands on one line, else the first bracket.
