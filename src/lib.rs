@@ -7,6 +7,7 @@ pub mod context;
 pub mod diagnostic;
 pub mod limits;
 pub mod manifest;
+pub mod policy;
 pub mod scenario;
 pub mod source;
 pub mod task;

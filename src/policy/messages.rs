@@ -4,10 +4,10 @@
 //! see in its functions' schemas.
 
 use super::shape::Misfit;
-use crate::cel::Kind;
+use crate::cel::{Issue, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::schema::SchemaKind;
-use crate::source::Place;
+use crate::source::{Embedded, Place};
 
 // For the model.
 
@@ -47,18 +47,25 @@ fn schema_kind(kind: SchemaKind) -> &'static str {
 
 // About expressions and templates.
 
+/// An issue of an expression in its file, with the rule that makes it one.
+pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
+    let diagnostic = issue.locate(text);
+    match issue.code {
+        code if code.starts_with("undeclared") => diagnostic.rule("CEL-23"),
+        "syntax_error" | "empty_expression" | "unterminated_string" | "reserved_word" => {
+            diagnostic.rule("CEL-24")
+        }
+        code if code.starts_with("bad_") => diagnostic.rule("CEL-24"),
+        _ => diagnostic,
+    }
+}
+
 pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {
     let message = format!("the bare word `{word}` is taken as text");
     Diagnostic::warning("bare_word", message, place)
         .label("no expression")
         .help(format!("write `\"'{word}'\"` to say so"))
         .rule("BND-10")
-}
-
-pub(super) fn mount_without_scope(place: Place) -> Diagnostic {
-    Diagnostic::error("no_mount", "`mount` is not known: the agent's mount is `none`", place)
-        .help("give the agent a `mount` of `task`, `agent` or `workspace`")
-        .rule("BND-14")
 }
 
 pub(super) fn malformed_placeholder(place: Place) -> Diagnostic {
@@ -69,7 +76,8 @@ pub(super) fn malformed_placeholder(place: Place) -> Diagnostic {
 }
 
 pub(super) fn unknown_root(place: Place, root: &str, near: Option<&str>, why: Option<&str>) -> Diagnostic {
-    let finding = Diagnostic::error("unknown_root", format!("`{root}` is not known here"), place).rule("INT-19");
+    let finding =
+        Diagnostic::error("unknown_root", format!("`{root}` is not known here"), place).rule("INT-19");
     match (why, near) {
         (Some(why), _) => finding.help(why),
         (None, Some(near)) => finding.help(format!("did you mean `{near}`?")),
@@ -81,7 +89,11 @@ pub(super) fn template_too_long(place: Place, limit: usize) -> Diagnostic {
     Diagnostic::error("source_too_long", format!("`max_source_bytes` {limit} exceeded"), place)
 }
 
-pub(super) fn unresolved_target(place: Place, target: &str) -> Diagnostic {
-    let message = format!("`{target}` names no capability that is loaded");
-    Diagnostic::warning("unresolved_target", message, place).help("the step fails whenever it runs").rule("MW-11")
+pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Option<&str>) -> Diagnostic {
+    let message = format!("`{record}` has no field `{field}`");
+    let finding = Diagnostic::warning("unknown_field", message, place).label("renders as nothing");
+    match near {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
 }

@@ -9,6 +9,7 @@ use super::shape::Shape;
 use crate::cel::{Field, Json, JsonRef, RecordType, Storage, Type, Value};
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::Property;
+use indexmap::IndexMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -66,10 +67,28 @@ pub struct Resolution {
 }
 
 impl Parameters {
-    /// The parameters of a function; `open` if undeclared arguments go through.
+    /// The parameters of a function that takes what it declares. That a sub-agent's `message` is text does not depend on
+    /// what the agent declares (DEL-01).
     #[must_use]
-    pub fn new(declared: &[Declared], open: bool) -> Self {
-        Self { list: declared.iter().map(Parameter::of).collect(), open }
+    pub fn closed(declared: &[Declared], delegation: bool) -> Self {
+        let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
+        for message in list.iter_mut().filter(|parameter| delegation && *parameter.name == *MESSAGE) {
+            message.shape = Shape::text();
+        }
+        Self { list, open: false }
+    }
+
+    /// The parameters of a function whose declarations lie elsewhere: what is declared, what is bound, and whatever else
+    /// comes (PAR-12).
+    pub fn open<'b>(declared: &[Declared], bound: impl Iterator<Item = &'b Arc<str>>) -> Self {
+        let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
+        for name in bound {
+            if !list.iter().any(|parameter| parameter.name == *name) {
+                let source = ParameterSource::Binding;
+                list.push(Parameter { name: name.clone(), shape: Shape::default(), default: None, source });
+            }
+        }
+        Self { list, open: true }
     }
 
     /// All parameters, in the order of the manifest.
@@ -164,7 +183,11 @@ impl Parameters {
             members.extend(value.map(|value| (&*parameter.name, value.value())));
         }
         // every member is JSON already
-        if faults.is_empty() { Ok(Json::from_members(members).unwrap_or_else(|_| Json::object([]))) } else { Err(faults) }
+        if faults.is_empty() {
+            Ok(Json::from_members(members).unwrap_or_else(|_| Json::object([])))
+        } else {
+            Err(faults)
+        }
     }
 
     /// The default of the message (CTX-19).
@@ -185,36 +208,49 @@ impl Parameters {
         Self { list: declared.iter().map(parameter).collect(), open: false }
     }
 
-    /// The type of `input` for functions that share a step: a field is sure to be there if all of them have it and
-    /// nothing can leave it out. `message` is there for an event in its stead (EVT-12).
+    /// The type of `input` where these functions share it: a field is sure to be there if all of them have it and
+    /// nothing can leave it out.
     #[must_use]
-    pub fn input_type(name: &str, functions: &[&Self], events: bool) -> Type {
-        if functions.iter().any(|function| function.open) || functions.is_empty() {
+    pub fn input_type(name: &str, functions: &[&Self], of: InputOf) -> Type {
+        if functions.is_empty() || functions.iter().any(|function| function.open) {
             return Type::map(Type::String, Type::Dyn);
         }
-        let mut fields: indexmap::IndexMap<Arc<str>, Field> = indexmap::IndexMap::new();
-        let mut add = |name: &Arc<str>, ty: Type| {
+        let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
+        let mut add = |name: Arc<str>, ty: Type| {
             let new = Field { ty: ty.clone(), required: false, doc: String::new() };
-            let field = fields.entry(name.clone()).or_insert(new);
+            let field = fields.entry(name).or_insert(new);
             if field.ty != ty {
                 field.ty = Type::Dyn;
             }
         };
         for parameter in functions.iter().flat_map(|function| &function.list) {
-            add(&parameter.name, parameter.ty());
+            add(parameter.name.clone(), parameter.ty());
         }
-        if events {
-            add(&"message".into(), Type::String);
+        if of == InputOf::CallOrEvent {
+            add(MESSAGE.into(), Type::String);
         }
         for (name, field) in &mut fields {
-            let sure = |function: &&Self| {
-                function.list.iter().any(|parameter| parameter.name == *name && parameter.is_sure())
+            let has = |function: &&Self| {
+                function.list.iter().any(|parameter| parameter.name == *name && parameter.is_sure(of))
             };
-            field.required = !events && functions.iter().all(sure);
+            field.required = functions.iter().all(has);
         }
         let storage = Storage::Closed;
         Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
     }
+}
+
+/// Where an `input` of arguments is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputOf {
+    /// By the tool itself: all of it is there.
+    FormedCall,
+    /// By middleware: a binding that cannot be evaluated yet leaves its parameter out.
+    Call,
+    /// By middleware that events run too: then it is `{message: text}` (EVT-12).
+    CallOrEvent,
+    /// On record: a call that could not be formed is recorded with what it had.
+    Record,
 }
 
 impl Parameter {
@@ -223,7 +259,7 @@ impl Parameter {
         let hidden = schema.is_some_and(|schema| !schema.allow_from_llm);
         Self {
             name: declared.name.as_str().into(),
-            shape: schema.map_or_else(Shape::text, Shape::of),
+            shape: schema.map_or_else(Shape::text, |schema| Shape::of(schema)),
             default: schema.and_then(|schema| schema.default.as_ref()).map(Json::from),
             source: match (declared.bound, declared.offered) {
                 (true, _) => ParameterSource::Binding,
@@ -248,8 +284,12 @@ impl Parameter {
         if self.default.as_ref().is_none_or(fits) { self.shape.ty() } else { Type::Dyn }
     }
 
-    /// Whether every formed call has it; a bound one is absent while its binding cannot be evaluated.
-    fn is_sure(&self) -> bool {
-        matches!(self.source, ParameterSource::Model | ParameterSource::Default)
+    /// Whether it is there whenever an `input` is read.
+    fn is_sure(&self, of: InputOf) -> bool {
+        match of {
+            InputOf::FormedCall => true,
+            InputOf::Call => matches!(self.source, ParameterSource::Model | ParameterSource::Default),
+            InputOf::CallOrEvent | InputOf::Record => false,
+        }
     }
 }

@@ -84,10 +84,7 @@ impl Template {
 
     /// Splits a text at its placeholders. `judge` is asked about every opening brace: with the placeholder that it
     /// opens or with nothing, and the span of the group; what it gives back becomes a part.
-    fn read(
-        text: &str,
-        mut judge: impl FnMut(Option<Placeholder>, Span) -> Option<Placeholder>,
-    ) -> Self {
+    fn read(text: &str, mut judge: impl FnMut(Option<Placeholder>, Span) -> Option<Placeholder>) -> Self {
         let mut parts = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
@@ -305,7 +302,10 @@ mod tests {
             // single pass: what a value holds is not read again
             ("{s}", "{a.t}"),
             // no placeholder, or none with a known root: as written
-            (r#"{"ok": true} {1+1} {b.c} {} { a.t } {a.} {"#, r#"{"ok": true} {1+1} {b.c} {} { a.t } {a.} {"#),
+            (
+                r#"{"ok": true} {1+1} {b.c} {} { a.t } {a.} {"#,
+                r#"{"ok": true} {1+1} {b.c} {} { a.t } {a.} {"#,
+            ),
             (r#"{"x": "{a.t}"}"#, r#"{"x": "true"}"#),
             ("{a.b[0}", "{a.b[0}"),
             ("é{a.t}é", "étrueé"),

@@ -6,6 +6,7 @@
 
 use crate::cel::Json;
 use crate::manifest::step::Hook;
+use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -104,19 +105,6 @@ pub struct LimitReached {
     pub bound: u64,
     /// What the step would have made of it.
     pub value: u64,
-}
-
-/// Where in the manifests a rule stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The manifest path, such as `capabilities.ledger.before[0].assert`.
-    pub path: String,
-    /// The name of the file or text.
-    pub file: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, from 1, in characters.
-    pub column: usize,
 }
 
 /// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.

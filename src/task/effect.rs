@@ -5,6 +5,7 @@
 
 use super::decision::Decision;
 use crate::cel::Json;
+use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
 
 /// How far an operation came.
@@ -62,28 +63,6 @@ pub enum Caller {
     Model,
     /// An invoke step; the model sees nothing of it (MW-14).
     Middleware,
-}
-
-/// What is carried out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InvocationTarget {
-    /// An action of a tool.
-    Action {
-        /// The tool's namespace.
-        namespace: String,
-        /// The tool's name.
-        tool: String,
-        /// The action's name.
-        action: String,
-    },
-    /// A child task of another agent (DEL-02), for the same user (DEL-06).
-    Agent {
-        /// The agent's namespace.
-        namespace: String,
-        /// The agent's name.
-        agent: String,
-    },
 }
 
 /// The answer to a [`Request`].

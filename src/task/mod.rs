@@ -20,9 +20,8 @@ pub mod effect;
 mod error;
 mod start;
 
-pub use decision::{
-    CallId, Decision, Finding, LimitReached, Origin, StepName, StepOutcome, TraceEntry, Verdict,
-};
-pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, InvocationTarget, Progress, Request};
+pub use crate::policy::{InvocationTarget, Origin};
+pub use decision::{CallId, Decision, Finding, LimitReached, StepName, StepOutcome, TraceEntry, Verdict};
+pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
 pub use error::TaskError;
 pub use start::{Call, Next, Runtime, StartTask, Usage, User};
