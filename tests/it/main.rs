@@ -17,7 +17,6 @@ mod context;
 mod context_expression;
 mod context_scope;
 mod manifest;
-mod manifest_cases;
 mod manifest_links;
 mod manifest_scalars;
 mod scenario_read;
