@@ -21,15 +21,19 @@
 mod case;
 mod environment;
 mod expect;
+mod load;
 mod messages;
 mod palette;
 mod read;
 mod report;
+mod script;
 mod table;
 mod values;
 
 pub use case::{Aspect, Case};
 pub use expect::{Found, Mismatch};
+pub use load::{Loaded, load_cases};
 pub use palette::Palette;
 pub use read::read;
 pub use report::{Outcome, Report, Summary};
+pub use script::Script;

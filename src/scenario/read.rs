@@ -71,7 +71,7 @@ fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
     let mocks = values::mocks(fields, reader);
     let reviews = values::by_name(fields, "reviews", reader, |node, path, reader| {
         let verdict = reader.text(node, path)?;
-        values::approval(&verdict, path, reader)
+        values::one_of(&verdict, path, &values::VERDICTS, reader)
     });
     let files = values::strings(fields, "files", reader);
     let state = values::items(fields, "state", reader, read_past);
@@ -150,8 +150,8 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<Past> {
     };
     let path = path.key(&key.text);
     let event = match &*key.text {
-        "input" => PastEvent::Input(read_object(value, &path, reader)?),
-        "output" => PastEvent::Output(read_object(value, &path, reader)?),
+        "input" => PastEvent::Input(values::entry(value, &path, reader)?),
+        "output" => PastEvent::Output(values::entry(value, &path, reader)?),
         "llm" => PastEvent::ModelTurn(values::usage(value, &path, reader)?),
         "call" => PastEvent::Call(read_call(value, &path, reader)?),
         "invoke" => PastEvent::Invoke(read_call(value, &path, reader)?),
@@ -171,11 +171,6 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<Past> {
         }
     };
     Some(Past { place: key.place.clone(), at, event })
-}
-
-fn read_object(node: &Node, path: &Path, reader: &mut Reader) -> Option<Json> {
-    reader.mapping(node, path)?;
-    Some(node.to_json().into())
 }
 
 fn read_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {
@@ -203,7 +198,7 @@ fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict
     };
     let path = path.key(&reviewer.text);
     let verdict = reader.text(verdict, &path)?;
-    let approved = values::approval(&verdict, &path, reader)?;
+    let approved = values::one_of(&verdict, &path, &values::VERDICTS, reader)?;
     Some(Verdict { reviewer: reviewer.clone(), approved })
 }
 

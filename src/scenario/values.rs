@@ -187,9 +187,13 @@ pub(super) fn usage(node: &Node, path: &Path, reader: &mut Reader) -> Option<Usa
     })
 }
 
-/// A reviewer's verdict.
-pub(super) fn approval(text: &Embedded, path: &Path, reader: &mut Reader) -> Option<bool> {
-    one_of(text, path, &[("approved", true), ("denied", false)], reader)
+/// The verdicts of a review.
+pub(super) const VERDICTS: [(&str, bool); 2] = [("approved", true), ("denied", false)];
+
+/// A message with its parameters: an object.
+pub(super) fn entry(node: &Node, path: &Path, reader: &mut Reader) -> Option<Json> {
+    reader.mapping(node, path)?;
+    Some(node.to_json().into())
 }
 
 /// The only key of a mapping that has exactly one beside `others`, with its value.
