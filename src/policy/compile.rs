@@ -11,7 +11,7 @@ use super::message::compile_prompt;
 use super::parameters::{InputOf, ParameterSource, Parameters};
 use super::step::{Step, StepScopes};
 use super::{CapabilitySteps, Expose, Policy};
-use crate::cel::{STANDARD, Type};
+use crate::cel::{Json, STANDARD, Type};
 use crate::context::{
     ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
 };
@@ -21,6 +21,7 @@ use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, Function as Declared, ResolvedAgent, Target};
 use crate::manifest::mount::Mount;
+use crate::manifest::schema::Property;
 use crate::manifest::step::{Hook, Step as WrittenStep, StepAction};
 use crate::manifest::tool::Execute as WrittenExecute;
 use std::collections::HashMap;
@@ -149,6 +150,7 @@ impl<'c> Compiler<'c> {
                 schema: offered_schema(function),
                 bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
                 parameters: parameters.clone(),
+                setting_defaults: setting_defaults(entry),
                 target: target(entry, function),
                 execute: execute?,
             }));
@@ -352,6 +354,16 @@ fn offered_schema(function: &Declared) -> serde_json::Value {
         properties.insert(parameter.name.clone(), schema);
     }
     serde_json::json!({ "type": "object", "properties": properties, "required": required })
+}
+
+/// The defaults of a tool's settings.
+fn setting_defaults(entry: &CapabilityEntry) -> Arc<[(Arc<str>, Json)]> {
+    let settings = entry.tool().map_or(&[][..], |tool| &tool.settings);
+    let default = |setting: &Property| {
+        let default = setting.schema.default.as_ref()?;
+        Some((setting.name.text.clone(), Json::from(default)))
+    };
+    settings.iter().filter_map(default).collect()
 }
 
 fn target(entry: &CapabilityEntry, function: &Declared) -> InvocationTarget {

@@ -3,6 +3,7 @@
 use super::binding::Binding;
 use super::expression::Expression;
 use super::parameters::Parameters;
+use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct Function {
     pub bindings: Vec<Arc<Binding>>,
     /// The JSON Schema of its parameters as the model sees it (BND-03).
     pub schema: serde_json::Value,
+    /// Defaults of the settings of its tool (INT-23).
+    pub setting_defaults: Arc<[(Arc<str>, Json)]>,
     /// How it is carried out.
     pub execute: Execute,
     /// What it is to the host.

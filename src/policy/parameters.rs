@@ -158,6 +158,45 @@ impl Parameters {
         Resolution { arguments, faults, unbound, ignored }
     }
 
+    /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
+    /// (BND-16); nothing of the model's (BND-17).
+    #[must_use]
+    pub fn resolve_invoke(&self, step: &[Bound<'_>], agent: &[Bound<'_>]) -> Resolution {
+        let mut resolution = Resolution {
+            arguments: Json::null(),
+            faults: Vec::new(),
+            unbound: SmallVec::new(),
+            ignored: SmallVec::new(),
+        };
+        let mut members: SmallVec<[(&str, Value<'_>); 16]> = SmallVec::new();
+        for parameter in &self.list {
+            let supplied = step.iter().chain(agent).find(|(name, _)| **name == *parameter.name);
+            let value = match (supplied, &parameter.default) {
+                (Some(&(_, value)), _) => {
+                    let fitting = value.map(Json::root).filter(|&value| parameter.shape.check(value).is_ok());
+                    if fitting.is_none() {
+                        resolution.unbound.push(parameter.name.clone());
+                    }
+                    fitting
+                }
+                (None, Some(default)) => Some(default.root()),
+                (None, None) => {
+                    resolution.faults.push(messages::missing_parameter(&parameter.name));
+                    None
+                }
+            };
+            members.extend(value.map(|value| (&*parameter.name, value.value())));
+        }
+        if self.open {
+            let declared = |key: &str| self.list.iter().any(|parameter| *parameter.name == *key);
+            let others = step.iter().filter(|(name, _)| !declared(name));
+            members.extend(others.filter_map(|&(name, value)| Some((name, value?.value()))));
+        }
+        // every member is JSON already
+        resolution.arguments = Json::from_members(members).unwrap_or_else(|_| Json::object([]));
+        resolution
+    }
+
     /// Works out the parameters of an agent's input but for its message: what is given, else what the input before had,
     /// else the default. An entry that is not declared is dropped.
     ///

@@ -7,8 +7,8 @@ use super::binding::Binding;
 use super::expression::Expression;
 use super::message::compile_message;
 use super::origin::Origin;
-use super::template::Template;
-use crate::context::ScopeEnv;
+use super::template::{Placeholder, Template};
+use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
@@ -26,8 +26,9 @@ pub struct Step {
     pub action: StepAction,
     /// What follows when it fails.
     pub on_fail: OnFail,
-    /// What it then says, rendered in its own scope (MW-34).
-    pub message: Option<Template>,
+    /// What it then says (MW-34).
+    message: Option<Template>,
+    scope: Arc<ScopeEnv>,
     path: String,
     place: Place,
 }
@@ -98,6 +99,7 @@ impl Step {
             action: action?,
             on_fail: written.on_fail,
             message: transpose(message)?,
+            scope: scopes.action.clone(),
             path,
             place: written.place.clone(),
         })
@@ -107,6 +109,18 @@ impl Step {
     #[must_use]
     pub fn is_for(&self, name: &str) -> bool {
         self.selects.as_deref().is_none_or(|selected| selected == name)
+    }
+
+    /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. Rendering never fails: what
+    /// is absent renders as nothing (MW-53).
+    #[must_use]
+    pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
+        let activation = self.scope.activation(bound).ok();
+        let value = |placeholder: &Placeholder| {
+            let root = self.scope.env().variable(&placeholder.root)?;
+            placeholder.follow(activation.as_ref()?.get(root.slot)?.clone())
+        };
+        self.message.as_ref().map(|template| template.render(value))
     }
 
     /// Where it stands.

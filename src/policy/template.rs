@@ -185,7 +185,9 @@ impl Placeholder {
 }
 
 impl PathStep {
-    fn of<'v>(&self, value: &Value<'v>) -> Option<Value<'v>> {
+    /// The value one step further on; nothing where there is none.
+    #[must_use]
+    pub fn of<'v>(&self, value: &Value<'v>) -> Option<Value<'v>> {
         match (self, value) {
             (Self::Key(key), Value::Map(map)) => map.get_str(key),
             // a field selected on the list that holds just the entry under test is the entry's (GR-08)

@@ -1,6 +1,7 @@
 //! The facts of a task that is about to begin, and of the calls that its model makes.
 
 use crate::cel::{Json, Timestamp};
+use crate::context::Runtime;
 
 /// What a task begins with. None of it is a secret: settings and tokens never enter a task (CTX-22).
 #[derive(Clone, Debug)]
@@ -28,17 +29,6 @@ pub struct User {
     pub id: String,
     /// The address, if it is known (CTX-05).
     pub email: Option<String>,
-}
-
-/// The platform, as `runtime` shows it (CEL-39).
-#[derive(Clone, Debug, Default)]
-pub struct Runtime {
-    /// Its version.
-    pub version: String,
-    /// Where people look at tasks.
-    pub dashboard_url: String,
-    /// Where its API begins.
-    pub api_root: String,
 }
 
 /// A call that the model wants to make.
