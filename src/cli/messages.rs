@@ -12,3 +12,10 @@ pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
         None => format!("there is no function `{name}`"),
     }
 }
+
+pub(crate) fn no_cases(filter: Option<&str>) -> String {
+    match filter {
+        Some(filter) => format!("no case has `{filter}` in its name"),
+        None => "there is no case: a case has `name`, `manifest`, `call` and `expect`".to_owned(),
+    }
+}

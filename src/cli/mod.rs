@@ -10,6 +10,7 @@ mod functions;
 mod limits;
 mod messages;
 mod screen;
+mod test;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -51,6 +52,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Test(test::Arguments),
     Functions(functions::Arguments),
     Limits(limits::Arguments),
     Completions(completions::Arguments),
@@ -81,6 +83,7 @@ pub(crate) fn main() -> ExitCode {
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
         Command::Check(check) => check.run(&mut screen),
+        Command::Test(test) => test.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),

@@ -5,9 +5,10 @@
 
 use super::environment::Environment;
 use crate::cel::{Json, Timestamp};
+use crate::context::Scope;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{CallResult, Next, Usage};
+use crate::task::{Call, CallResult, Next, Past, TemplateKind};
 use std::collections::BTreeMap;
 
 /// One case.
@@ -22,7 +23,7 @@ pub struct Case {
     /// The manifests of the task.
     pub manifests: Manifests,
     /// Namespace settings; flat keys.
-    pub settings: BTreeMap<String, String>,
+    pub settings: BTreeMap<String, Json>,
     /// Tokens by provider.
     pub auth: BTreeMap<String, String>,
     /// What the task starts with.
@@ -34,7 +35,7 @@ pub struct Case {
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
     /// What happened so far, in order.
-    pub state: Vec<Past>,
+    pub state: Vec<StateEntry>,
     /// The operation under test.
     pub operation: Operation,
     /// Where it stands.
@@ -63,62 +64,15 @@ pub enum Manifests {
 
 /// One entry of `state`.
 #[derive(Clone, Debug)]
-pub struct Past {
+pub struct StateEntry {
     /// Where it stands.
     pub place: Place,
     /// The time of the processing step, if the entry says so; else that of the entry before.
     pub at: Option<Timestamp>,
+    /// The recorded time of a call, if it differs from that of the step.
+    pub recorded_at: Option<Timestamp>,
     /// What happened.
-    pub event: PastEvent,
-}
-
-/// What happened.
-#[derive(Clone, Debug)]
-pub enum PastEvent {
-    /// A committed input: an object with `message`.
-    Input(Json),
-    /// A model turn.
-    ModelTurn(Usage),
-    /// A finished call by the model.
-    Call(PastCall),
-    /// A middleware invocation on record.
-    Invoke(PastCall),
-    /// A delivered response: an object with `message`.
-    Output(Json),
-    /// The task was interrupted.
-    Interrupt,
-    /// The task was locked for this reason.
-    Locked(String),
-}
-
-/// A call on record.
-#[derive(Clone, Debug)]
-pub struct PastCall {
-    /// The function's key.
-    pub function: Embedded,
-    /// The resolved arguments: an object.
-    pub arguments: Json,
-    /// How it ended.
-    pub status: PastStatus,
-    /// What it gave, if the tool ran.
-    pub output: Option<Json>,
-    /// The child task of a delegation.
-    pub task_id: Option<String>,
-    /// The recorded time, if it differs from that of the step.
-    pub at: Option<Timestamp>,
-    /// Whether the tool ran.
-    pub executed: bool,
-}
-
-/// How a call on record ended (REC-04).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PastStatus {
-    /// `successful`
-    Successful,
-    /// `errored`
-    Errored,
-    /// `restricted`
-    Restricted,
+    pub past: Past,
 }
 
 /// The operation under test.
@@ -131,13 +85,13 @@ pub enum Operation {
     /// Which parameters of a function does the model see?
     Schema(Embedded),
     /// What are the arguments of a call, without middleware?
-    Binding(CallUnderTest),
+    Binding(Call),
     /// Does a call pass `before_first` and `before`?
-    Before(CallUnderTest),
+    Before(Call),
     /// Does the result of a call pass `after`?
-    After(CallUnderTest, CallResult),
+    After(Call, CallResult),
     /// What comes of a whole call?
-    Invoke(CallUnderTest),
+    Invoke(Call),
     /// Is an input admitted?
     Input(Json),
     /// Is a response delivered?
@@ -149,7 +103,7 @@ pub enum Operation {
     /// What does an expression give in a scope?
     Cel {
         /// The scope.
-        scope: CelScope,
+        scope: Scope,
         /// The expression.
         expr: Embedded,
         /// The variables that are bound.
@@ -157,8 +111,8 @@ pub enum Operation {
     },
     /// What does a template give in a scope?
     Interpolate {
-        /// The scope.
-        scope: TemplateScope,
+        /// Where the template would stand.
+        kind: TemplateKind,
         /// The template.
         template: Embedded,
         /// The resolved parameters, an object.
@@ -193,15 +147,6 @@ impl Operation {
     }
 }
 
-/// A call of the model.
-#[derive(Clone, Debug)]
-pub struct CallUnderTest {
-    /// The function.
-    pub function: Embedded,
-    /// The arguments as the model wrote them: an object.
-    pub arguments: Json,
-}
-
 /// The variables of a scope that a case gives a value; one not given is unbound.
 #[derive(Clone, Debug, Default)]
 pub struct BoundVariables {
@@ -211,42 +156,6 @@ pub struct BoundVariables {
     pub output: Option<Json>,
     /// `event`
     pub event: Option<Json>,
-}
-
-/// The scopes of [`Operation::Cel`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CelScope {
-    /// `before`
-    Before,
-    /// `after`
-    After,
-    /// `guardrail_before`
-    GuardrailBefore,
-    /// `guardrail_after`
-    GuardrailAfter,
-    /// `binding`
-    Binding,
-    /// `exposes`
-    Exposes,
-    /// `cel_tool`
-    CelTool,
-    /// `filter`
-    Filter,
-    /// `trigger`
-    Trigger,
-}
-
-/// The scopes of [`Operation::Interpolate`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TemplateScope {
-    /// `tool`: the fields of a tool's execution.
-    Tool,
-    /// `prompt`
-    Prompt,
-    /// `event`: the message of an event.
-    Event,
-    /// `error_message`
-    ErrorMessage,
 }
 
 /// The verdict of a reviewer.

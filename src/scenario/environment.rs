@@ -4,8 +4,11 @@
 
 use super::values;
 use crate::cel::Timestamp;
+use crate::context::Runtime;
+use crate::engine::Engine;
+use crate::manifest::agent::Agent;
 use crate::manifest::reader::{Fields, Reader};
-use crate::task::{Runtime, User};
+use crate::task::{StartTask, Task, TaskError, User};
 
 /// What a task starts with.
 #[derive(Clone, Debug)]
@@ -25,7 +28,7 @@ pub struct Environment {
 }
 
 /// The model of an agent that names none.
-pub(super) const DEFAULT_MODEL: &str = "test/model";
+const DEFAULT_MODEL: &str = "test/model";
 
 impl Default for Environment {
     fn default() -> Self {
@@ -35,9 +38,9 @@ impl Default for Environment {
             task_id: "t-1".to_owned(),
             started_at: constant("2026-06-01T11:00:00Z"),
             runtime: Runtime {
-                version: "1.0.0".to_owned(),
-                dashboard_url: "https://dash.example.com".to_owned(),
-                api_root: "https://api.example.com".to_owned(),
+                version: "1.0.0".into(),
+                dashboard_url: "https://dash.example.com".into(),
+                api_root: "https://api.example.com".into(),
             },
             model: None,
         }
@@ -82,7 +85,7 @@ impl Environment {
                 ("api_root", &mut known.api_root),
             ] {
                 if let Some(text) = values::string(&mut runtime, key, reader) {
-                    *value = text;
+                    *value = text.into();
                 }
             }
             runtime.refuse_others("`runtime`", reader);
@@ -90,5 +93,22 @@ impl Environment {
         environment.model = values::string(&mut fields, "model", reader);
         fields.refuse_others("`env`", reader);
         environment
+    }
+
+    /// Starts a task of an agent.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub(super) fn start(&self, engine: &Engine, agent: &Agent) -> Result<Task, TaskError> {
+        let default = agent.model.is_none().then(|| DEFAULT_MODEL.to_owned());
+        engine.start(StartTask {
+            id: self.task_id.clone(),
+            namespace: agent.namespace.text.to_string(),
+            agent: agent.name.text.to_string(),
+            user: self.user.clone(),
+            started_at: self.started_at,
+            model: self.model.clone().or(default),
+            runtime: self.runtime.clone(),
+        })
     }
 }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The texts, in the order of [`Aspect::ALL`].
-    texts: [Option<String>; Aspect::ALL.len()],
+    pub(super) texts: [Option<String>; Aspect::ALL.len()],
     /// What went on.
     pub value: Option<Json>,
     /// The executions: function and arguments, in order.

@@ -4,8 +4,12 @@
 //! a case is its author's own, but no value of it is repeated here: reports show values, messages do not.
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
+use crate::task::TaskError;
+
+// Reading.
 
 pub(super) fn not_a_time(found: &Embedded) -> Diagnostic {
     let message = format!("`{}` is no point in time", found.text);
@@ -78,6 +82,40 @@ pub(super) fn not_a_step(place: &Place) -> Diagnostic {
 pub(super) fn payload(place: &Place) -> Diagnostic {
     let message = "an event has exactly one of `payload` and `raw_body`";
     Diagnostic::error("payload", message, place.clone())
+}
+
+// Running.
+
+pub(super) fn unreadable_manifests(place: &Place, error: &LoadError) -> Diagnostic {
+    Diagnostic::error("unreadable_manifests", error.to_string(), place.clone())
+}
+
+pub(super) fn no_agent(place: &Place) -> Diagnostic {
+    let message = "none of the manifests is the agent under test";
+    Diagnostic::error("no_agent", message, place.clone())
+}
+
+pub(super) fn cannot_start(place: &Place, error: &TaskError) -> Diagnostic {
+    Diagnostic::error("cannot_start", error.to_string(), place.clone())
+}
+
+pub(super) fn impossible_past(place: &Place, error: &TaskError) -> Diagnostic {
+    let message = format!("this cannot have happened: {error}");
+    Diagnostic::error("impossible_past", message, place.clone())
+}
+
+pub(super) fn impossible_call(place: &Place, error: &TaskError) -> Diagnostic {
+    let message = format!("the operation is not possible: {error}");
+    Diagnostic::error("impossible_call", message, place.clone())
+}
+
+pub(super) fn no_schema(place: &Place, error: &TaskError) -> Diagnostic {
+    Diagnostic::error("no_schema", error.to_string(), place.clone())
+}
+
+pub(super) fn other_reviewer(reviewer: &Embedded, asked: &str) -> Diagnostic {
+    let message = format!("`{}` decides, but `{asked}` is asked", reviewer.text);
+    Diagnostic::error("other_reviewer", message, reviewer.place.clone())
 }
 
 /// Words in backticks, divided by commas and a last `or`.

@@ -26,9 +26,11 @@ mod messages;
 mod palette;
 mod read;
 mod report;
+mod run;
 mod script;
 mod table;
 mod values;
+mod world;
 
 pub use case::{Aspect, Case};
 pub use expect::{Found, Mismatch};
@@ -36,4 +38,5 @@ pub use load::{Loaded, load_cases};
 pub use palette::Palette;
 pub use read::read;
 pub use report::{Outcome, Report, Summary};
+pub use run::Runner;
 pub use script::Script;

@@ -4,20 +4,18 @@
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
-use super::case::{
-    BoundVariables, CallUnderTest, Case, CelScope, Manifests, Operation, Past, PastCall, PastEvent,
-    PastStatus, TemplateScope, Verdict,
-};
+use super::case::{BoundVariables, Case, Manifests, Operation, StateEntry, Verdict};
 use super::environment::Environment;
 use super::{expect, messages, values};
-use crate::cel::Json;
+use crate::cel::Timestamp;
+use crate::context::{Scope, Status};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Fields, Path, Reader};
 use crate::manifest::yaml::{self, YamlDocument};
 use crate::source::{Embedded, Place, Source, Span};
-use crate::task::Next;
+use crate::task::{Call, Next, Past, PastCall, TemplateKind};
 
 /// Reads a case file.
 ///
@@ -65,7 +63,7 @@ fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
     });
     let about = values::string(fields, "about", reader).unwrap_or_default();
     let manifests = read_manifests(fields, reader);
-    let settings = values::strings(fields, "settings", reader);
+    let settings = values::by_name(fields, "settings", reader, |node, _, _| Some(node.to_json().into()));
     let auth = values::strings(fields, "auth", reader);
     let environment = Environment::read(fields, reader);
     let mocks = values::mocks(fields, reader);
@@ -141,7 +139,7 @@ fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manife
 
 const EVENTS: [&str; 7] = ["input", "llm", "call", "invoke", "output", "interrupt", "locked"];
 
-fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<Past> {
+fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry> {
     let mut fields = reader.fields(node, path)?;
     let at = values::time(&mut fields, "at", reader);
     let Some((key, value)) = values::only_key(node, &["at"]) else {
@@ -149,46 +147,53 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<Past> {
         return None;
     };
     let path = path.key(&key.text);
-    let event = match &*key.text {
-        "input" => PastEvent::Input(values::entry(value, &path, reader)?),
-        "output" => PastEvent::Output(values::entry(value, &path, reader)?),
-        "llm" => PastEvent::ModelTurn(values::usage(value, &path, reader)?),
-        "call" => PastEvent::Call(read_call(value, &path, reader)?),
-        "invoke" => PastEvent::Invoke(read_call(value, &path, reader)?),
+    let mut recorded_at = None;
+    let past = match &*key.text {
+        "input" => Past::Input(values::entry(value, &path, reader)?),
+        "output" => Past::Output(values::entry(value, &path, reader)?),
+        "llm" => Past::ModelTurn(values::usage(value, &path, reader)?),
+        "call" => Past::Call(read_past_call(value, &path, &mut recorded_at, reader)?),
+        "invoke" => Past::Invoke(read_past_call(value, &path, &mut recorded_at, reader)?),
         "interrupt" => {
             reader.fields(value, &path)?.refuse_others("`interrupt`", reader);
-            PastEvent::Interrupt
+            Past::Interrupt
         }
         "locked" => {
             let mut fields = reader.fields(value, &path)?;
             let reason = values::string(&mut fields, "reason", reader).unwrap_or_default();
             fields.refuse_others("`locked`", reader);
-            PastEvent::Locked(reason)
+            Past::Locked(reason)
         }
         _ => {
             reader.report(&path, messages::unknown_key(key, "an entry of `state`", &EVENTS));
             return None;
         }
     };
-    Some(Past { place: key.place.clone(), at, event })
+    Some(StateEntry { place: key.place.clone(), at, recorded_at, past })
 }
 
-fn read_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {
+fn read_past_call(
+    node: &Node,
+    path: &Path,
+    recorded_at: &mut Option<Timestamp>,
+    reader: &mut Reader,
+) -> Option<PastCall> {
     let mut fields = reader.fields(node, path)?;
     let words = [
-        ("successful", PastStatus::Successful),
-        ("errored", PastStatus::Errored),
-        ("restricted", PastStatus::Restricted),
+        ("successful", Status::Successful),
+        ("errored", Status::Errored),
+        ("restricted", Status::Restricted),
     ];
     let function = values::required_text(&mut fields, "fn", reader);
     let arguments = values::arguments(&mut fields, reader);
-    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(PastStatus::Successful);
+    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(Status::Successful);
     let output = values::json(&mut fields, "output");
     let task_id = values::string(&mut fields, "task_id", reader);
-    let at = values::time(&mut fields, "at", reader);
-    let executed = fields.boolean("executed", status != PastStatus::Restricted, reader);
+    *recorded_at = values::time(&mut fields, "at", reader);
+    let executed = fields.boolean("executed", status != Status::Restricted, reader);
     fields.refuse_others("a call", reader);
-    Some(PastCall { function: function?, arguments, status, output, task_id, at, executed })
+    let function = function?.text.to_string();
+    Some(PastCall { function, arguments, output, status, executed, task_id })
 }
 
 fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict> {
@@ -224,23 +229,23 @@ const OPERATIONS: [&str; 19] = [
     "bundle",
 ];
 
-const CEL_SCOPES: [(&str, CelScope); 9] = [
-    ("before", CelScope::Before),
-    ("after", CelScope::After),
-    ("guardrail_before", CelScope::GuardrailBefore),
-    ("guardrail_after", CelScope::GuardrailAfter),
-    ("binding", CelScope::Binding),
-    ("exposes", CelScope::Exposes),
-    ("cel_tool", CelScope::CelTool),
-    ("filter", CelScope::Filter),
-    ("trigger", CelScope::Trigger),
+const CEL_SCOPES: [(&str, Scope); 9] = [
+    ("before", Scope::Before),
+    ("after", Scope::After),
+    ("guardrail_before", Scope::GuardrailBefore),
+    ("guardrail_after", Scope::GuardrailAfter),
+    ("binding", Scope::Binding),
+    ("exposes", Scope::Exposes),
+    ("cel_tool", Scope::CelTool),
+    ("filter", Scope::Filter),
+    ("trigger", Scope::Trigger),
 ];
 
-const TEMPLATE_SCOPES: [(&str, TemplateScope); 4] = [
-    ("tool", TemplateScope::Tool),
-    ("prompt", TemplateScope::Prompt),
-    ("event", TemplateScope::Event),
-    ("error_message", TemplateScope::ErrorMessage),
+const TEMPLATE_KINDS: [(&str, TemplateKind); 4] = [
+    ("tool", TemplateKind::Tool),
+    ("prompt", TemplateKind::Prompt),
+    ("event", TemplateKind::Event),
+    ("error_message", TemplateKind::ErrorMessage),
 ];
 
 fn read_operation(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<(Operation, Place)> {
@@ -259,13 +264,13 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
         "validate" => Operation::Validate,
         "functions" => Operation::Functions,
         "schema" => Operation::Schema(values::required_text(fields, "fn", reader)?),
-        "binding" => Operation::Binding(read_call_under_test(fields, reader)?),
-        "before" => Operation::Before(read_call_under_test(fields, reader)?),
+        "binding" => Operation::Binding(read_call(fields, reader)?),
+        "before" => Operation::Before(read_call(fields, reader)?),
         "after" => {
             let result = values::call_result(fields, reader);
-            Operation::After(read_call_under_test(fields, reader)?, result)
+            Operation::After(read_call(fields, reader)?, result)
         }
-        "invoke" => Operation::Invoke(read_call_under_test(fields, reader)?),
+        "invoke" => Operation::Invoke(read_call(fields, reader)?),
         "input" => Operation::Input(read_required_object(fields, "input", reader)?),
         "output" => Operation::Output(read_required_object(fields, "output", reader)?),
         "prompt" => Operation::Prompt,
@@ -283,11 +288,11 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
         }
         "interpolate" => {
             fields.required("scope", "", reader)?;
-            let scope = values::word(fields, "scope", &TEMPLATE_SCOPES, reader);
+            let kind = values::word(fields, "scope", &TEMPLATE_KINDS, reader);
             let template = values::required_text(fields, "template", reader);
             let parameters = values::object(fields, "parameters", reader);
             let bound = read_bound(fields);
-            Operation::Interpolate { scope: scope?, template: template?, parameters, bound }
+            Operation::Interpolate { kind: kind?, template: template?, parameters, bound }
         }
         _ => return read_not_yet(op, fields, reader),
     })
@@ -336,13 +341,17 @@ fn read_not_yet(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> 
     Some(Operation::NotYet(name))
 }
 
-fn read_call_under_test(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<CallUnderTest> {
+fn read_call(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Call> {
     let function = values::required_text(fields, "fn", reader);
     let arguments = values::arguments(fields, reader);
-    Some(CallUnderTest { function: function?, arguments })
+    Some(Call { function: function?.text.to_string(), arguments })
 }
 
-fn read_required_object(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Json> {
+fn read_required_object(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    reader: &mut Reader,
+) -> Option<crate::cel::Json> {
     fields.required(key, "", reader)?;
     values::object(fields, key, reader)
 }

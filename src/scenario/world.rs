@@ -4,7 +4,7 @@
 //! never decides anything, and a function without a mock gives `{}`.
 
 use crate::cel::{Json, Timestamp};
-use crate::task::{CallResult, Host, Invocation};
+use crate::task::{Answer, CallResult, Host, Invocation, Request};
 use std::collections::BTreeMap;
 
 /// A host that answers at once, from memory.
@@ -20,6 +20,21 @@ pub(super) struct World {
     pub(super) files: BTreeMap<String, String>,
     /// What was executed: function and arguments, in order.
     pub(super) invoked: Vec<(String, Json)>,
+}
+
+impl World {
+    /// The answer to a question of an expression; none to a review that is undecided.
+    pub(super) fn answer(&mut self, question: &Request) -> Option<Answer> {
+        Some(match question {
+            Request::Invoke(invocation) => Answer::Result(self.invoke(invocation)),
+            Request::Review { reviewer } => Answer::Review(self.review(reviewer)?),
+            Request::ReadMount { path } => self.read_mount(path).map_or(Answer::Failed, Answer::Text),
+            Request::WriteMount { path, text } => {
+                self.write_mount(path, text);
+                Answer::Written
+            }
+        })
+    }
 }
 
 impl Host for World {
