@@ -23,3 +23,4 @@ mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+mod scenario_read;
