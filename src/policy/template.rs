@@ -216,6 +216,7 @@ fn render_value(value: &Value<'_>, out: &mut String) {
         Value::Double(value) => write!(out, "{value}"),
         Value::Timestamp(time) => write!(out, "{time}"),
         Value::Duration(duration) => write!(out, "{duration}"),
+        Value::Opaque(value) => write!(out, "{value}"),
         Value::List(_) | Value::Map(_) => match Json::from_value(value) {
             Ok(json) => write!(out, "{json}"),
             Err(_) => Ok(()),
