@@ -1,0 +1,26 @@
+//! The one integration binary; a file a subject, data in `tests/data`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unreachable,
+    reason = "a test that cannot go on should stop at once"
+)]
+
+mod architecture;
+mod check_rows;
+mod check_syntax;
+mod conformance;
+mod context;
+mod context_expression;
+mod context_scope;
+mod functions;
+mod manifest;
+mod manifest_links;
+mod manifest_scalars;
+mod scenario_read;
