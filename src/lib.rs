@@ -9,5 +9,6 @@ pub mod engine;
 pub mod limits;
 pub mod manifest;
 pub mod policy;
+pub mod scenario;
 pub mod source;
 pub mod task;
