@@ -15,7 +15,6 @@
 mod architecture;
 mod check_rows;
 mod check_syntax;
-mod check_types;
 mod conformance;
 mod context;
 mod context_expression;
@@ -24,3 +23,4 @@ mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+mod scenario_read;

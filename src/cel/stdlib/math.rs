@@ -260,7 +260,7 @@ pub(super) const MATH: &[Function] = &[
 ];
 
 /// The number that every other one is not beyond, in this direction.
-fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
+fn extreme<'a>(meter: &mut Meter<'_>, args: &[Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
     match args {
         [Value::List(list)] => furthest(meter, list.iter(), beyond),
         _ => furthest(meter, args.iter().cloned(), beyond),
@@ -268,7 +268,7 @@ fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], beyond: Ordering) -> Resul
 }
 
 fn furthest<'a>(
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
     numbers: impl Iterator<Item = Value<'a>>,
     beyond: Ordering,
 ) -> Result<Value<'a>, Fault> {

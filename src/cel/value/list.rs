@@ -45,6 +45,7 @@ pub enum List<'a> {
 
 impl<'a> List<'a> {
     /// The number of elements.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -71,6 +72,7 @@ impl<'a> List<'a> {
     }
 
     /// One element; nothing past the end. Constant time.
+    #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
@@ -85,7 +87,7 @@ impl<'a> List<'a> {
     ///
     /// # Errors
     /// `budget_exceeded`.
-    pub fn charge(meter: &mut Meter, length: usize) -> Result<(), Fault> {
+    pub fn charge(meter: &mut Meter<'_>, length: usize) -> Result<(), Fault> {
         meter.charge(length as u64)?;
         meter.charge_built(length.saturating_mul(size_of::<Value<'_>>()))
     }
