@@ -2,12 +2,13 @@
 //!
 //! The checker reads the signatures, the planner the code, the reference page and the tests the rest, so nothing about
 //! a function is said twice. A signature is written as CEL is read: `string.startsWith(string) -> bool` for a member,
-//! `size(list(A)) -> int` for a function; capitals are type parameters.
+//! `size(list(A)) -> int` for a function; capitals are type parameters, and dots after the last parameter say that it
+//! may be repeated: `math.greatest(int, int...) -> int`.
 
 use super::fault::Fault;
 use super::meter::Meter;
 use super::types::Type;
-use super::value::Value;
+use super::value::{Opaque, Value};
 use std::sync::Arc;
 
 /// A function as its library writes it down.
@@ -39,7 +40,7 @@ pub enum Code {
 }
 
 /// The code of a function: budget and arguments in, value out.
-pub type PureCode = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
+pub type PureCode = for<'a> fn(&mut Meter<'_>, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// One signature, parsed.
 #[derive(Clone, Debug)]
@@ -50,6 +51,8 @@ pub struct Overload {
     pub member: bool,
     /// The types of the parameters, the receiver first.
     pub parameters: Vec<Type>,
+    /// Whether the last parameter may be repeated.
+    pub variadic: bool,
     /// The type of the result.
     pub result: Type,
 }
@@ -85,12 +88,22 @@ impl Overload {
         let (_, parameters) = reader.rest.split_once('(')?;
         let mut reader = TypeReader { rest: parameters };
         let mut types: Vec<Type> = receiver.iter().cloned().collect();
-        while !reader.rest.is_empty() {
+        let mut variadic = false;
+        while !reader.rest.is_empty() && !variadic {
             types.push(reader.ty()?);
-            reader.rest = reader.rest.strip_prefix(", ").unwrap_or(reader.rest);
+            variadic = reader.skip("...");
+            reader.skip(", ");
         }
-        let result = TypeReader { rest: result }.ty()?;
-        Some(Self { id, member: receiver.is_some(), parameters: types, result })
+        let mut result = TypeReader { rest: result };
+        let ty = result.ty()?;
+        let whole = reader.rest.is_empty() && result.rest.is_empty();
+        whole.then_some(Self { id, member: receiver.is_some(), parameters: types, variadic, result: ty })
+    }
+
+    /// Whether it takes this many arguments, the receiver counted.
+    #[must_use]
+    pub fn takes(&self, count: usize) -> bool {
+        count == self.parameters.len() || (self.variadic && count > self.parameters.len())
     }
 }
 
@@ -110,7 +123,17 @@ impl TypeReader<'_> {
         receiver
     }
 
+    /// Whether this text stood in front; it is behind now.
+    fn skip(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
     fn ty(&mut self) -> Option<Type> {
+        if let Some(name) = Opaque::TYPES.into_iter().find(|name| self.skip(name)) {
+            return Some(Type::Opaque(name));
+        }
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
@@ -166,12 +189,15 @@ mod tests {
         let read = |signature: &str| {
             let overload = Overload::parse("id", signature).unwrap();
             let types: Vec<String> = overload.parameters.iter().map(ToString::to_string).collect();
-            format!("{} {} {}", overload.member, types.join(" "), overload.result)
+            let dots = if overload.variadic { "..." } else { "" };
+            format!("{} {}{dots} {}", overload.member, types.join(" "), overload.result)
         };
         assert_eq!(read("string.startsWith(string) -> bool"), "true string string bool");
         assert_eq!(read("size(list(A)) -> int"), "false list(A) int");
         assert_eq!(read("_[_](map(K, V), K) -> V"), "false map(K, V) K V");
-        assert_eq!(read("math.greatest(int, int) -> int"), "false int int int");
+        assert_eq!(read("math.greatest(int, int...) -> int"), "false int int... int");
+        assert_eq!(read("net.CIDR.containsIP(net.IP) -> bool"), "true net.CIDR net.IP bool");
+        assert!(Overload::parse("id", "f(int, strin) -> bool").is_none());
         assert_eq!(read("list(A).flatten() -> list(dyn)"), "true list(A) list(dyn)");
     }
 }

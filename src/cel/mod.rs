@@ -40,13 +40,13 @@ pub use function::{Code, Declaration, Function, Overload, PureCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
-pub use stdlib::STANDARD;
+pub use stdlib::{EXTENSIONS, STANDARD};
 pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
     parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{
-    At, Blob, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map, Text,
-    Timestamp, TypeName, Value,
+    At, Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map,
+    Opaque, Text, Timestamp, TypeName, Value,
 };

@@ -278,7 +278,7 @@ impl<'c> Compiler<'c> {
             .filter_map(|&at| self.functions.get(at))
             .map(|(_, _, parameters)| parameters)
             .collect();
-        let of = if events { InputOf::CallOrEvent } else { InputOf::Call };
+        let of = if events { InputOf::AttemptOrEvent } else { InputOf::Attempt };
         let input = Parameters::input_type(&format!("input of {name}"), &shared, of);
         self.scope((scope, functions.to_vec(), events), input)
     }
@@ -317,7 +317,7 @@ fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &Declared) -> Pa
 fn declare(resolved: &ResolvedAgent, functions: &[(usize, &Declared, Parameters)]) -> SchemaDecl {
     let function = |(_, function, parameters): &(usize, &Declared, Parameters)| FunctionDecl {
         key: function.key.as_str().into(),
-        input: Parameters::input_type(&format!("input of {}", function.key), &[parameters], InputOf::Record),
+        input: Parameters::input_type(&format!("input of {}", function.key), &[parameters], InputOf::Attempt),
         output: Type::Dyn,
         delegation: function.action.is_none(),
     };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Expression {
     scope: Arc<ScopeEnv>,
-    program: Program,
+    program: Box<Program>,
     text: Embedded,
     path: Box<str>,
 }
@@ -32,7 +32,12 @@ impl Expression {
         match Program::compile(scope.env(), &text.text) {
             Ok(program) => {
                 findings.extend(program.issues().iter().map(report));
-                Some(Self { scope: scope.clone(), program, text: text.clone(), path: path.into() })
+                Some(Self {
+                    scope: scope.clone(),
+                    program: Box::new(program),
+                    text: text.clone(),
+                    path: path.into(),
+                })
             }
             Err(issues) => {
                 findings.extend(issues.iter().map(report));

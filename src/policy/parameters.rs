@@ -247,8 +247,8 @@ impl Parameters {
         Self { list: declared.iter().map(parameter).collect(), open: false }
     }
 
-    /// The type of `input` where these functions share it: a field is sure to be there if all of them have it and
-    /// nothing can leave it out.
+    /// The type of `input` where these functions share it. Only a tool can be sure of every field: middleware also sees
+    /// calls that a binding leaves incomplete, and `has` in it is a fair question.
     #[must_use]
     pub fn input_type(name: &str, functions: &[&Self], of: InputOf) -> Type {
         if functions.is_empty() || functions.iter().any(|function| function.open) {
@@ -256,7 +256,7 @@ impl Parameters {
         }
         let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
         let mut add = |name: Arc<str>, ty: Type| {
-            let new = Field { ty: ty.clone(), required: false, doc: String::new() };
+            let new = Field { ty: ty.clone(), required: of == InputOf::FormedCall, doc: String::new() };
             let field = fields.entry(name).or_insert(new);
             if field.ty != ty {
                 field.ty = Type::Dyn;
@@ -265,14 +265,8 @@ impl Parameters {
         for parameter in functions.iter().flat_map(|function| &function.list) {
             add(parameter.name.clone(), parameter.ty());
         }
-        if of == InputOf::CallOrEvent {
+        if of == InputOf::AttemptOrEvent {
             add(MESSAGE.into(), Type::String);
-        }
-        for (name, field) in &mut fields {
-            let has = |function: &&Self| {
-                function.list.iter().any(|parameter| parameter.name == *name && parameter.is_sure(of))
-            };
-            field.required = functions.iter().all(has);
         }
         let storage = Storage::Closed;
         Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
@@ -282,14 +276,12 @@ impl Parameters {
 /// Where an `input` of arguments is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputOf {
-    /// By the tool itself: all of it is there.
+    /// By the tool itself, alone: all of it is there.
     FormedCall,
-    /// By middleware: a binding that cannot be evaluated yet leaves its parameter out.
-    Call,
+    /// By middleware and off the record: a call that could not be formed has what there was of it.
+    Attempt,
     /// By middleware that events run too: then it is `{message: text}` (EVT-12).
-    CallOrEvent,
-    /// On record: a call that could not be formed is recorded with what it had.
-    Record,
+    AttemptOrEvent,
 }
 
 impl Parameter {
@@ -321,14 +313,5 @@ impl Parameter {
     pub fn ty(&self) -> Type {
         let fits = |default: &Json| self.shape.check(default.root()).is_ok();
         if self.default.as_ref().is_none_or(fits) { self.shape.ty() } else { Type::Dyn }
-    }
-
-    /// Whether it is there whenever an `input` is read.
-    fn is_sure(&self, of: InputOf) -> bool {
-        match of {
-            InputOf::FormedCall => true,
-            InputOf::Call => matches!(self.source, ParameterSource::Model | ParameterSource::Default),
-            InputOf::CallOrEvent | InputOf::Record => false,
-        }
     }
 }

@@ -13,9 +13,14 @@
 )]
 
 mod architecture;
+mod cache;
+mod check_rows;
+mod check_syntax;
+mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;

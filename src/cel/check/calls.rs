@@ -96,12 +96,18 @@ impl<'e> Checker<'e> {
         let mut overloads = Vec::new();
         let mut result: Option<Type> = None;
         for overload in declaration.overloads.iter() {
-            if overload.member != member || overload.parameters.len() != types.len() {
+            if overload.member != member || !overload.takes(types.len()) {
                 continue;
             }
             let mark = self.substitution.mark();
             let (parameters, own) = self.substitution.instantiate(overload);
-            if parameters.iter().zip(types).all(|(to, from)| self.substitution.unify(to, from)) {
+            let repeated = parameters.last().into_iter().cycle();
+            if parameters
+                .iter()
+                .chain(repeated)
+                .zip(types)
+                .all(|(to, from)| self.substitution.unify(to, from))
+            {
                 overloads.push(overload.id);
                 let own = self.substitution.apply(&own);
                 result = Some(match result {

@@ -171,6 +171,15 @@ pub enum Node {
         /// Whether the body gives an optional itself.
         flat: bool,
     },
+    /// `optional.or(other)`, `optional.orValue(value)`: the other operand only if there is no value
+    OrOptional {
+        /// The optional.
+        operand: NodeId,
+        /// What takes its place.
+        other: NodeId,
+        /// Whether the value itself is asked for.
+        value: bool,
+    },
     /// What fails whenever it is reached.
     Fail(Fault),
 }
@@ -272,6 +281,8 @@ impl Node {
             Self::Arithmetic(Arithmetic::Divide, ..) => "_/_",
             Self::Arithmetic(Arithmetic::Modulo, ..) => "_%_",
             Self::In(..) => "@in",
+            Self::OrOptional { value: false, .. } => "or",
+            Self::OrOptional { value: true, .. } => "orValue",
             Self::Matches(..) => "matches",
             Self::Index { .. } | Self::OptionalIndex { .. } => "_[_]",
             _ => return None,

@@ -250,6 +250,8 @@ impl Planner<'_> {
             ("_/_", &[a, b]) => Node::Arithmetic(Arithmetic::Divide, a, b),
             ("_%_", &[a, b]) => Node::Arithmetic(Arithmetic::Modulo, a, b),
             ("@in", &[a, b]) => Node::In(a, b),
+            ("or", &[operand, other]) => Node::OrOptional { operand, other, value: false },
+            ("orValue", &[operand, other]) => Node::OrOptional { operand, other, value: true },
             ("_[_]", &[operand, index]) => Node::Index { operand, index },
             _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
         }

@@ -72,6 +72,8 @@ pub(super) const CONVERSIONS: &[Function] = &[
             ("bytes_to_string", "string(bytes) -> string"),
             ("timestamp_to_string", "string(timestamp) -> string"),
             ("duration_to_string", "string(duration) -> string"),
+            ("ip_to_string", "string(net.IP) -> string"),
+            ("cidr_to_string", "string(net.CIDR) -> string"),
         ],
         examples: &[
             ("string(1.5)", "'1.5'"),

@@ -1,8 +1,17 @@
 //! The functions, one file a library. Each function is one row: see [`Function`].
 
 mod conversions;
+mod encoders;
+mod format;
+mod lists;
+mod math;
+mod network;
 mod operators;
+mod optionals;
+mod regex;
+mod sets;
 mod strings;
+mod strings_ext;
 mod times;
 
 use super::fault::Fault;
@@ -12,6 +21,18 @@ use super::value::Value;
 /// The libraries of standard CEL.
 pub const STANDARD: &[&[Function]] =
     &[operators::OPERATORS, conversions::CONVERSIONS, strings::STRINGS, times::TIMES];
+
+/// The libraries that extend it, as other implementations of CEL have them.
+pub const EXTENSIONS: &[&[Function]] = &[
+    strings_ext::STRINGS_EXT,
+    math::MATH,
+    lists::LISTS,
+    sets::SETS,
+    optionals::OPTIONALS,
+    encoders::ENCODERS,
+    regex::REGEX,
+    network::NETWORK,
+];
 
 /// No overload takes these arguments.
 fn no_overload<T>(args: &[Value<'_>]) -> Result<T, Fault> {

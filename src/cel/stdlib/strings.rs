@@ -1,11 +1,11 @@
 //! The standard functions on text.
 
 use super::no_overload;
-use crate::cel::fault::{ErrorCode, Fault};
+use super::regex::compile;
+use crate::cel::fault::Fault;
 use crate::cel::function::{Code, Function};
 use crate::cel::meter::Meter;
 use crate::cel::value::Value;
-use regex::RegexBuilder;
 
 pub(super) const STRINGS: &[Function] = &[
     Function {
@@ -68,22 +68,9 @@ pub(super) const STRINGS: &[Function] = &[
     },
 ];
 
-/// A regular expression that is known only when it runs.
-fn compile(meter: &mut Meter, pattern: &str) -> Result<regex::Regex, Fault> {
-    meter.charge((pattern.len() as u64).saturating_mul(COMPILE_COST))?;
-    let built = RegexBuilder::new(pattern).size_limit(meter.limits().max_regex_bytes).build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => Fault::budget("max_regex_bytes"),
-        _ => ErrorCode::InvalidArgument.into(),
-    })
-}
-
-/// Cost units for each byte of a pattern that is compiled when it runs.
-const COMPILE_COST: u64 = 50;
-
 /// A question about a text and another that takes a walk over the first.
 fn test<'a>(
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
     args: &[Value<'a>],
     holds: fn(&str, &str) -> bool,
 ) -> Result<Value<'a>, Fault> {

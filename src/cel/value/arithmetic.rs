@@ -1,6 +1,6 @@
 //! `+ - * / %` and negation: checked, never wrapping, never mixing number types.
 
-use super::{Blob, Text, Value};
+use super::{Blob, List, Text, Value};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::meter::Meter;
 
@@ -9,7 +9,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// `overflow`, `no_matching_overload`, or `budget_exceeded` before anything large is built.
-    pub fn plus(&self, other: &Self, meter: &mut Meter) -> Result<Self, Fault> {
+    pub fn plus(&self, other: &Self, meter: &mut Meter<'_>) -> Result<Self, Fault> {
         Ok(match (self, other) {
             (Self::Int(a), Self::Int(b)) => Self::Int(a.checked_add(*b).ok_or(ErrorCode::Overflow)?),
             (Self::UInt(a), Self::UInt(b)) => Self::UInt(a.checked_add(*b).ok_or(ErrorCode::Overflow)?),
@@ -23,9 +23,7 @@ impl<'a> Value<'a> {
                 Self::Bytes(Blob::Shared([&**a, &**b].concat().into()))
             }
             (Self::List(a), Self::List(b)) => {
-                let length = a.len().saturating_add(b.len());
-                meter.charge(length as u64)?;
-                meter.charge_built(length.saturating_mul(size_of::<Self>()))?;
+                List::charge(meter, a.len().saturating_add(b.len()))?;
                 Self::list(a.iter().chain(b.iter()).collect())
             }
             (Self::Timestamp(time), Self::Duration(by)) | (Self::Duration(by), Self::Timestamp(time)) => {

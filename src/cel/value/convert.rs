@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// `invalid_argument`, `no_matching_overload`, or `budget_exceeded` before anything large is built.
-    pub fn to_text(&self, meter: &mut Meter) -> Result<Self, Fault> {
+    pub fn to_text(&self, meter: &mut Meter<'_>) -> Result<Self, Fault> {
         let text = match self {
             Self::String(_) => return Ok(self.clone()),
             Self::Bool(value) => value.to_string(),
@@ -80,6 +80,7 @@ impl<'a> Value<'a> {
             Self::Double(value) => double_text(*value),
             Self::Timestamp(time) => time.to_string(),
             Self::Duration(duration) => duration.to_string(),
+            Self::Opaque(value) => value.to_string(),
             Self::Bytes(bytes) => {
                 meter.charge_built(bytes.len())?;
                 std::str::from_utf8(bytes).map_err(|_| ErrorCode::InvalidArgument)?.to_owned()
@@ -93,7 +94,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// `no_matching_overload`, or `budget_exceeded` before anything large is built.
-    pub fn to_bytes(&self, meter: &mut Meter) -> Result<Self, Fault> {
+    pub fn to_bytes(&self, meter: &mut Meter<'_>) -> Result<Self, Fault> {
         match self {
             Self::Bytes(_) => Ok(self.clone()),
             Self::String(Text::Borrowed(text)) => Ok(Self::Bytes(Blob::Borrowed(text.as_bytes()))),
@@ -149,7 +150,11 @@ impl<'a> Value<'a> {
     /// `type(x)`.
     #[must_use]
     pub fn to_type(&self) -> Self {
-        Self::Type(TypeName(self.kind().name().into()))
+        let name = match self {
+            Self::Opaque(value) => value.type_name(),
+            other => other.kind().name(),
+        };
+        Self::Type(TypeName(name.into()))
     }
 }
 

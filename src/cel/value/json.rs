@@ -73,6 +73,7 @@ impl Word {
         Self(tag as u64 | (length as u64) << TAG_BITS | (offset as u64) << (TAG_BITS + LENGTH_BITS))
     }
 
+    #[inline]
     fn tag(self) -> Tag {
         match self.0 & 0xF {
             0 => Tag::Null,
@@ -87,10 +88,12 @@ impl Word {
         }
     }
 
+    #[inline]
     fn length(self) -> usize {
         ((self.0 >> TAG_BITS) as usize) & MAX_LENGTH
     }
 
+    #[inline]
     fn offset(self) -> usize {
         (self.0 >> (TAG_BITS + LENGTH_BITS)) as usize
     }
@@ -179,6 +182,7 @@ impl Json {
     }
 
     /// The whole document as a CEL value.
+    #[inline]
     #[must_use]
     pub fn value(&self) -> Value<'_> {
         self.root().value()
@@ -194,14 +198,17 @@ impl Json {
 }
 
 impl<'a> JsonRef<'a> {
+    #[inline]
     fn at(self, word: Word) -> Self {
         Self { document: self.document, word }
     }
 
+    #[inline]
     fn word(self, index: usize) -> Option<Word> {
         self.document.words.get(index).copied().map(Word)
     }
 
+    #[inline]
     fn text_of(self, word: Word) -> &'a str {
         let end = word.offset().saturating_add(word.length());
         self.document.text.get(word.offset()..end).unwrap_or_default()
@@ -228,6 +235,7 @@ impl<'a> JsonRef<'a> {
     }
 
     /// The number of elements or entries; zero for other values.
+    #[inline]
     #[must_use]
     pub fn len(self) -> usize {
         match self.word.tag() {
@@ -267,6 +275,7 @@ impl<'a> JsonRef<'a> {
     }
 
     /// An element of an array. Constant time.
+    #[inline]
     #[must_use]
     pub fn item(self, index: usize) -> Option<Self> {
         if self.word.tag() != Tag::Array || index >= self.word.length() {
@@ -282,6 +291,7 @@ impl<'a> JsonRef<'a> {
     }
 
     /// The key (0) or the value (1) of an entry.
+    #[inline]
     fn member(self, index: usize, part: usize) -> Option<Word> {
         if self.word.tag() != Tag::Object || index >= self.word.length() {
             return None;
@@ -290,6 +300,7 @@ impl<'a> JsonRef<'a> {
     }
 
     /// The value under a key. Looks at the entries one by one, or halves them where there are many.
+    #[inline]
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
         let index = self.position(key)?;
@@ -297,6 +308,7 @@ impl<'a> JsonRef<'a> {
     }
 
     /// The position of a key among the entries.
+    #[inline]
     #[must_use]
     pub fn position(self, key: &str) -> Option<usize> {
         let count = self.len();
@@ -470,7 +482,9 @@ impl Builder {
                 let members = members.collect::<Result<Vec<_>, _>>()?;
                 self.object(members)
             }
-            Value::Double(_) | Value::Optional(_) | Value::Type(_) => return Err(ErrorCode::NotJson.into()),
+            Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
+                return Err(ErrorCode::NotJson.into());
+            }
         })
     }
 

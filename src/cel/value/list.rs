@@ -1,6 +1,8 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
 use super::{At, JsonRef, Value};
+use crate::cel::fault::Fault;
+use crate::cel::meter::Meter;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,6 +45,7 @@ pub enum List<'a> {
 
 impl<'a> List<'a> {
     /// The number of elements.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -69,6 +72,7 @@ impl<'a> List<'a> {
     }
 
     /// One element; nothing past the end. Constant time.
+    #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
@@ -77,6 +81,15 @@ impl<'a> List<'a> {
             Self::Slice(items) => items.get(index).map(Value::borrowed),
             Self::Shared(items) => items.get(index).cloned(),
         }
+    }
+
+    /// Pays for building a list of this many elements, before it is built.
+    ///
+    /// # Errors
+    /// `budget_exceeded`.
+    pub fn charge(meter: &mut Meter<'_>, length: usize) -> Result<(), Fault> {
+        meter.charge(length as u64)?;
+        meter.charge_built(length.saturating_mul(size_of::<Value<'_>>()))
     }
 
     /// All elements in order.

@@ -9,6 +9,7 @@ mod convert;
 mod json;
 mod list;
 mod map;
+mod opaque;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod time;
 pub use json::{Json, JsonError, JsonRef};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};
+pub use opaque::{Cidr, Opaque};
 pub use time::{CalendarField, Duration, Timestamp};
 
 use super::types::Kind;
@@ -57,6 +59,8 @@ pub enum Value<'a> {
     Optional(Option<Arc<Value<'a>>>),
     /// `type(1)`, `int`
     Type(TypeName),
+    /// `ip('10.0.0.1')`: a value of a library's own
+    Opaque(Opaque),
 }
 
 /// A type as a value. Types of CEL's own are told apart by their kind, others by their name.
@@ -135,6 +139,7 @@ impl<'a> Value<'a> {
             Self::Map(_) => Kind::Map,
             Self::Optional(_) => Kind::Optional,
             Self::Type(_) => Kind::Type,
+            Self::Opaque(_) => Kind::Opaque,
         }
     }
 
@@ -165,6 +170,7 @@ impl<'a> Value<'a> {
             Self::Timestamp(time) => Value::Timestamp(*time),
             Self::Duration(duration) => Value::Duration(*duration),
             Self::Type(name) => Value::Type(name.clone()),
+            Self::Opaque(value) => Value::Opaque(*value),
             Self::Optional(None) => Value::Optional(None),
             Self::Optional(Some(value)) => Value::Optional(Some(Arc::new(value.to_static()?))),
             Self::List(list @ (List::Slice(_) | List::Shared(_))) => {
@@ -193,7 +199,7 @@ impl<'a> Value<'a> {
             Self::List(list) => !list.is_empty(),
             Self::Map(map) => !map.is_empty(),
             Self::Optional(value) => value.is_some(),
-            Self::Timestamp(_) | Self::Duration(_) | Self::Type(_) => true,
+            Self::Timestamp(_) | Self::Duration(_) | Self::Type(_) | Self::Opaque(_) => true,
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::{List, Map, Value};
 use crate::cel::fault::Fault;
+use crate::cel::meter::Meter;
 use std::cmp::Ordering;
 
 impl Value<'_> {
@@ -20,6 +21,7 @@ impl Value<'_> {
             (Self::Timestamp(a), Value::Timestamp(b)) => a == b,
             (Self::Duration(a), Value::Duration(b)) => a == b,
             (Self::Type(a), Value::Type(b)) => a == b,
+            (Self::Opaque(a), Value::Opaque(b)) => a == b,
             (Self::List(a), Value::List(b)) => lists_equal(a, b),
             (Self::Map(a), Value::Map(b)) => maps_equal(a, b),
             (Self::Optional(a), Value::Optional(b)) => match (a, b) {
@@ -29,6 +31,26 @@ impl Value<'_> {
             },
             (a, b) => numbers(a, b) == Some(Some(Ordering::Equal)),
         }
+    }
+
+    /// CEL's `==`, paid for: text by its length, lists and maps by what is in them. Those of different lengths are told
+    /// apart at once and cost nothing.
+    ///
+    /// # Errors
+    /// `budget_exceeded` before a walk that would cost too much.
+    #[inline]
+    pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter<'_>) -> Result<bool, Fault> {
+        match (self, other) {
+            (Self::String(a), Value::String(b)) => meter.charge_text(a.len().min(b.len()))?,
+            (Self::Bytes(a), Value::Bytes(b)) => meter.charge_text(a.len().min(b.len()))?,
+            (Self::List(a), Value::List(b)) if a.len() == b.len() => {
+                meter.charge(self.weight(meter.left()))?
+            }
+            (Self::Map(a), Value::Map(b)) if a.len() == b.len() => meter.charge(self.weight(meter.left()))?,
+            (Self::Optional(Some(a)), Value::Optional(Some(b))) => return a.equals_metered(b, meter),
+            _ => {}
+        }
+        Ok(self.equals(other))
     }
 
     /// What a walk over the value visits, in cost units, counted no further than `most`.
@@ -89,16 +111,9 @@ fn numbers(a: &Value<'_>, b: &Value<'_>) -> Option<Option<Ordering>> {
     })
 }
 
-/// Compares exactly: a double beyond the whole numbers is settled by its sign, one within by its whole part first.
+/// Compares as doubles, as the conformance suite has it: of whole numbers beyond 53 bits the nearest double counts, so
+/// the greatest `int` equals `9223372036854775808.0`.
+#[expect(clippy::cast_precision_loss, reason = "the nearest double is what is compared")]
 fn whole_to_double(whole: i128, double: f64) -> Option<Ordering> {
-    const BEYOND: f64 = 1e20;
-    if double.is_nan() {
-        return None;
-    }
-    if double.abs() >= BEYOND {
-        return Some(if double > 0.0 { Ordering::Less } else { Ordering::Greater });
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "tested to be far within the range of i128")]
-    let floor = double.floor() as i128;
-    Some(whole.cmp(&floor).then(if double.fract() == 0.0 { Ordering::Equal } else { Ordering::Less }))
+    (whole as f64).partial_cmp(&double)
 }

@@ -105,9 +105,11 @@ impl Timestamp {
     /// The time from `earlier` to this.
     ///
     /// # Errors
-    /// `overflow` beyond 10,000 years.
+    /// `overflow` where the nanoseconds do not fit in 64 bits (about 292 years), as the conformance suite has it.
     pub fn since(self, earlier: Self) -> Result<Duration, Fault> {
-        Duration::from_nanos(self.nanos().saturating_sub(earlier.nanos()))
+        let nanos = self.nanos().saturating_sub(earlier.nanos());
+        let nanos = i64::try_from(nanos).map_err(|_| ErrorCode::Overflow)?;
+        Duration::from_nanos(i128::from(nanos))
     }
 
     /// A calendar field in UTC or in a zone: an IANA name or an offset such as `-08:00`.

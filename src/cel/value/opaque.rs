@@ -1,0 +1,100 @@
+//! Values of a library's own, which the language only carries, compares and prints: addresses and networks.
+//!
+//! They are a closed set of small copies, so that the language needs no trait objects for them. What can be done with
+//! them stands in their library.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// A value of a library's own. Values of different libraries, or of different types of one, are unequal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opaque {
+    /// `ip('10.0.0.1')`
+    Ip(IpAddr),
+    /// `cidr('10.0.0.0/8')`
+    Cidr(Cidr),
+}
+
+impl Opaque {
+    /// The names of the types.
+    pub const TYPES: [&'static str; 2] = ["net.IP", "net.CIDR"];
+
+    /// The name of the value's type, as `type()` prints it.
+    #[must_use]
+    pub const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Ip(_) => "net.IP",
+            Self::Cidr(_) => "net.CIDR",
+        }
+    }
+}
+
+impl fmt::Display for Opaque {
+    /// The text that its library reads: `10.0.0.1`, `10.0.0.0/8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => address.fmt(f),
+            Self::Cidr(network) => network.fmt(f),
+        }
+    }
+}
+
+/// An address and how many of its leading bits name the network; the bits after them may be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cidr {
+    address: IpAddr,
+    length: u8,
+}
+
+impl Cidr {
+    /// Nothing if an address of this family has fewer bits.
+    #[must_use]
+    pub fn new(address: IpAddr, length: u8) -> Option<Self> {
+        (length <= width(address)).then_some(Self { address, length })
+    }
+
+    /// The address as it was written.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// How many leading bits name the network.
+    #[must_use]
+    pub fn length(&self) -> u8 {
+        self.length
+    }
+
+    /// The network with all bits after the leading ones cleared.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let rest = u32::from(width(self.address).saturating_sub(self.length));
+        let address = match self.address {
+            IpAddr::V4(address) => {
+                IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(rest).unwrap_or(0)).into())
+            }
+            IpAddr::V6(address) => {
+                IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(rest).unwrap_or(0)).into())
+            }
+        };
+        Self { address, length: self.length }
+    }
+
+    /// Whether an address is of this network; one of the other family never is.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        Self::new(address, self.length).is_some_and(|other| other.masked() == self.masked())
+            && address.is_ipv4() == self.address.is_ipv4()
+    }
+}
+
+/// The bits of an address.
+fn width(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}

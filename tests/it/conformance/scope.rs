@@ -1,0 +1,54 @@
+//! The scope of a test: all libraries, its container, the variables and functions that it declares.
+
+use super::expected::type_of;
+use super::suite::{Test, items};
+use celador::cel::{Code, EXTENSIONS, Env, EnvBuilder, Function, STANDARD, Type};
+use serde_json::Value as Json;
+use std::sync::LazyLock;
+
+/// The scope, or what is declared that has no counterpart here.
+pub(super) fn scope(test: &Test) -> Result<Env, String> {
+    static LIBRARIES: LazyLock<EnvBuilder> = LazyLock::new(|| {
+        let libraries = STANDARD.iter().chain(EXTENSIONS);
+        libraries.fold(Env::builder(), |scope, library| scope.library(library))
+    });
+    let mut scope = LIBRARIES.clone().container(test.fields["container"].as_str().unwrap_or_default());
+    let mut declared = Vec::new();
+    for declaration in items(&test.fields["typeEnv"]) {
+        let name = declaration["name"].as_str().unwrap_or_default();
+        match declaration.get("ident") {
+            Some(ident) => {
+                let ty = type_of(&ident["type"])
+                    .ok_or_else(|| format!("declares `{name}` as {}", ident["type"]))?;
+                scope = scope.variable(name, ty);
+                declared.push(name);
+            }
+            None => scope = function(scope, name, &declaration["function"])?,
+        }
+    }
+    for (name, _) in test.bindings().filter(|(name, _)| !declared.contains(name)) {
+        scope = scope.variable(name, Type::Dyn);
+    }
+    Ok(scope.build())
+}
+
+/// A function that is declared and never run. The rows of libraries live as long as the program, so these do too.
+fn function(scope: EnvBuilder, name: &str, declaration: &Json) -> Result<EnvBuilder, String> {
+    let mut overloads: Vec<(&'static str, &'static str)> = Vec::new();
+    for overload in items(&declaration["overloads"]) {
+        let read = |ty: &Json| type_of(ty).map(|ty| ty.to_string()).ok_or_else(|| format!("declares {ty}"));
+        let parameters = items(&overload["params"]).iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let signature = format!("{name}({}) -> {}", parameters.join(", "), read(&overload["resultType"])?);
+        let id = overload["overloadId"].as_str().unwrap_or_default();
+        overloads.push((id.to_owned().leak(), signature.leak()));
+    }
+    let row = Function {
+        name: name.to_owned().leak(),
+        doc: "declared by a test",
+        cost: "1",
+        overloads: overloads.leak(),
+        examples: &[],
+        code: Code::Host,
+    };
+    Ok(scope.library(vec![row].leak()))
+}
