@@ -308,8 +308,10 @@ fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &Declared) -> Pa
     let bound = bindings.iter().map(|binding| &binding.name.text);
     if derived {
         Parameters::open(&function.parameters, bound)
+    } else if function.action.is_none() {
+        Parameters::of_delegation(&function.parameters)
     } else {
-        Parameters::closed(&function.parameters, function.action.is_none())
+        Parameters::closed(&function.parameters)
     }
 }
 
