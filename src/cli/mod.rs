@@ -5,6 +5,7 @@
 
 mod check;
 mod completions;
+mod eval;
 mod exit;
 mod files;
 mod functions;
@@ -56,6 +57,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Eval(eval::Arguments),
     Run(run::Arguments),
     Test(test::Arguments),
     Functions(functions::Arguments),
@@ -88,6 +90,7 @@ pub(crate) fn main() -> ExitCode {
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
         Command::Check(check) => check.run(&mut screen),
+        Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),

@@ -13,6 +13,8 @@
 )]
 
 mod architecture;
+mod cases;
+mod cli;
 mod cache;
 mod check_rows;
 mod check_syntax;
