@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod cel;
+pub mod context;
 pub mod diagnostic;
 pub mod limits;
+pub mod manifest;
 pub mod source;

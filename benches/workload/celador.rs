@@ -1,10 +1,10 @@
 //! The workload as Celador holds it.
 
-use super::{FUNCTIONS, invocation};
-use celador::cel::{Json, Program, STANDARD, Timestamp, Type};
-use celador::context::{
-    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, Scope, ScopeDecl, ScopeEnv, SchemaDecl,
-    Status, TaskContext, TaskIo, TaskStart, TurnKind,
+use crate::questions::{self, FUNCTIONS, invocation};
+use ::celador::cel::{Json, Program, STANDARD, Timestamp, Type};
+use ::celador::context::{
+    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, SchemaDecl, Scope, ScopeDecl,
+    ScopeEnv, Status, TaskContext, TaskIo, TaskStart, TurnKind,
 };
 use std::sync::Arc;
 
@@ -18,9 +18,14 @@ pub struct State {
 
 impl State {
     pub fn new(n: usize) -> Self {
-        let function =
-            |key: &&str| FunctionDecl { key: (*key).into(), input: Type::Dyn, output: Type::Dyn, delegation: false };
-        let declared = SchemaDecl { functions: FUNCTIONS.iter().map(function).collect(), ..SchemaDecl::default() };
+        let function = |key: &&str| FunctionDecl {
+            key: (*key).into(),
+            input: Type::Dyn,
+            output: Type::Dyn,
+            delegation: false,
+        };
+        let declared =
+            SchemaDecl { functions: FUNCTIONS.iter().map(function).collect(), ..SchemaDecl::default() };
         let schema = ContextSchema::new(&declared).expect("the keys differ");
         let started_at = Timestamp::from_unix(1_780_000_000).expect("a time of this century");
         let start = TaskStart {
@@ -45,8 +50,13 @@ impl State {
             ..ScopeDecl::new(Scope::After)
         });
         let now = started_at.into();
-        let mut state =
-            Self { context, scope, now, input: Json::from(super::input()), output: Json::from(super::output()) };
+        let mut state = Self {
+            context,
+            scope,
+            now,
+            input: Json::from(questions::input()),
+            output: Json::from(questions::output()),
+        };
         (0..n).for_each(|n| state.record(n));
         state
     }

@@ -1,6 +1,6 @@
 //! The same questions as hand-written Rust over structs: what they cost at best.
 
-use super::{FUNCTIONS, invocation};
+use crate::questions::{self, FUNCTIONS, invocation};
 use regex::Regex;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub fn output(value: &Value) -> Output {
 }
 
 pub fn input() -> Input {
-    let value = super::input();
+    let value = questions::input();
     Input { path: text(&value, "path"), message: text(&value, "message") }
 }
 
@@ -72,7 +72,6 @@ impl State {
         record.outputs.push(output(&invocation(n).1));
         self.invocations.push(record.name);
     }
-
 }
 
 /// The answer to an expression, as a person would write it.

@@ -1,13 +1,23 @@
 //! The one integration binary; a file a subject, data in `tests/data`.
-#![expect(
+#![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::arithmetic_side_effects,
-    clippy::missing_docs_in_private_items,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unreachable,
     reason = "a test that cannot go on should stop at once"
 )]
 
 mod architecture;
 mod conformance;
+mod context;
+mod context_expression;
+mod context_scope;
 mod functions;
+mod manifest;
+mod manifest_links;
+mod manifest_scalars;

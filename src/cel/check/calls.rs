@@ -92,7 +92,7 @@ impl<'e> Checker<'e> {
     ) -> Type {
         let name = declaration.function.name;
         // values of any types may be compared, and numbers of all types by value
-        self.substitution.numbers_alike = matches!(name, "_==_" | "_!=_" | "@in");
+        self.substitution.comparing = matches!(name, "_==_" | "_!=_" | "@in");
         let mut overloads = Vec::new();
         let mut result: Option<Type> = None;
         for overload in declaration.overloads.iter() {
@@ -118,7 +118,7 @@ impl<'e> Checker<'e> {
                 self.substitution.back_to(mark);
             }
         }
-        self.substitution.numbers_alike = false;
+        self.substitution.comparing = false;
         let ty = match result {
             Some(ty) => ty,
             None => self.no_overload(expr, function, &declaration, member, types, &mut overloads),

@@ -128,7 +128,8 @@ impl Estimator<'_> {
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.text(operand)),
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
-                let work = operands.iter().fold(Some(0), |work, operand| sum(work, self.work(name, operand)));
+                let mut work = operands.iter().map(|operand| self.work(name, operand));
+                let work = work.try_fold(0_u64, |work, more| Some(work.saturating_add(more?)));
                 let host = match self.checked.reference(expr.id) {
                     Some(Reference::Function { declaration, .. }) => {
                         matches!(declaration.function.code, Code::Host)

@@ -257,9 +257,9 @@ impl<'e> Checker<'e> {
                 on.entry().map(|(_, value)| value)
             }
             (Type::Map(entry), _) => {
-                self.substitution.numbers_alike = true;
+                self.substitution.comparing = true;
                 let fits = self.substitution.unify(&entry.0, &by);
-                self.substitution.numbers_alike = false;
+                self.substitution.comparing = false;
                 fits.then(|| entry.1.clone())
             }
             _ => None,
@@ -278,14 +278,21 @@ impl<'e> Checker<'e> {
             Type::Optional(value) => self.substitution.head(&value),
             other => other,
         };
-        if let Type::Record(record) | Type::Singleton(record) = &on
-            && let Some((_, declared)) =
-                record.slot(&field.text).and_then(|slot| record.fields.get_index(slot))
-            && declared.required
-        {
-            self.report(messages::always_has(expr.span, &field.text, record));
-        } else {
-            self.field(&on, &field.text, field.span, false);
+        match &on {
+            Type::Record(record) | Type::Singleton(record) => {
+                match record.slot(&field.text).and_then(|slot| record.fields.get_index(slot)) {
+                    Some((_, declared)) if declared.required => {
+                        self.report(messages::always_has(expr.span, &field.text, record));
+                    }
+                    None if record.storage != Storage::Open => {
+                        self.report(messages::never_has(field.span, &field.text, record));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {
+                self.field(&on, &field.text, field.span, false);
+            }
         }
         Type::Bool
     }

@@ -113,9 +113,18 @@ pub(super) fn never_in(span: Span, item: &Type, of: &Type) -> Issue {
 /// `context.usr`
 pub(super) fn unknown_field(span: Span, field: &str, record: &RecordType) -> Issue {
     let message = format!("`{}` has no field `{field}`", record.name);
+    meant(warning("unknown_field", span, message), nearest_field(field, record))
+}
+
+/// `has(context.usr)`
+pub(super) fn never_has(span: Span, field: &str, record: &RecordType) -> Issue {
+    let message = format!("no `{}` has a field `{field}`, so this is always false", record.name);
+    meant(warning("unknown_field", span, message), nearest_field(field, record))
+}
+
+fn nearest_field<'r>(field: &str, record: &'r RecordType) -> Option<&'r str> {
     let aliases = record.aliases.iter().map(|(alias, _)| &**alias);
-    let names = record.fields.keys().map(|name| &**name).chain(aliases);
-    meant(warning("unknown_field", span, message), nearest(field, names))
+    nearest(field, record.fields.keys().map(|name| &**name).chain(aliases))
 }
 
 /// `1.a`

@@ -82,8 +82,8 @@ fn type_named(env: &Env, name: &str) -> Option<Type> {
         "google.protobuf.Duration" => Type::Duration,
         // a library's own type is known by the functions that give it
         _ => {
-            let results = env.functions().flat_map(|function| function.overloads.iter()).map(|it| &it.result);
-            return results.filter(|ty| matches!(ty, Type::Opaque(own) if *own == name)).next().cloned();
+            let mut results = env.functions().flat_map(|it| it.overloads.iter()).map(|it| &it.result);
+            return results.find(|ty| matches!(ty, Type::Opaque(own) if *own == name)).cloned();
         }
     })
 }

@@ -4,7 +4,7 @@
 //! decided by what stands around. Nothing is decided by an attempt that failed: it is taken back.
 
 use crate::cel::function::Overload;
-use crate::cel::types::{RecordType, Type};
+use crate::cel::types::{Kind, RecordType, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ pub(super) struct Substitution {
     /// What was bound before, to go back.
     trail: Vec<(Arc<str>, Option<Type>)>,
     fresh: usize,
-    /// Whether `int`, `uint` and `double` go together, as they do where values are compared (`CEL-04`).
-    pub(super) numbers_alike: bool,
+    /// Whether values are compared: then `int`, `uint` and `double` go together (`CEL-04`), and so do lists of any
+    /// types, and maps, since both may be empty.
+    pub(super) comparing: bool,
 }
 
 /// A point to go back to.
@@ -111,7 +112,7 @@ impl Substitution {
             (Type::Singleton(record), Type::List(item)) | (Type::List(item), Type::Singleton(record)) => {
                 self.unify(&Type::Record(record.clone()), item)
             }
-            (a, b) => a == b || (self.numbers_alike && is_number(a) && is_number(b)),
+            (a, b) => a == b || (self.comparing && is_number(a) && is_number(b)),
         }
     }
 
@@ -123,6 +124,9 @@ impl Substitution {
         }
         match self.bound.get(name).cloned() {
             Some(bound) => {
+                if self.comparing && may_both_be_empty(&self.head(&bound), &self.head(other)) {
+                    return true;
+                }
                 let fits = self.unify(&bound, other);
                 // of a known and a less known type the less known one holds for both
                 if fits && self.is_as_general(other, &bound) && !self.occurs(name, other) {
@@ -196,11 +200,21 @@ pub(super) fn is_number(ty: &Type) -> bool {
     matches!(ty, Type::Int | Type::UInt | Type::Double)
 }
 
+fn may_both_be_empty(a: &Type, b: &Type) -> bool {
+    let kind = a.kind().filter(|kind| matches!(kind, Kind::List | Kind::Map | Kind::Optional));
+    kind.is_some() && kind == b.kind()
+}
+
 /// Whether null may stand for a value of this type.
 fn is_nullable(ty: &Type) -> bool {
-    match ty {
-        Type::Null | Type::Dyn | Type::Timestamp | Type::Duration => true,
-        Type::Optional(_) | Type::Opaque(_) | Type::Record(_) => true,
-        _ => false,
-    }
+    matches!(
+        ty,
+        Type::Null
+            | Type::Dyn
+            | Type::Timestamp
+            | Type::Duration
+            | Type::Optional(_)
+            | Type::Opaque(_)
+            | Type::Record(_)
+    )
 }

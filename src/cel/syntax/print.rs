@@ -92,7 +92,7 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
         ExprKind::Call { function, target: Some(target), args } => {
             write_at(f, target, Binding::Member)?;
             write!(f, ".{}", function.text)?;
-            write_list(f, "(", args, |f, arg| write_expr(f, arg), ")")
+            write_list(f, "(", args, write_expr, ")")
         }
         ExprKind::Call { function, target: None, args } => write_call(f, expr, function, args),
         ExprKind::List(elements) => write_list(
@@ -177,7 +177,7 @@ fn write_call(f: &mut Formatter<'_>, expr: &Expr, function: &Name, args: &[Expr]
         }
         (name, args) => {
             f.write_str(name)?;
-            write_list(f, "(", args, |f, arg| write_expr(f, arg), ")")
+            write_list(f, "(", args, write_expr, ")")
         }
     }
 }

@@ -4,7 +4,6 @@
 //! invocation and answers E12 on a task with N; `compile/…` compiles, `cached/…` finds what was compiled. Before anything
 //! is timed all answers are asserted, and the heap allocations of each are counted and printed.
 #![expect(
-    missing_docs,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::expect_used,
@@ -13,12 +12,15 @@
     reason = "a benchmark is a program of its own; what goes wrong in it should stop it"
 )]
 
-mod workload;
+mod celador;
+mod native;
+mod questions;
 
-use criterion::{BatchSize, Criterion, black_box, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use questions::{EXPRESSIONS, expected, expression};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
-use workload::{EXPRESSIONS, celador, expected, expression, native};
 
 /// Counts what is asked of the system's allocator.
 struct Counting;
@@ -57,7 +59,7 @@ const N: usize = 100;
 fn eval(c: &mut Criterion) {
     let state = celador::State::new(N);
     let native = native::State::new(N);
-    let (input, output) = (native::input(), native::output(&workload::output()));
+    let (input, output) = (native::input(), native::output(&questions::output()));
     for (name, text) in EXPRESSIONS {
         let program = state.program(text);
         let mut group = c.benchmark_group(format!("eval/{name}"));
@@ -106,7 +108,9 @@ fn compile(c: &mut Criterion) {
         c.bench_function(&format!("compile/{name}"), |b| b.iter(|| state.program(black_box(text))));
         cache.compile(state.scope.env(), text).expect("the workload compiles");
         println!("cached/{name}: {} allocations", allocations(|| cache.compile(state.scope.env(), text)));
-        c.bench_function(&format!("cached/{name}"), |b| b.iter(|| cache.compile(state.scope.env(), black_box(text))));
+        c.bench_function(&format!("cached/{name}"), |b| {
+            b.iter(|| cache.compile(state.scope.env(), black_box(text)))
+        });
     }
 }
 

@@ -3,9 +3,6 @@
 //! The state exists twice, from the same generator: as plain Rust structs, which say what the questions cost at best,
 //! and as Celador's task context. Every answer is asserted before anything is timed.
 
-pub mod celador;
-pub mod native;
-
 /// An expression of the workload by its name.
 pub const EXPRESSIONS: &[(&str, &str)] = &[
     ("E1", "context.llm.tokens.total > 5000 && context._history.turn_count > 8"),
@@ -19,26 +16,32 @@ pub const EXPRESSIONS: &[(&str, &str)] = &[
     ("E9", "{'id': output.id, 'status': output.status, '_note': 'Credentials redacted.'}"),
     ("E10", r#"c.capabilities.exists(k, k.startsWith("delete_"))"#),
     ("E11", "context.input.all(t, t.message.all(p, size(p.text) < 50000))"),
-    ("E12", concat!(
-        "context.llm.tokens.total > 5000 && context._history.turn_count > 8",
-        r#" && context.user.email.endsWith("@example.com") && context.agent.namespace.startsWith("prod-")"#,
-        " && context.capabilities.github_file_read_chunk.count_successful > 0",
-        r#" && (output.status_code >= 200 && output.status_code < 300 || output.status == "ok")"#,
-        " && size(input.message) < 50000",
-        r#" && (context.capabilities.zendesk_fetch_ticket.outputs[0].status == "open" || context.user.id == "u-admin")"#,
-        r#" && !c.capabilities.exists(k, k.startsWith("delete_"))"#,
-        r#" && input.path.matches("^/srv/[a-z0-9_/-]+\\.md$")"#,
-    )),
-    ("E12n", concat!(
-        "context.llm.tokens.total > 5000 && context._history.turn_count > 8",
-        r#" && context.user.email.endsWith("@example.com") && context.agent.namespace.startsWith("prod-")"#,
-        " && context.capabilities.github_file_read_chunk.count_successful > 0",
-        r#" && (output.status_code >= 200 && output.status_code < 300 || output.status == "ok")"#,
-        " && size(input.message) < 50000",
-        r#" && (context.capabilities.zendesk_fetch_ticket.outputs[0].status == "open" || context.user.id == "u-admin")"#,
-        r#" && !c.capabilities.exists(k, k.startsWith("delete_"))"#,
-        " && context.capabilities._meta.count < 1000000",
-    )),
+    (
+        "E12",
+        concat!(
+            "context.llm.tokens.total > 5000 && context._history.turn_count > 8",
+            r#" && context.user.email.endsWith("@example.com") && context.agent.namespace.startsWith("prod-")"#,
+            " && context.capabilities.github_file_read_chunk.count_successful > 0",
+            r#" && (output.status_code >= 200 && output.status_code < 300 || output.status == "ok")"#,
+            " && size(input.message) < 50000",
+            r#" && (context.capabilities.zendesk_fetch_ticket.outputs[0].status == "open" || context.user.id == "u-admin")"#,
+            r#" && !c.capabilities.exists(k, k.startsWith("delete_"))"#,
+            r#" && input.path.matches("^/srv/[a-z0-9_/-]+\\.md$")"#,
+        ),
+    ),
+    (
+        "E12n",
+        concat!(
+            "context.llm.tokens.total > 5000 && context._history.turn_count > 8",
+            r#" && context.user.email.endsWith("@example.com") && context.agent.namespace.startsWith("prod-")"#,
+            " && context.capabilities.github_file_read_chunk.count_successful > 0",
+            r#" && (output.status_code >= 200 && output.status_code < 300 || output.status == "ok")"#,
+            " && size(input.message) < 50000",
+            r#" && (context.capabilities.zendesk_fetch_ticket.outputs[0].status == "open" || context.user.id == "u-admin")"#,
+            r#" && !c.capabilities.exists(k, k.startsWith("delete_"))"#,
+            " && context.capabilities._meta.count < 1000000",
+        ),
+    ),
 ];
 
 /// The functions that were called, in turn.

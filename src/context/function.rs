@@ -1,0 +1,106 @@
+//! The functions that the specification adds to CEL: `put`, and those that the host of a task answers.
+//!
+//! `review`, `mount.read`, `mount.write` and `file` are declarations only; whoever runs the task answers them, and may
+//! have to ask somebody first. Which scope knows which of them stands in `scope`.
+
+use crate::cel::{Code, Entries, Fault, Function, Key, Map, Meter, Value};
+
+/// `put` (`CEL-11`).
+pub const PUT: &[Function] = &[Function {
+    name: "put",
+    doc: "a copy of a map with one key set; the map itself stays as it was",
+    cost: "linear in the entries of the map",
+    overloads: &[("map_put_string", "map(string, A).put(string, dyn) -> map(string, dyn)")],
+    examples: &[
+        ("{'a': 1}.put('b', 2)", "{'a': 1, 'b': 2}"),
+        ("{'a': 1}.put('a', 2)", "{'a': 2}"),
+        ("{}.put('a', null)", "{'a': null}"),
+        ("dyn('text').put('a', 1)", "error: no_matching_overload"),
+        ("{'a': 1}.put(dyn(1), 1)", "error: no_matching_overload"),
+    ],
+    code: Code::Pure(put),
+}];
+
+/// `review` (`RV-01`): of capability middleware and CEL tools.
+pub const REVIEW: &[Function] = &[Function {
+    name: "review",
+    doc: "asks a user, by id or e-mail address, and suspends the task until the review is decided",
+    cost: "one, and the time until somebody decides",
+    overloads: &[("review_string", "review(string) -> bool")],
+    examples: &[],
+    code: Code::Host,
+}];
+
+/// `mount.read` and `mount.write` (`MNT-05`, `MNT-06`): of CEL tools.
+pub const MOUNT: &[Function] = &[
+    Function {
+        name: "mount.read",
+        doc: "the text of a file below the mount's prefix",
+        cost: "one, and the time of the backend",
+        overloads: &[("mount_read_string", "mount.read(string) -> string")],
+        examples: &[],
+        code: Code::Host,
+    },
+    Function {
+        name: "mount.write",
+        doc: "writes text into a file below the mount's prefix and gives it back",
+        cost: "one, and the time of the backend",
+        overloads: &[("mount_write_string_string", "mount.write(string, string) -> string")],
+        examples: &[],
+        code: Code::Host,
+    },
+];
+
+/// `file` (`SCR-05`): of the model's scripts, where the agent has a mount.
+pub const FILE: &[Function] = &[Function {
+    name: "file",
+    doc: "a reference to a file of the mount, without its content",
+    cost: "one, and the time of the backend",
+    overloads: &[("file_string", "file(string) -> dyn")],
+    examples: &[],
+    code: Code::Host,
+}];
+
+/// Bytes that an entry of a computed map takes, roughly: what the budget is asked for.
+const ENTRY_BYTES: usize = size_of::<(Key<'_>, Value<'_>)>();
+
+fn put<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+    let (Some(Value::Map(map)), Some(Value::String(key)), Some(value), 3) =
+        (args.first(), args.get(1), args.get(2), args.len())
+    else {
+        return Err(Fault::no_overload(args.iter().map(Value::kind)));
+    };
+    meter.charge_built(map.len().saturating_add(1).saturating_mul(ENTRY_BYTES))?;
+    let mut entries: Entries<'a> = Map::iter(map).collect();
+    entries.insert(Key::String(key.clone()), value.clone());
+    Ok(Value::map(entries))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILE, MOUNT, PUT, REVIEW, put};
+    use crate::cel::{Declaration, Entries, ErrorCode, Json, Meter, Value};
+    use crate::limits::EvalLimits;
+
+    #[test]
+    fn every_signature_can_be_read() {
+        for function in [PUT, REVIEW, MOUNT, FILE].into_iter().flatten() {
+            assert_eq!(Declaration::of(function).overloads.len(), function.overloads.len());
+        }
+    }
+
+    #[test]
+    fn put_copies_and_refuses_what_is_no_map() {
+        let mut meter = Meter::new(&EvalLimits::default());
+        let map = Json::from(serde_json::json!({ "a": 1, "b": [2] }));
+        let put_in = put(&mut meter, &[map.value(), Value::text("b"), Value::Null]).unwrap();
+        assert_eq!(Json::from_value(&put_in).unwrap().to_string(), r#"{"a":1,"b":null}"#);
+        assert_eq!(map.to_string(), r#"{"a":1,"b":[2]}"#);
+        let empty = Value::map(Entries::new());
+        for args in
+            [[Value::text("s"), Value::text("a"), Value::Int(1)], [empty, Value::Int(1), Value::Int(1)]]
+        {
+            assert_eq!(put(&mut meter, &args).unwrap_err().code, ErrorCode::NoMatchingOverload);
+        }
+    }
+}

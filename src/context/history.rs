@@ -1,0 +1,203 @@
+//! What has been called: one append-only log of invocations, and for each function and tool the positions in it.
+//!
+//! Recording is amortised constant time, and so is every read: counts are kept, never recounted, and the lists of a
+//! record (`outputs`, `timestamps`, …) are newest-first views over its positions (`REC-03`). All lists of a record are
+//! views over the same positions, so they cannot differ in length (`REC-02`), and an invocation has one status, so
+//! exactly one of its three flags is true (`REC-04`). Nothing is ever removed.
+
+use super::moment::Moment;
+use super::schema::{ContextSchema, FunctionId};
+use crate::cel::Json;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// An invocation on record: its position in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct InvocationId(pub(super) u32);
+
+/// How an invocation ended (`REC-04`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The capability gave a result.
+    Successful,
+    /// The capability failed, or the call could not be formed (`REC-07`).
+    Errored,
+    /// Middleware stopped the call or withheld its result (`REC-05`, `REC-06`).
+    Restricted,
+}
+
+/// Who asked for an invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The model: it counts towards `max_tool_calls` (`LIM-09`).
+    Model,
+    /// An invoke step: it does not (`LIM-11`).
+    Middleware,
+}
+
+/// One attempt to run a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    /// The function.
+    pub function: FunctionId,
+    /// When.
+    pub at: Moment,
+    /// The resolved arguments (`REC-08`).
+    pub input: Json,
+    /// The result as the capability gave it (`MW-16`); nothing if none ran.
+    pub output: Option<Json>,
+    /// How it ended.
+    pub status: Status,
+    /// Whether the capability itself ran: what `before_first` asks (`MW-41`).
+    pub executed: bool,
+    /// Who asked for it.
+    pub origin: Origin,
+    /// The child task, if the function is a sub-agent and got that far (`REC-14`).
+    pub task_id: Option<Arc<str>>,
+}
+
+/// How many invocations ended in each way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// `count_successful`
+    pub successful: u32,
+    /// `count_errored`
+    pub errored: u32,
+    /// `count_restricted`
+    pub restricted: u32,
+}
+
+impl Counts {
+    fn of(&mut self, status: Status) -> &mut u32 {
+        match status {
+            Status::Successful => &mut self.successful,
+            Status::Errored => &mut self.errored,
+            Status::Restricted => &mut self.restricted,
+        }
+    }
+
+    fn add(&mut self, status: Status) {
+        let count = self.of(status);
+        *count = count.saturating_add(1);
+    }
+
+    fn remove(&mut self, status: Status) {
+        let count = self.of(status);
+        *count = count.saturating_sub(1);
+    }
+}
+
+/// The invocations of one function or tool.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    /// Positions in the log, oldest first.
+    positions: Vec<u32>,
+    pub(super) counts: Counts,
+    /// The model's calls that ran.
+    executed: u32,
+}
+
+/// The log, and what is kept about it.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    log: Vec<Invocation>,
+    /// Functions, then tools, as the schema has them.
+    records: Box<[Record]>,
+    pub(super) delegations: u32,
+    pub(super) calls_by_model: u32,
+    /// The bytes that the documents and texts of the log hold.
+    document_bytes: usize,
+}
+
+impl Record {
+    pub(super) fn len(&self) -> usize {
+        self.positions.len()
+    }
+}
+
+impl History {
+    pub(super) fn new(schema: &ContextSchema) -> Self {
+        Self {
+            log: Vec::new(),
+            records: vec![Record::default(); schema.record_count()].into(),
+            delegations: 0,
+            calls_by_model: 0,
+            document_bytes: 0,
+        }
+    }
+
+    /// Appends an invocation. One of a function that the schema does not have is in the log and in no record.
+    pub(super) fn record(&mut self, schema: &ContextSchema, invocation: Invocation) -> InvocationId {
+        let position = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
+        let by_model = invocation.origin == Origin::Model;
+        for &record in schema.records_of(invocation.function) {
+            let Some(record) = self.records.get_mut(record as usize) else { continue };
+            record.positions.push(position);
+            record.counts.add(invocation.status);
+            record.executed = record.executed.saturating_add(u32::from(by_model && invocation.executed));
+        }
+        self.delegations =
+            self.delegations.saturating_add(u32::from(schema.is_delegation(invocation.function)));
+        self.calls_by_model = self.calls_by_model.saturating_add(u32::from(by_model));
+        self.document_bytes = self.document_bytes.saturating_add(invocation.document_bytes());
+        self.log.push(invocation);
+        InvocationId(position)
+    }
+
+    /// Changes the status of an invocation to restricted. Constant time; its result stays.
+    pub(super) fn restrict(&mut self, schema: &ContextSchema, id: InvocationId) {
+        let Some(invocation) = self.log.get_mut(id.0 as usize) else { return };
+        let before = std::mem::replace(&mut invocation.status, Status::Restricted);
+        for &record in schema.records_of(invocation.function) {
+            let Some(record) = self.records.get_mut(record as usize) else { continue };
+            record.counts.remove(before);
+            record.counts.add(Status::Restricted);
+        }
+    }
+
+    /// The invocations, oldest first.
+    pub(super) fn log(&self) -> &[Invocation] {
+        &self.log
+    }
+
+    pub(super) fn get(&self, id: InvocationId) -> Option<&Invocation> {
+        self.log.get(id.0 as usize)
+    }
+
+    /// A function's or tool's record.
+    pub(super) fn of(&self, record: u32) -> Option<&Record> {
+        self.records.get(record as usize)
+    }
+
+    /// An invocation of a record, 0 the most recent.
+    pub(super) fn newest(&self, record: u32, index: usize) -> Option<&Invocation> {
+        let positions = &self.of(record)?.positions;
+        let position = positions.len().checked_sub(index)?.checked_sub(1)?;
+        self.log.get(*positions.get(position)? as usize)
+    }
+
+    /// How many of the model's calls of a function ran.
+    pub(super) fn executed(&self, function: FunctionId) -> u32 {
+        self.of(function.0).map_or(0, |record| record.executed)
+    }
+
+    /// The bytes that the history holds on the heap; constant time in its length.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let positions = self.records.iter().map(|record| record.positions.capacity());
+        let positions = positions.fold(0, usize::saturating_add).saturating_mul(size_of::<u32>());
+        let log = self.log.capacity().saturating_mul(size_of::<Invocation>());
+        let records = self.records.len().saturating_mul(size_of::<Record>());
+        log.saturating_add(records).saturating_add(positions).saturating_add(self.document_bytes)
+    }
+}
+
+impl Invocation {
+    /// The bytes on the heap, as if nothing of it were shared.
+    fn document_bytes(&self) -> usize {
+        let output = self.output.as_ref().map_or(0, Json::heap_bytes);
+        let task_id = self.task_id.as_ref().map_or(0, |id| id.len());
+        self.input.heap_bytes().saturating_add(output).saturating_add(task_id)
+    }
+}

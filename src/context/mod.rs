@@ -1,0 +1,43 @@
+//! The task context: what an expression sees of a running task, as data and as CEL types.
+//!
+//! A [`ContextSchema`] is made once for each compiled agent; it fixes the functions, the tools and the names that an
+//! entry of `context.input` and `context.output` may carry, and so the types that expressions are checked against. A
+//! [`TaskContext`] is the live state of one task of that agent. Expressions read it where it lies: nothing is converted,
+//! copied or recounted before one runs, and a decision costs the same after 10,000 invocations as after ten.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `moment` | a point in time as expressions see it: text, to the second |
+//! | `schema` | the types of `context`, and which records it has |
+//! | `history` | the log of invocations, and the records over it |
+//! | `task_io` | one entry of `context.input` or `context.output` |
+//! | `task_context` | the state of one task, and every change it can go through |
+//! | `live` | the view of that state that expressions read |
+//! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
+//! | `function` | `put`, and the functions that a host answers |
+//! | `scope` | which expression may name what, and the activation that carries the values |
+//! | `snapshot` | the context as JSON, and the stored state of a suspended task |
+//!
+//! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
+
+mod function;
+mod history;
+mod live;
+mod messages;
+mod moment;
+mod schema;
+mod scope;
+mod snapshot;
+mod surroundings;
+mod task_context;
+mod task_io;
+
+pub use function::{FILE, MOUNT, PUT, REVIEW};
+pub use history::{Counts, Invocation, InvocationId, Origin, Status};
+pub use moment::Moment;
+pub use schema::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, SchemaError, ToolDecl};
+pub use scope::{Bound, Root, Scope, ScopeDecl, ScopeEnv, event_type};
+pub use snapshot::{RestoreError, TaskState};
+pub use surroundings::{Mount, Runtime};
+pub use task_context::{TaskContext, TaskStart, TurnKind};
+pub use task_io::{TaskIo, TaskIoError};

@@ -1,0 +1,379 @@
+//! The types of `context` for one compiled agent: which functions and tools have records, and what entries may carry.
+//!
+//! In go the functions that the agent can call or invoke, the tools with several actions, the agent's parameters and
+//! `exposes` names; out come the record types that expressions are checked against and read by. Made once, shared by
+//! all tasks of the agent. It never changes, so a function is a number everywhere after this.
+//!
+//! The keys of `context.capabilities` are `_meta` and then every function and tool, in the order of their declaration.
+//! `_meta` is among them when the map is iterated, because the specification prints it as a member of that map
+//! (`KEY-08` reserves it there) and the JSON of the context must have it.
+
+use super::messages;
+use crate::cel::{Field, RecordType, Storage, Type};
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// The key in `context.capabilities` that no function may take (`KEY-08`).
+const META: &str = "_meta";
+
+/// A function of a schema: its position among the declared ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub u32);
+
+/// A function that the agent can call or invoke.
+#[derive(Clone, Debug)]
+pub struct FunctionDecl {
+    /// Its name for the model, which is its key in `context.capabilities` (`KEY-04`).
+    pub key: Arc<str>,
+    /// The type of its arguments.
+    pub input: Type,
+    /// The type of its results. Records hold null for what never ran and whatever a failed call gave, so a type that
+    /// says more than `dyn` or an open record claims too much.
+    pub output: Type,
+    /// Whether it is a sub-agent.
+    pub delegation: bool,
+}
+
+/// A tool with several actions: it has a record of its own that sums up its functions (`KEY-10`).
+#[derive(Clone, Debug)]
+pub struct ToolDecl {
+    /// Its sanitised reference, the key in `context.capabilities`.
+    pub key: Arc<str>,
+    /// Its functions.
+    pub members: Vec<FunctionId>,
+}
+
+/// What a schema is made from.
+#[derive(Clone, Debug, Default)]
+pub struct SchemaDecl {
+    /// Every function that the agent can call or invoke (`KEY-11`).
+    pub functions: Vec<FunctionDecl>,
+    /// The tools among them that have several actions.
+    pub tools: Vec<ToolDecl>,
+    /// The agent's parameters but for `message`: further keys of an entry of `context.input` (`CTX-14`).
+    pub parameters: Vec<(Arc<str>, Type)>,
+    /// The names of `exposes`: further keys of an entry of `context.output` (`CTX-16`).
+    pub exposes: Vec<(Arc<str>, Type)>,
+}
+
+/// Why a schema cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// two functions, or a function and a tool, called `github_pr` (`KEY-07`); or one called `_meta` (`KEY-08`)
+    #[error("{}", messages::key_is_taken(.0))]
+    KeyIsTaken(Arc<str>),
+    /// a tool whose members are not among the functions
+    #[error("{}", messages::no_such_member(.0))]
+    NoSuchMember(Arc<str>),
+}
+
+/// The context of one agent's tasks, as types.
+#[derive(Debug)]
+pub struct ContextSchema {
+    functions: Box<[Function]>,
+    /// The keys of all records: functions, then tools.
+    keys: IndexMap<Arc<str>, ()>,
+    pub(super) shapes: Shapes,
+}
+
+#[derive(Debug)]
+struct Function {
+    delegation: bool,
+    /// The records that every invocation enters: its own and its tools'.
+    records: Box<[u32]>,
+}
+
+/// The record types, one for each part of the context.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    pub(super) context: Arc<RecordType>,
+    pub(super) agent: Arc<RecordType>,
+    pub(super) user: Arc<RecordType>,
+    pub(super) llm: Arc<RecordType>,
+    pub(super) tokens: Arc<RecordType>,
+    pub(super) history: Arc<RecordType>,
+    pub(super) capabilities: Arc<RecordType>,
+    pub(super) meta: Arc<RecordType>,
+    /// By record: functions, then tools.
+    pub(super) records: Box<[Arc<RecordType>]>,
+    pub(super) input: Arc<RecordType>,
+    pub(super) output: Arc<RecordType>,
+}
+
+impl ContextSchema {
+    /// A schema. Linear in its functions, tools and names.
+    ///
+    /// # Errors
+    /// Two records with one key, a record called `_meta`, or a tool with a member that is no function here.
+    pub fn new(declared: &SchemaDecl) -> Result<Arc<Self>, SchemaError> {
+        let keys = keys(declared)?;
+        let mut records: Vec<Vec<u32>> = (0..).take(declared.functions.len()).map(|own| vec![own]).collect();
+        let first_tool = u32::try_from(declared.functions.len()).unwrap_or(u32::MAX);
+        for (tool, record) in declared.tools.iter().zip(first_tool..) {
+            for member in &tool.members {
+                let entered = records.get_mut(member.0 as usize);
+                entered.ok_or_else(|| SchemaError::NoSuchMember(tool.key.clone()))?.push(record);
+            }
+        }
+        let functions = declared
+            .functions
+            .iter()
+            .zip(records)
+            .map(|(function, records)| Function { delegation: function.delegation, records: records.into() });
+        Ok(Arc::new(Self { functions: functions.collect(), shapes: Shapes::new(declared, &keys), keys }))
+    }
+
+    /// A function by its key.
+    #[must_use]
+    pub fn function(&self, key: &str) -> Option<FunctionId> {
+        let index = self.keys.get_index_of(key).filter(|&index| index < self.functions.len())?;
+        u32::try_from(index).ok().map(FunctionId)
+    }
+
+    /// The key of a function, or nothing for an id of another schema.
+    #[must_use]
+    pub fn key(&self, function: FunctionId) -> Option<&Arc<str>> {
+        let index = function.0 as usize;
+        self.keys.get_index(index).filter(|_| index < self.functions.len()).map(|(key, ())| key)
+    }
+
+    /// All functions, in the order of their declaration.
+    pub fn functions(&self) -> impl Iterator<Item = (FunctionId, &Arc<str>)> {
+        (0..).map(FunctionId).zip(self.keys.keys()).take(self.functions.len())
+    }
+
+    /// Whether a function is a sub-agent.
+    #[must_use]
+    pub fn is_delegation(&self, function: FunctionId) -> bool {
+        self.functions.get(function.0 as usize).is_some_and(|function| function.delegation)
+    }
+
+    /// The type of `context`.
+    #[must_use]
+    pub fn context_type(&self) -> Type {
+        Type::Record(self.shapes.context.clone())
+    }
+
+    /// The type of an entry of `context.input`.
+    #[must_use]
+    pub fn input_type(&self) -> &Arc<RecordType> {
+        &self.shapes.input
+    }
+
+    /// The type of an entry of `context.output`.
+    #[must_use]
+    pub fn output_type(&self) -> &Arc<RecordType> {
+        &self.shapes.output
+    }
+
+    /// The number of records: functions and tools.
+    pub(super) fn record_count(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The records that an invocation of a function enters.
+    pub(super) fn records_of(&self, function: FunctionId) -> &[u32] {
+        self.functions.get(function.0 as usize).map_or(&[], |function| &function.records)
+    }
+
+    /// Whether a record is a sub-agent's, which alone has `task_ids` (`REC-15`).
+    pub(super) fn has_task_ids(&self, record: u32) -> bool {
+        self.is_delegation(FunctionId(record))
+    }
+}
+
+/// The keys of all records, each once and none reserved.
+fn keys(declared: &SchemaDecl) -> Result<IndexMap<Arc<str>, ()>, SchemaError> {
+    let functions = declared.functions.iter().map(|function| &function.key);
+    let mut keys = IndexMap::new();
+    for key in functions.chain(declared.tools.iter().map(|tool| &tool.key)) {
+        if **key == *META || keys.insert(key.clone(), ()).is_some() {
+            return Err(SchemaError::KeyIsTaken(key.clone()));
+        }
+    }
+    Ok(keys)
+}
+
+impl Shapes {
+    /// The fields stand in the order in which `live` reads them; a test reads every one under its name.
+    fn new(declared: &SchemaDecl, keys: &IndexMap<Arc<str>, ()>) -> Self {
+        let texts = || Type::list(Type::String);
+        let agent = RecordType::live(
+            "context.agent",
+            [
+                ("name", Type::String, "the agent that works on the task"),
+                ("namespace", Type::String, "its namespace"),
+                ("started_at", Type::String, "when the task was created, UTC"),
+            ],
+        );
+        let user = RecordType::live(
+            "context.user",
+            [
+                ("id", Type::String, "the user's identifier"),
+                ("email", Type::String, "the user's address; empty if unknown"),
+            ],
+        );
+        let tokens = RecordType::live(
+            "context.llm.tokens",
+            [
+                ("prompt", Type::Int, "prompt tokens of all model turns so far"),
+                ("completion", Type::Int, "completion tokens of all model turns so far"),
+                ("total", Type::Int, "their sum"),
+            ],
+        );
+        let llm = RecordType::live(
+            "context.llm",
+            [
+                ("model", Type::String, "the resolved model"),
+                ("tokens", Type::Record(tokens.clone()), "what the model has used"),
+            ],
+        );
+        let history = RecordType::live(
+            "context._history",
+            [
+                ("turns", texts(), "`input`, `llm` or `capability` for each turn, in order"),
+                ("turn_count", Type::Int, "the number of turns"),
+            ],
+        );
+        let meta = RecordType::live(
+            "context.capabilities._meta",
+            [
+                ("invocations", texts(), "the function of each invocation, in order"),
+                ("count", Type::Int, "the number of invocations"),
+                ("delegation_count", Type::Int, "the invocations of sub-agents among them"),
+            ],
+        );
+        let records = Records::default().all(declared);
+        let capabilities = capabilities(&meta, keys, &records);
+        let input = task_io(&declared.parameters);
+        let output = task_io(&declared.exposes);
+        let mut context = RecordType {
+            name: "context".to_owned(),
+            fields: IndexMap::new(),
+            aliases: Vec::new(),
+            storage: Storage::Live,
+        };
+        let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
+        for (name, ty, doc) in [
+            ("agent", Type::Record(agent.clone()), "the agent and the start of the task"),
+            ("user", Type::Record(user.clone()), "the user on whose behalf the task runs"),
+            ("llm", Type::Record(llm.clone()), "the model and its usage"),
+            ("_history", Type::Record(history.clone()), "the turns so far"),
+            ("input", list(&input), "accepted inputs, oldest first"),
+            ("output", list(&output), "delivered responses, oldest first"),
+            ("capabilities", Type::Record(capabilities.clone()), "what has been called, by function"),
+        ] {
+            context.fields.insert(name.into(), required(ty, doc));
+        }
+        context.aliases.extend(context.slot("capabilities").map(|slot| ("cap".into(), slot)));
+        let context = Arc::new(context);
+        Self { context, agent, user, llm, tokens, history, capabilities, meta, records, input, output }
+    }
+}
+
+/// The types of records, each combination of field types made once: many functions, few types.
+#[derive(Default)]
+struct Records {
+    made: Vec<([Type; 3], Arc<RecordType>)>,
+}
+
+impl Records {
+    fn all(mut self, declared: &SchemaDecl) -> Box<[Arc<RecordType>]> {
+        let of_function = |function: &FunctionDecl| {
+            let task_ids = if function.delegation { Type::list(Type::Dyn) } else { Type::Null };
+            [function.input.clone(), function.output.clone(), task_ids]
+        };
+        let of_tool = |tool: &ToolDecl| {
+            let members = tool.members.iter().filter_map(|id| declared.functions.get(id.0 as usize));
+            [
+                common(members.clone().map(|member| &member.input)),
+                common(members.map(|m| &m.output)),
+                Type::Null,
+            ]
+        };
+        let types = declared.functions.iter().map(of_function).chain(declared.tools.iter().map(of_tool));
+        types.map(|types| self.one(types)).collect()
+    }
+
+    fn one(&mut self, types: [Type; 3]) -> Arc<RecordType> {
+        if let Some((_, made)) = self.made.iter().find(|(of, _)| *of == types) {
+            return made.clone();
+        }
+        let [input, output, task_ids] = types.clone();
+        let flags = || Type::list(Type::Bool);
+        let record = RecordType::live(
+            "capability record",
+            [
+                ("count_successful", Type::Int, "invocations that succeeded"),
+                ("count_errored", Type::Int, "invocations that failed"),
+                ("count_restricted", Type::Int, "invocations that middleware stopped"),
+                ("timestamps", Type::list(Type::String), "when, UTC, most recent first"),
+                ("inputs", Type::list(input), "resolved arguments, most recent first"),
+                ("outputs", Type::list(output), "results, most recent first; null if nothing ran"),
+                ("successful", flags(), "whether it succeeded, most recent first"),
+                ("errored", flags(), "whether it failed, most recent first"),
+                ("restricted", flags(), "whether middleware stopped it, most recent first"),
+                ("task_ids", task_ids, "the child tasks, most recent first; null for tools"),
+            ],
+        );
+        self.made.push((types, record.clone()));
+        record
+    }
+}
+
+/// The type that all share, or `dyn`.
+fn common<'t>(mut types: impl Iterator<Item = &'t Type>) -> Type {
+    let first = types.next().unwrap_or(&Type::Dyn);
+    if types.all(|ty| ty == first) { first.clone() } else { Type::Dyn }
+}
+
+fn capabilities(
+    meta: &Arc<RecordType>,
+    keys: &IndexMap<Arc<str>, ()>,
+    records: &[Arc<RecordType>],
+) -> Arc<RecordType> {
+    let meta = (META.into(), required(Type::Record(meta.clone()), "all invocations together"));
+    let of_key = |(key, record): (&Arc<str>, &Arc<RecordType>)| {
+        (key.clone(), required(Type::Record(record.clone()), "its invocations"))
+    };
+    Arc::new(RecordType {
+        name: "context.capabilities".to_owned(),
+        fields: std::iter::once(meta).chain(keys.keys().zip(records).map(of_key)).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Live,
+    })
+}
+
+/// A TaskIO. A transform may replace the whole entry (`GR-11`), so but for `message` no key is sure to be there and
+/// others may be.
+fn task_io(extra: &[(Arc<str>, Type)]) -> Arc<RecordType> {
+    let part = RecordType {
+        name: "content part".to_owned(),
+        fields: IndexMap::from([
+            ("mimeType".into(), optional(Type::String, "the media type of the part")),
+            ("text".into(), optional(Type::String, "its text, if it is some")),
+        ]),
+        aliases: Vec::new(),
+        storage: Storage::Open,
+    };
+    let message = Type::list(Type::Record(Arc::new(part)));
+    let message = ("message".into(), required(message, "the content parts; `size` counts their characters"));
+    let extra = extra.iter().map(|(name, ty)| (name.clone(), optional(ty.clone(), "")));
+    Arc::new(RecordType {
+        name: "TaskIO".to_owned(),
+        fields: extra.fold(IndexMap::from([message]), |mut fields, (name, field)| {
+            fields.entry(name).or_insert(field);
+            fields
+        }),
+        aliases: Vec::new(),
+        storage: Storage::Open,
+    })
+}
+
+fn required(ty: Type, doc: &str) -> Field {
+    Field { ty, required: true, doc: doc.to_owned() }
+}
+
+fn optional(ty: Type, doc: &str) -> Field {
+    Field { ty, required: false, doc: doc.to_owned() }
+}

@@ -1,0 +1,393 @@
+//! Which expression may name what: the scopes of the specification, and the activations that carry their values.
+//!
+//! In goes a [`ScopeDecl`]: the scope, the types of what it tests, the libraries of the language. Out comes a
+//! [`ScopeEnv`], from which an activation is a handful of slots to fill for each run. What a scope does not know is
+//! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
+//! message. Bindings of an invoke step are expressions of the scope of their step (`MW-13`), so they have none here.
+
+use super::function::{FILE, MOUNT, PUT, REVIEW};
+use super::messages;
+use super::moment::Moment;
+use super::schema::ContextSchema;
+use super::surroundings::{Mount, Runtime};
+use super::task_context::TaskContext;
+use crate::cel::{
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
+};
+use crate::limits::EvalLimits;
+use std::sync::Arc;
+
+/// Where an expression stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// `assert`, `transform` and invoke bindings in `before` and `before_first` of a capability (`CEL-25`).
+    Before,
+    /// A `condition` there: the same without `review` (`CEL-36`).
+    BeforeCondition,
+    /// `assert`, `transform` and invoke bindings in `after` of a capability (`CEL-26`).
+    After,
+    /// A `condition` there.
+    AfterCondition,
+    /// `guardrails.before` (`CEL-27`).
+    GuardrailBefore,
+    /// `guardrails.after` (`CEL-28`).
+    GuardrailAfter,
+    /// `bindings` of a capability (`CEL-29`).
+    Binding,
+    /// `execute.cel.expression` of a tool (`CEL-30`).
+    CelTool,
+    /// `exposes` of an agent (`CEL-31`).
+    Exposes,
+    /// The prompt of an agent, whose placeholders are paths of this scope (`INT-11`).
+    Prompt,
+    /// `receive.filter` of an event (`CEL-32`).
+    Filter,
+    /// A value of an event's map of names, from a webhook or subscription (`EVT-08`).
+    EventField,
+    /// The same from a poll.
+    PollField,
+    /// `poll.detect` (`TOOL-13`).
+    PollDetect,
+    /// `source.before` of a trigger (`CEL-33`).
+    Trigger,
+    /// The capability script of the model: no variable at all (`CEL-34`).
+    Script,
+}
+
+/// A variable of some scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Root {
+    /// `context`, also `c`
+    Context,
+    /// `input`, also `i`
+    Input,
+    /// `output`, also `o`
+    Output,
+    /// `event`
+    Event,
+    /// `now`
+    Now,
+    /// `runtime`
+    Runtime,
+    /// `mount`
+    Mount,
+    /// `parameters`
+    Parameters,
+    /// `item` of a poll
+    Item,
+    /// `response` of a poll
+    Response,
+    /// `poll`
+    Poll,
+}
+
+impl Root {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Context,
+        Self::Input,
+        Self::Output,
+        Self::Event,
+        Self::Now,
+        Self::Runtime,
+        Self::Mount,
+        Self::Parameters,
+        Self::Item,
+        Self::Response,
+        Self::Poll,
+    ];
+
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Event => "event",
+            Self::Now => "now",
+            Self::Runtime => "runtime",
+            Self::Mount => "mount",
+            Self::Parameters => "parameters",
+            Self::Item => "item",
+            Self::Response => "response",
+            Self::Poll => "poll",
+        }
+    }
+
+    /// The short name, if there is one (`CEL-18`, `CEL-20`, `CEL-21`).
+    #[must_use]
+    pub const fn alias(self) -> Option<&'static str> {
+        match self {
+            Self::Context => Some("c"),
+            Self::Input => Some("i"),
+            Self::Output => Some("o"),
+            _ => None,
+        }
+    }
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::Before,
+        Self::BeforeCondition,
+        Self::After,
+        Self::AfterCondition,
+        Self::GuardrailBefore,
+        Self::GuardrailAfter,
+        Self::Binding,
+        Self::CelTool,
+        Self::Exposes,
+        Self::Prompt,
+        Self::Filter,
+        Self::EventField,
+        Self::PollField,
+        Self::PollDetect,
+        Self::Trigger,
+        Self::Script,
+    ];
+
+    /// The variables of the scope, in the order of their slots. `mount` of bindings is there only where the agent has
+    /// a mount, and `event` of middleware may be without a value.
+    #[must_use]
+    pub const fn roots(self) -> &'static [Root] {
+        use Root::{Context, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response, Runtime};
+        match self {
+            Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event],
+            Self::After | Self::AfterCondition => &[Context, Input, Output, Now, Runtime, Event],
+            Self::GuardrailBefore | Self::CelTool => &[Context, Input, Now, Runtime],
+            Self::GuardrailAfter => &[Context, Output, Now, Runtime],
+            Self::Binding => &[Context, Now, Runtime, Mount],
+            Self::Exposes => &[Context, Input, Output, Now, Runtime],
+            Self::Prompt => &[Context, Now, Runtime],
+            Self::Filter => &[Event, Parameters],
+            Self::EventField => &[Event],
+            Self::PollField => &[Item],
+            Self::PollDetect => &[Response, Poll],
+            Self::Trigger => &[Event, Now],
+            Self::Script => &[],
+        }
+    }
+
+    /// The functions of the specification's own that the scope has; `file` only where the agent has a mount.
+    #[must_use]
+    pub const fn functions(self) -> &'static [&'static [Function]] {
+        match self {
+            Self::Before | Self::After => &[PUT, REVIEW],
+            Self::CelTool => &[PUT, REVIEW, MOUNT],
+            Self::Script => &[FILE],
+            _ => &[PUT],
+        }
+    }
+
+    /// Whether `input` and `output` are the entries under test, in the form of `GR-08`.
+    #[must_use]
+    pub const fn tests_messages(self) -> bool {
+        matches!(self, Self::GuardrailBefore | Self::GuardrailAfter | Self::Exposes)
+    }
+
+    const fn is_middleware(self) -> bool {
+        matches!(self, Self::Before | Self::BeforeCondition | Self::After | Self::AfterCondition)
+    }
+}
+
+/// What the environment of a scope is made from.
+#[derive(Clone, Debug)]
+pub struct ScopeDecl<'d> {
+    /// The scope.
+    pub scope: Scope,
+    /// The agent's context; without one, `context` is `dyn` (an expression that is tried out on some JSON).
+    pub schema: Option<&'d Arc<ContextSchema>>,
+    /// The type of `input`: the resolved arguments. The entry under test has its type from the schema.
+    pub input: Type,
+    /// The type of `output`: the result of the capability.
+    pub output: Type,
+    /// The type of `event`; see [`event_type`].
+    pub event: Type,
+    /// The type of `parameters` of a filter.
+    pub parameters: Type,
+    /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
+    pub has_mount: bool,
+    /// The libraries of the language.
+    pub libraries: &'d [&'static [Function]],
+    /// The bounds of the scope's expressions.
+    pub limits: EvalLimits,
+}
+
+impl<'d> ScopeDecl<'d> {
+    /// A scope in which everything is `dyn`, without libraries, mount and context.
+    #[must_use]
+    pub fn new(scope: Scope) -> Self {
+        Self {
+            scope,
+            schema: None,
+            input: Type::Dyn,
+            output: Type::Dyn,
+            event: Type::Dyn,
+            parameters: Type::Dyn,
+            has_mount: false,
+            libraries: &[],
+            limits: EvalLimits::default(),
+        }
+    }
+
+    /// The type of a variable, if the scope as declared has it.
+    fn type_of(&self, root: Root) -> Option<Type> {
+        let under_test = self.schema.filter(|_| self.scope.tests_messages());
+        Some(match root {
+            Root::Context => self.schema.map_or(Type::Dyn, |schema| schema.context_type()),
+            Root::Input => {
+                under_test.map_or(self.input.clone(), |schema| Type::Singleton(schema.input_type().clone()))
+            }
+            Root::Output => {
+                under_test.map_or(self.output.clone(), |schema| Type::Singleton(schema.output_type().clone()))
+            }
+            Root::Event => self.event.clone(),
+            Root::Now => Type::String,
+            Root::Runtime => Runtime::cel_type(),
+            Root::Mount if !self.has_mount => return None,
+            Root::Mount => Mount::cel_type(),
+            Root::Parameters => self.parameters.clone(),
+            Root::Item | Root::Response => Type::Dyn,
+            Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
+        })
+    }
+
+    fn functions(&self) -> impl Iterator<Item = &'static [Function]> {
+        let own = self.scope.functions().iter().copied();
+        let own = own.filter(|_| self.scope != Scope::Script || self.has_mount);
+        self.libraries.iter().copied().chain(own)
+    }
+}
+
+/// The type of `event`: `payload`, and the names that the event's own map defines (`EVT-08`).
+#[must_use]
+pub fn event_type(names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+    closed("event", std::iter::once(("payload".into(), Type::Dyn)).chain(names))
+}
+
+fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+    let field = |(name, ty)| (name, Field { ty, required: true, doc: String::new() });
+    Type::Record(Arc::new(RecordType {
+        name: name.to_owned(),
+        fields: fields.into_iter().map(field).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Closed,
+    }))
+}
+
+/// The environment of a scope, with the slots of its variables.
+#[derive(Clone, Debug)]
+pub struct ScopeEnv {
+    scope: Scope,
+    env: Env,
+    schema: Option<Arc<ContextSchema>>,
+    slots: Box<[(Root, Slot)]>,
+}
+
+/// The values of one run. What the scope does not know is left out, so one of these may serve several scopes.
+#[derive(Clone, Debug, Default)]
+pub struct Bound<'a> {
+    /// `context`, and in guardrails and `exposes` the entries under test.
+    pub context: Option<&'a TaskContext>,
+    /// `input`: resolved arguments, or for an event `{message: text}` (`EVT-12`).
+    pub input: Option<Value<'a>>,
+    /// `output`: the result so far; nothing in event steps (`EVT-14`).
+    pub output: Option<Value<'a>>,
+    /// `event`, if one is being handled.
+    pub event: Option<Value<'a>>,
+    /// `now`.
+    pub now: Option<&'a Moment>,
+    /// `runtime`.
+    pub runtime: Option<&'a Runtime>,
+    /// `mount`.
+    pub mount: Option<&'a Mount>,
+    /// `parameters` of a filter.
+    pub parameters: Option<Value<'a>>,
+    /// `item` of a poll.
+    pub item: Option<Value<'a>>,
+    /// `response` of a poll.
+    pub response: Option<Value<'a>>,
+    /// `poll`.
+    pub poll: Option<Value<'a>>,
+}
+
+impl ScopeEnv {
+    /// The environment of a scope as declared.
+    #[must_use]
+    pub fn new(declared: &ScopeDecl<'_>) -> Self {
+        let scope = declared.scope;
+        let roots = scope.roots().iter().filter_map(|&root| Some((root, declared.type_of(root)?)));
+        let builder = Env::builder().limits(declared.limits);
+        let builder = roots.fold(builder, |builder, (root, ty)| variable(builder, scope, root, ty));
+        let builder = declared.functions().fold(builder, EnvBuilder::library);
+        let known = builder.clone().build();
+        let unknown = messages::known_elsewhere(scope)
+            .filter(|(name, _)| known.variable(name).is_none() && known.function(name).is_none());
+        let env = unknown.fold(builder, |builder, (name, why)| builder.elsewhere(name, why)).build();
+        let slot = |&root: &Root| env.variable(root.name()).map(|variable| (root, variable.slot));
+        Self {
+            scope,
+            slots: scope.roots().iter().filter_map(slot).collect(),
+            schema: declared.schema.cloned(),
+            env,
+        }
+    }
+
+    /// Which scope it is of.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// What expressions of the scope are compiled with.
+    #[must_use]
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// The values of one run in their slots. Allocates nothing.
+    ///
+    /// # Errors
+    /// `wrong_scope` for a context of another schema than the scope's: its fields lie elsewhere.
+    pub fn activation<'a>(&self, bound: &Bound<'a>) -> Result<Activation<'a>, Fault> {
+        if let (Some(context), Some(schema)) = (bound.context, &self.schema)
+            && !Arc::ptr_eq(context.schema(), schema)
+        {
+            return Err(ErrorCode::WrongScope.into());
+        }
+        let mut activation = Activation::new(&self.env);
+        for &(root, slot) in &self.slots {
+            if let Some(value) = self.value_of(root, bound) {
+                activation.bind(slot, value);
+            }
+        }
+        Ok(activation)
+    }
+
+    fn value_of<'a>(&self, root: Root, bound: &Bound<'a>) -> Option<Value<'a>> {
+        let under_test = bound.context.filter(|_| self.scope.tests_messages());
+        match root {
+            Root::Context => bound.context.map(TaskContext::value),
+            Root::Input => under_test.map(TaskContext::input_under_test).or_else(|| bound.input.clone()),
+            Root::Output => under_test.map(TaskContext::output_under_test).or_else(|| bound.output.clone()),
+            Root::Event => bound.event.clone(),
+            Root::Now => bound.now.map(Moment::value),
+            Root::Runtime => bound.runtime.map(Runtime::value),
+            Root::Mount => bound.mount.map(Mount::value),
+            Root::Parameters => bound.parameters.clone(),
+            Root::Item => bound.item.clone(),
+            Root::Response => bound.response.clone(),
+            Root::Poll => bound.poll.clone(),
+        }
+    }
+}
+
+fn variable(builder: EnvBuilder, scope: Scope, root: Root, ty: Type) -> EnvBuilder {
+    let builder = match root {
+        Root::Event if scope.is_middleware() => builder.optional_variable(root.name(), ty),
+        _ => builder.variable(root.name(), ty),
+    };
+    root.alias().into_iter().fold(builder, |builder, alias| builder.alias(alias, root.name()))
+}

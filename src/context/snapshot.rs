@@ -1,0 +1,173 @@
+//! A context to JSON for people and programs, and to a stored state and back for tasks that are suspended.
+//!
+//! The JSON is exactly what expressions see, key by key, because it is read through the same view; it is written in
+//! one pass. The stored state holds each fact once (the log, not its views), so it is smaller, and a task restored from
+//! it under the same schema cannot be told from the one that was stored.
+
+use super::history::{Invocation, Origin, Status};
+use super::messages;
+use super::moment::Moment;
+use super::schema::ContextSchema;
+use super::task_context::{TaskContext, TaskStart, TurnKind};
+use super::task_io::{TaskIo, TaskIoError};
+use crate::cel::{Fault, Json, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The version of [`TaskState`] that is written and read here.
+const VERSION: u32 = 1;
+
+/// A stored task context. Its form on the wire is its own; what programs should read is [`TaskContext::to_json`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskState {
+    version: u32,
+    agent: Arc<str>,
+    namespace: Arc<str>,
+    #[serde(with = "full_time")]
+    started_at: Timestamp,
+    user_id: Arc<str>,
+    user_email: Option<Arc<str>>,
+    model: Arc<str>,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    turns: Vec<TurnKind>,
+    inputs: Vec<Json>,
+    outputs: Vec<Json>,
+    invocations: Vec<StoredInvocation>,
+}
+
+/// An invocation with its function by key, so that a schema with other positions reads it right.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredInvocation {
+    function: Arc<str>,
+    at: Moment,
+    input: Json,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Json>,
+    status: Status,
+    executed: bool,
+    origin: Origin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task_id: Option<Arc<str>>,
+}
+
+/// Why a stored state cannot be restored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestoreError {
+    /// a state that a later version wrote
+    #[error("{}", messages::other_version(*.0, VERSION))]
+    OtherVersion(u32),
+    /// an invocation of a function that the agent no longer has
+    #[error("{}", messages::unknown_function(.0))]
+    UnknownFunction(Arc<str>),
+    /// an input or a response that is none
+    #[error(transparent)]
+    Entry(#[from] TaskIoError),
+}
+
+impl TaskContext {
+    /// The whole context as JSON, in the shape of the specification: what `context` is to an expression. Linear.
+    ///
+    /// # Errors
+    /// `not_json` if a document that was recorded holds a number that is not finite.
+    pub fn to_json(&self) -> Result<Json, Fault> {
+        Json::from_value(&self.value())
+    }
+
+    /// The state to store. Linear, but documents are shared, not copied.
+    #[must_use]
+    pub fn state(&self) -> TaskState {
+        let start = self.start().clone();
+        TaskState {
+            version: VERSION,
+            agent: start.agent,
+            namespace: start.namespace,
+            started_at: start.started_at,
+            user_id: start.user_id,
+            user_email: start.user_email,
+            model: start.model,
+            prompt_tokens: self.prompt_tokens.unsigned_abs(),
+            completion_tokens: self.completion_tokens.unsigned_abs(),
+            turns: self.turns.clone(),
+            inputs: self.inputs().map(TaskIo::to_json).collect(),
+            outputs: self.outputs().map(TaskIo::to_json).collect(),
+            invocations: self.invocations().iter().map(|invocation| self.stored(invocation)).collect(),
+        }
+    }
+
+    fn stored(&self, invocation: &Invocation) -> StoredInvocation {
+        StoredInvocation {
+            function: self.schema.key(invocation.function).cloned().unwrap_or_default(),
+            at: invocation.at,
+            input: invocation.input.clone(),
+            output: invocation.output.clone(),
+            status: invocation.status,
+            executed: invocation.executed,
+            origin: invocation.origin,
+            task_id: invocation.task_id.clone(),
+        }
+    }
+
+    /// The context that a state was stored from. Linear.
+    ///
+    /// # Errors
+    /// A state of another version, an invocation of a function that the schema does not have, or an entry that is no
+    /// message.
+    pub fn restore(schema: Arc<ContextSchema>, state: TaskState) -> Result<Self, RestoreError> {
+        if state.version != VERSION {
+            return Err(RestoreError::OtherVersion(state.version));
+        }
+        let mut task = Self::new(
+            schema,
+            TaskStart {
+                agent: state.agent,
+                namespace: state.namespace,
+                started_at: state.started_at,
+                user_id: state.user_id,
+                user_email: state.user_email,
+                model: state.model,
+            },
+        );
+        task.add_tokens(state.prompt_tokens, state.completion_tokens);
+        state.turns.into_iter().for_each(|kind| task.turn(kind));
+        for input in &state.inputs {
+            task.push_input(TaskIo::from_entry(input.root())?);
+        }
+        for output in &state.outputs {
+            task.push_output(TaskIo::from_entry(output.root())?);
+        }
+        for stored in state.invocations {
+            let Some(function) = task.schema.function(&stored.function) else {
+                return Err(RestoreError::UnknownFunction(stored.function));
+            };
+            task.record(Invocation {
+                function,
+                at: stored.at,
+                input: stored.input,
+                output: stored.output,
+                status: stored.status,
+                executed: stored.executed,
+                origin: stored.origin,
+                task_id: stored.task_id,
+            });
+        }
+        Ok(task)
+    }
+}
+
+/// A time to the nanosecond, as RFC 3339.
+mod full_time {
+    use crate::cel::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(time)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom("not an RFC 3339 time"))
+    }
+}

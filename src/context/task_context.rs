@@ -1,0 +1,345 @@
+//! The state of one running task, and every change it can go through.
+//!
+//! Operations of the task come in as method calls, in the order in which they happen; expressions read the result
+//! through [`TaskContext::value`]. Every change is amortised constant time in the length of the task, every count is
+//! kept. Expressions cannot change anything here (`CTX-21`), a child's task has a context of its own (`CTX-24`,
+//! `DEL-07`), and time comes in as an argument.
+
+use super::history::{Counts, History, Invocation, InvocationId};
+use super::moment::Moment;
+use super::schema::{ContextSchema, FunctionId};
+use super::task_io::TaskIo;
+use crate::cel::{Field, RecordType, Storage, Timestamp, Type};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a task starts with and keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskStart {
+    /// The agent (`CTX-01`).
+    pub agent: Arc<str>,
+    /// Its namespace (`CTX-02`).
+    pub namespace: Arc<str>,
+    /// When the task was created (`CTX-03`); expressions see it to the second.
+    pub started_at: Timestamp,
+    /// The user; of a trigger's or schedule's task, the owner (`CTX-04`).
+    pub user_id: Arc<str>,
+    /// The user's address, if it is known; expressions see an empty text if not (`CTX-05`).
+    pub user_email: Option<Arc<str>>,
+    /// The resolved model (`CTX-06`).
+    pub model: Arc<str>,
+}
+
+/// What kind of turn the conversation took (`CTX-09`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnKind {
+    /// An input was accepted.
+    Input,
+    /// The model answered.
+    Llm,
+    /// A result, an error or a block message went to the model (`CTX-25`).
+    Capability,
+}
+
+impl TurnKind {
+    /// The word in `context._history.turns`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Llm => "llm",
+            Self::Capability => "capability",
+        }
+    }
+}
+
+/// The context of one task.
+#[derive(Clone)]
+pub struct TaskContext {
+    pub(super) schema: Arc<ContextSchema>,
+    pub(super) start: TaskStart,
+    /// `started_at` as expressions see it.
+    pub(super) started: Moment,
+    pub(super) prompt_tokens: i64,
+    pub(super) completion_tokens: i64,
+    pub(super) turns: Vec<TurnKind>,
+    llm_turns: u32,
+    pub(super) inputs: Entries,
+    pub(super) outputs: Entries,
+    pub(super) history: History,
+}
+
+/// `context.input` or `context.output`, oldest first (`CTX-11`, `CTX-12`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entries {
+    entries: Vec<Entry>,
+    document_bytes: usize,
+}
+
+/// An entry with the names of its keys, so that a key is found like a field. Entries with the same keys share them.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) io: TaskIo,
+    pub(super) shape: Arc<RecordType>,
+    /// The bytes on the heap that came with it.
+    bytes: usize,
+}
+
+impl TaskContext {
+    /// The context of a task that starts: no turns, and a record of zeros for every function (`KEY-11`).
+    #[must_use]
+    pub fn new(schema: Arc<ContextSchema>, start: TaskStart) -> Self {
+        Self {
+            history: History::new(&schema),
+            started: start.started_at.into(),
+            schema,
+            start,
+            prompt_tokens: 0,
+            completion_tokens: 0,
+            turns: Vec::new(),
+            llm_turns: 0,
+            inputs: Entries::default(),
+            outputs: Entries::default(),
+        }
+    }
+
+    /// Appends an input. While `guardrails.before` tests it, it is the last entry already (`GR-09`).
+    pub fn push_input(&mut self, input: TaskIo) {
+        self.inputs.push(input, self.schema.input_type());
+    }
+
+    /// Puts another input in the place of the last (`GR-11`); of none, nothing.
+    pub fn replace_last_input(&mut self, input: TaskIo) {
+        if self.inputs.pop().is_some() {
+            self.push_input(input);
+        }
+    }
+
+    /// Takes the last input back: what a guardrail refused and the task does not keep.
+    pub fn pop_input(&mut self) -> Option<TaskIo> {
+        self.inputs.pop()
+    }
+
+    /// Appends a response. While `exposes` and `guardrails.after` read it, it is the last entry already (`GR-10`).
+    pub fn push_output(&mut self, output: TaskIo) {
+        self.outputs.push(output, self.schema.output_type());
+    }
+
+    /// Puts another response in the place of the last: with its exposed values (`EXP-02`), or transformed (`GR-12`).
+    pub fn replace_last_output(&mut self, output: TaskIo) {
+        if self.outputs.pop().is_some() {
+            self.push_output(output);
+        }
+    }
+
+    /// Takes the last response back.
+    pub fn pop_output(&mut self) -> Option<TaskIo> {
+        self.outputs.pop()
+    }
+
+    /// Appends a turn (`CTX-09`).
+    pub fn turn(&mut self, kind: TurnKind) {
+        self.turns.push(kind);
+        self.llm_turns = self.llm_turns.saturating_add(u32::from(kind == TurnKind::Llm));
+    }
+
+    /// Adds what a model turn used (`CTX-07`).
+    pub fn add_tokens(&mut self, prompt: u64, completion: u64) {
+        self.prompt_tokens = self.prompt_tokens.saturating_add_unsigned(prompt);
+        self.completion_tokens = self.completion_tokens.saturating_add_unsigned(completion);
+    }
+
+    /// Sets the model, when the runtime resolves another.
+    pub fn set_model(&mut self, model: Arc<str>) {
+        self.start.model = model;
+    }
+
+    /// Records an invocation: in its function's record, its tool's, and `_meta` (`MW-46`, `REC-13`, `REC-17`). One of
+    /// a function that the schema does not have enters `_meta` only, and limits count it.
+    pub fn record(&mut self, mut invocation: Invocation) -> InvocationId {
+        // a result of null and none are the same to expressions, and a document of its own costs memory
+        invocation.output = invocation.output.filter(|output| !output.root().is_null());
+        self.history.record(&self.schema, invocation)
+    }
+
+    /// Makes an invocation restricted whose result `after` withheld; the result stays on record (`REC-06`).
+    pub fn restrict(&mut self, id: InvocationId) {
+        self.history.restrict(&self.schema, id);
+    }
+
+    /// The schema of the agent.
+    #[must_use]
+    pub fn schema(&self) -> &Arc<ContextSchema> {
+        &self.schema
+    }
+
+    /// What the task started with, the model as it is now.
+    #[must_use]
+    pub fn start(&self) -> &TaskStart {
+        &self.start
+    }
+
+    /// When the task was created: what `max_age` counts from (`LIM-08`).
+    #[must_use]
+    pub fn started_at(&self) -> Timestamp {
+        self.start.started_at
+    }
+
+    /// The model's turns: what `max_turns` counts (`LIM-03`).
+    #[must_use]
+    pub fn llm_turns(&self) -> u32 {
+        self.llm_turns
+    }
+
+    /// All turns, in order.
+    #[must_use]
+    pub fn turns(&self) -> &[TurnKind] {
+        &self.turns
+    }
+
+    /// Prompt tokens so far: what `max_prompt_tokens` bounds (`LIM-04`).
+    #[must_use]
+    pub fn prompt_tokens(&self) -> i64 {
+        self.prompt_tokens
+    }
+
+    /// Completion tokens so far: what `max_completion_tokens` bounds (`LIM-05`).
+    #[must_use]
+    pub fn completion_tokens(&self) -> i64 {
+        self.completion_tokens
+    }
+
+    /// The model's calls, delegations among them: what `max_tool_calls` counts (`LIM-09` to `LIM-11`).
+    #[must_use]
+    pub fn calls_by_model(&self) -> u32 {
+        self.history.calls_by_model
+    }
+
+    /// How many of the model's calls of a function ran: while it is 0, `before_first` applies (`MW-39`, `MW-41`).
+    #[must_use]
+    pub fn executed(&self, function: FunctionId) -> u32 {
+        self.history.executed(function)
+    }
+
+    /// The counts in a function's record.
+    #[must_use]
+    pub fn counts(&self, function: FunctionId) -> Counts {
+        self.history.of(function.0).map(|record| record.counts).unwrap_or_default()
+    }
+
+    /// An invocation on record.
+    #[must_use]
+    pub fn invocation(&self, id: InvocationId) -> Option<&Invocation> {
+        self.history.get(id)
+    }
+
+    /// All invocations, oldest first.
+    #[must_use]
+    pub fn invocations(&self) -> &[Invocation] {
+        self.history.log()
+    }
+
+    /// All inputs, oldest first.
+    pub fn inputs(&self) -> impl DoubleEndedIterator<Item = &TaskIo> + ExactSizeIterator {
+        self.inputs.entries.iter().map(|entry| &entry.io)
+    }
+
+    /// All responses, oldest first.
+    pub fn outputs(&self) -> impl DoubleEndedIterator<Item = &TaskIo> + ExactSizeIterator {
+        self.outputs.entries.iter().map(|entry| &entry.io)
+    }
+
+    /// The last input: the pending one while it is tested.
+    #[must_use]
+    pub fn last_input(&self) -> Option<&TaskIo> {
+        self.inputs.entries.last().map(|entry| &entry.io)
+    }
+
+    /// The last response: the pending one while it is tested.
+    #[must_use]
+    pub fn last_output(&self) -> Option<&TaskIo> {
+        self.outputs.entries.last().map(|entry| &entry.io)
+    }
+
+    /// The bytes that the context holds on the heap, documents in full even if others share them, and the schema not.
+    /// Constant time in the length of the task.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let start = [&self.start.agent, &self.start.namespace, &self.start.user_id, &self.start.model];
+        let start = start.into_iter().chain(&self.start.user_email);
+        start
+            .fold(0_usize, |sum, text| sum.saturating_add(text.len()))
+            .saturating_add(self.turns.capacity().saturating_mul(size_of::<TurnKind>()))
+            .saturating_add(self.inputs.heap_bytes())
+            .saturating_add(self.outputs.heap_bytes())
+            .saturating_add(self.history.heap_bytes())
+    }
+}
+
+impl fmt::Debug for TaskContext {
+    /// How much there is, and nothing of what it says: task data must not reach a log by accident.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskContext")
+            .field("turns", &self.turns.len())
+            .field("inputs", &self.inputs.len())
+            .field("outputs", &self.outputs.len())
+            .field("invocations", &self.history.log().len())
+            .finish()
+    }
+}
+
+impl Entries {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index)
+    }
+
+    fn push(&mut self, io: TaskIo, declared: &Arc<RecordType>) {
+        let known = [Some(declared), self.entries.last().map(|entry| &entry.shape)];
+        let shared = known.into_iter().flatten().find(|shape| is_shape_of(shape, &io)).cloned();
+        let own_names = if shared.is_some() { 0 } else { names_bytes(&io) };
+        let shape = shared.unwrap_or_else(|| shape_of(&io));
+        let bytes = io.heap_bytes().saturating_add(own_names);
+        self.document_bytes = self.document_bytes.saturating_add(bytes);
+        self.entries.push(Entry { io, shape, bytes });
+    }
+
+    fn pop(&mut self) -> Option<TaskIo> {
+        let last = self.entries.pop()?;
+        self.document_bytes = self.document_bytes.saturating_sub(last.bytes);
+        Some(last.io)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.entries.capacity().saturating_mul(size_of::<Entry>()).saturating_add(self.document_bytes)
+    }
+}
+
+/// Whether a record's names are the keys of an entry, in its order.
+fn is_shape_of(shape: &RecordType, io: &TaskIo) -> bool {
+    let names = shape.fields.keys().skip(1).map(|name| &**name);
+    names.eq(io.extra().entries().map(|(key, _)| key))
+}
+
+/// A record with the keys of this entry. What they hold is not declared anywhere.
+fn shape_of(io: &TaskIo) -> Arc<RecordType> {
+    let keys = std::iter::once("message").chain(io.extra().entries().map(|(key, _)| key));
+    let field = |key: &str| (key.into(), Field { ty: Type::Dyn, required: true, doc: String::new() });
+    Arc::new(RecordType {
+        name: "TaskIO".to_owned(),
+        fields: keys.map(field).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Open,
+    })
+}
+
+fn names_bytes(io: &TaskIo) -> usize {
+    let field = size_of::<(Arc<str>, Field)>().saturating_mul(2);
+    let keys = io.extra().entries().map(|(key, _)| key.len().saturating_add(field));
+    keys.fold(field, usize::saturating_add)
+}

@@ -1,0 +1,150 @@
+//! Reads manifest files and folders: the only place under `manifest` that does IO.
+//!
+//! In: paths. Out: the texts of the files, each path's in sorted order, every file once; a file that is no text or too
+//! long is a finding. Folders are searched to any depth for `*.yaml` and `*.yml`; names that begin with a dot are left
+//! alone. Nothing is read into memory past `max_manifest_bytes`. It looks into no file.
+
+use super::messages;
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::source::{Place, Source, Span};
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its path and text.
+    pub source: Source,
+    /// How it came to be read.
+    pub origin: Origin,
+}
+
+/// How a file came to be read: it decides what is expected of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Somebody named it: it must hold manifests.
+    Named,
+    /// It lay in a folder: it may hold something else.
+    Found,
+}
+
+/// Paths that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A path that does not exist or may not be read.
+    #[error("cannot read `{path}`: {reason}")]
+    Unreadable {
+        /// The path.
+        path: String,
+        /// What the system says.
+        reason: io::Error,
+    },
+    /// A path that is neither a file nor a folder.
+    #[error("`{path}` is neither a file nor a folder")]
+    Special {
+        /// The path.
+        path: String,
+    },
+    /// A folder without a single YAML file.
+    #[error("the folder `{path}` holds no `*.yaml` and no `*.yml`")]
+    EmptyFolder {
+        /// The path.
+        path: String,
+    },
+}
+
+/// The files at the given paths, and findings about those that cannot be used.
+///
+/// # Errors
+/// [`LoadError`] for the first path that cannot be read, and for a folder without YAML files.
+pub fn load<P: AsRef<Path>>(
+    paths: &[P],
+    limits: &EvalLimits,
+) -> Result<(Vec<File>, Vec<Diagnostic>), LoadError> {
+    let mut files = Vec::new();
+    let mut findings = Vec::new();
+    let mut seen = HashSet::new();
+    for path in paths {
+        let path = path.as_ref();
+        let kind = fs::metadata(path).map_err(|reason| unreadable(path, reason))?;
+        let (origin, found) = if kind.is_dir() {
+            (Origin::Found, yaml_files(path)?)
+        } else if kind.is_file() {
+            (Origin::Named, vec![path.to_owned()])
+        } else {
+            return Err(LoadError::Special { path: path.display().to_string() });
+        };
+        for path in found {
+            let identity = path.canonicalize().map_err(|reason| unreadable(&path, reason))?;
+            if !seen.insert(identity) {
+                continue;
+            }
+            match read(&path, limits)? {
+                Ok(source) => files.push(File { source, origin }),
+                Err(finding) => findings.push(*finding),
+            }
+        }
+    }
+    Ok((files, findings))
+}
+
+/// The YAML files of a folder, sorted by path. Links to folders are not followed, so no folder is searched twice.
+fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(|reason| unreadable(&folder, reason))?;
+        for entry in entries {
+            let entry = entry.map_err(|reason| unreadable(&folder, reason))?;
+            let path = entry.path();
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                continue;
+            }
+            let kind = entry.file_type().map_err(|reason| unreadable(&path, reason))?;
+            let is_yaml = path.extension().is_some_and(|end| end == "yaml" || end == "yml");
+            if kind.is_dir() {
+                folders.push(path);
+            } else if is_yaml && fs::metadata(&path).is_ok_and(|kind| kind.is_file()) {
+                files.push(path);
+            }
+        }
+    }
+    if files.is_empty() {
+        return Err(LoadError::EmptyFolder { path: folder.display().to_string() });
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The text of a file, or what keeps it from being one.
+fn read(path: &Path, limits: &EvalLimits) -> Result<Result<Source, Box<Diagnostic>>, LoadError> {
+    let name = path.display().to_string();
+    let most = u64::try_from(limits.max_manifest_bytes).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(most).read_to_end(&mut bytes))
+        .map_err(|reason| unreadable(path, reason))?;
+    if bytes.len() > limits.max_manifest_bytes {
+        let place = Place::new(&Source::new(name, ""), Span::new(0, 0));
+        return Ok(Err(Box::new(messages::manifest_too_large(place, limits.max_manifest_bytes))));
+    }
+    Ok(text(&name, bytes))
+}
+
+/// A source of bytes that should be UTF-8.
+fn text(name: &str, bytes: Vec<u8>) -> Result<Source, Box<Diagnostic>> {
+    String::from_utf8(bytes).map(|text| Source::new(name, text)).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let source = Source::new(name, String::from_utf8_lossy(error.as_bytes()));
+        let replacement = char::REPLACEMENT_CHARACTER.len_utf8();
+        let place = Place::new(&source, Span::new(at, at.saturating_add(replacement)));
+        Box::new(messages::not_utf8(place, at))
+    })
+}
+
+fn unreadable(path: &Path, reason: io::Error) -> LoadError {
+    LoadError::Unreadable { path: path.display().to_string(), reason }
+}

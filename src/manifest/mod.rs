@@ -1,0 +1,30 @@
+//! Common Agent manifests: their shape, where each part stands, and whether it is valid.
+//!
+//! In: YAML files or parsed documents. Out: a [`Catalog`] of linked documents and a diagnostic for every problem, each
+//! with its place and its manifest path. Expressions and templates stay text here, with the way back to the file; the
+//! layer above compiles them.
+
+pub mod agent;
+pub mod binding;
+pub mod capability_key;
+pub mod catalog;
+pub mod document;
+mod duration;
+mod functions;
+pub mod kind;
+mod link;
+pub mod load;
+mod messages;
+pub mod mount;
+mod names;
+pub mod node;
+mod reader;
+mod scalar;
+pub mod schema;
+pub mod step;
+pub mod tool;
+pub mod yaml;
+
+pub use catalog::Catalog;
+pub use document::Document;
+pub use load::load;

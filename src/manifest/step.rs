@@ -1,0 +1,207 @@
+//! Middleware steps (MW): one check, call or rewrite in a list of an agent.
+//!
+//! In: a list of mappings and the hook it belongs to. Out: [`Step`]s with exactly one action each, their expressions as
+//! text. A step that breaks a rule of its hook is reported and left out. Nothing here reads an expression or a template.
+
+use super::binding::Binding;
+use super::messages;
+use super::node::Node;
+use super::reader::{Field, Fields, Path, Reader};
+use crate::source::{Embedded, Place};
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Where it stands.
+    pub place: Place,
+    /// The manifest path, such as `capabilities.ledger.before[0]`.
+    pub path: String,
+    /// What it does.
+    pub action: StepAction,
+    /// An expression that skips the step when it is falsy (MW-24).
+    pub condition: Option<Embedded>,
+    /// The action or event it is for (MW-20, MW-21); compared after sanitising (MW-22). Never on guardrails.
+    pub match_name: Option<Embedded>,
+    /// What follows when it fails; the hook's default is filled in (MW-27, GR-03).
+    pub on_fail: OnFail,
+    /// The template of the message to the model or the reason of the lock.
+    pub error_message: Option<Embedded>,
+}
+
+impl Step {
+    /// The path of the expression that decides: `….assert`, `….invoke` or `….transform`.
+    #[must_use]
+    pub fn action_path(&self) -> String {
+        let key = match self.action {
+            StepAction::Assert(_) => "assert",
+            StepAction::Invoke(_) => "invoke",
+            StepAction::Transform(_) => "transform",
+        };
+        format!("{}.{key}", self.path)
+    }
+}
+
+/// What a step does; exactly one of the three (MW-03, MW-04).
+#[derive(Clone, Debug)]
+pub enum StepAction {
+    /// `assert: input.amount < 100`: an expression that must be truthy.
+    Assert(Embedded),
+    /// `invoke: audit:record`: a capability that runs, unseen by the model.
+    Invoke(Invoke),
+    /// `transform: output.put('note', 'x')`: an expression whose value takes the place of the output or message.
+    Transform(Embedded),
+}
+
+/// The call of an invoke step.
+#[derive(Clone, Debug)]
+pub struct Invoke {
+    /// `tool:capability` as written (MW-08).
+    pub target: Embedded,
+    /// The part before the colon, not empty.
+    pub tool: String,
+    /// The part behind the colon, not empty.
+    pub capability: String,
+    /// The arguments: expressions in the scope of the step (MW-13).
+    pub bindings: Vec<Binding>,
+}
+
+/// What follows when a step fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFail {
+    /// The call does not happen or its result is withheld; the model gets the message (MW-28, MW-29).
+    Block,
+    /// The next step (MW-30).
+    Continue,
+    /// The task ends for good (MW-31).
+    LockTask,
+}
+
+/// The list that a step stands in: it decides what a step may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// `before_first` of a capability.
+    BeforeFirst,
+    /// `before` of a capability.
+    Before,
+    /// `after` of a capability.
+    After,
+    /// `guardrails.before`.
+    GuardrailBefore,
+    /// `guardrails.after`.
+    GuardrailAfter,
+}
+
+impl Hook {
+    fn is_guardrail(self) -> bool {
+        matches!(self, Self::GuardrailBefore | Self::GuardrailAfter)
+    }
+}
+
+impl Step {
+    /// Reads a list of steps. A step that breaks a rule is reported and left out.
+    pub(super) fn read_all(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Vec<Self> {
+        let items = reader.list(node, path).unwrap_or_default();
+        items
+            .iter()
+            .enumerate()
+            .filter_map(|(at, item)| Self::read(item, &path.item(at), hook, reader))
+            .collect()
+    }
+
+    fn read(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Option<Self> {
+        let mut fields = reader.fields(node, path)?;
+        let actions = ["assert", "invoke", "transform"].map(|key| fields.get(key));
+        let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
+        match keys.split_first() {
+            None => reader.report(path, messages::step_without_action(&node.place)),
+            Some((_, [])) => {}
+            Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
+        }
+        let [assert, invoke, transform] = actions;
+        if let Some(field) = transform.as_ref().filter(|_| matches!(hook, Hook::BeforeFirst | Hook::Before)) {
+            reader.report(&field.path, messages::transform_too_early(field.key));
+        }
+        let bindings = fields.get("bindings");
+        if let Some(field) = bindings.as_ref().filter(|_| invoke.is_none() && !keys.is_empty()) {
+            reader.report(&field.path, messages::bindings_without_invoke(field.key));
+        }
+        let bindings = bindings
+            .map(|field| Binding::read_all(field.node, &field.path, "BND-19", reader))
+            .unwrap_or_default();
+        let action = if let Some(field) = assert {
+            reader.expression(field.node, &field.path, "CEL-01").map(StepAction::Assert)
+        } else if let Some(field) = transform {
+            reader.expression(field.node, &field.path, "CEL-01").map(StepAction::Transform)
+        } else {
+            invoke.and_then(|field| read_invoke(&field, bindings, reader)).map(StepAction::Invoke)
+        };
+        let condition =
+            fields.get("condition").and_then(|field| reader.expression(field.node, &field.path, "CEL-01"));
+        let match_name = read_match(&mut fields, hook, reader);
+        let on_fail = read_on_fail(&mut fields, hook, reader);
+        let error_message = fields.text("error_message", reader);
+        fields.refuse_others("a step", reader);
+        if keys.len() > 1 {
+            return None;
+        }
+        Some(Self {
+            place: node.place.clone(),
+            path: path.to_string(),
+            action: action?,
+            condition,
+            match_name,
+            on_fail,
+            error_message,
+        })
+    }
+}
+
+/// `tool:capability`, both parts not empty (MW-08).
+fn read_invoke(field: &Field<'_>, bindings: Vec<Binding>, reader: &mut Reader) -> Option<Invoke> {
+    let target = reader.text(field.node, &field.path)?;
+    let parts = target.text.split_once(':').filter(|(tool, capability)| {
+        !tool.trim().is_empty() && !capability.trim().is_empty() && !capability.contains(':')
+    });
+    let Some((tool, capability)) = parts else {
+        reader.report(&field.path, messages::bad_invoke(&target));
+        return None;
+    };
+    let (tool, capability) = (tool.to_owned(), capability.to_owned());
+    Some(Invoke { target, tool, capability, bindings })
+}
+
+/// The name that selects the calls a step is for; a guardrail has none (MW-23).
+fn read_match(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> Option<Embedded> {
+    let field = fields.get("match")?;
+    if hook.is_guardrail() {
+        reader.report(&field.path, messages::guardrail_match(field.key));
+        return None;
+    }
+    reader.text(field.node, &field.path)
+}
+
+/// What follows a failure. A value that is unknown or does not belong here is reported; in its stead stands the hook's
+/// default, which stops.
+fn read_on_fail(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> OnFail {
+    let default = if hook.is_guardrail() { OnFail::LockTask } else { OnFail::Block };
+    let Some(field) = fields.get("on_fail") else { return default };
+    let Some(word) = reader.text(field.node, &field.path) else { return default };
+    match &*word.text {
+        "block" if hook.is_guardrail() => {
+            reader.report(&field.path, messages::guardrail_block(&word.place));
+            default
+        }
+        "block" => OnFail::Block,
+        "continue" => OnFail::Continue,
+        "lock_task" => OnFail::LockTask,
+        _ => {
+            let known: &[&str] = if hook.is_guardrail() {
+                &["lock_task", "continue"]
+            } else {
+                &["block", "continue", "lock_task"]
+            };
+            reader.report(&field.path, messages::unknown_word(&word, "on_fail", known, "MW-33"));
+            default
+        }
+    }
+}
