@@ -2,9 +2,11 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, EXTENSIONS, Env, Function, Issue, Overload, Program, STANDARD, Stop, Type, Value,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Opaque, Overload,
+    Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
 use std::collections::HashSet;
+use std::sync::Arc;
 
 fn libraries() -> impl Iterator<Item = &'static Function> {
     STANDARD.iter().chain(EXTENSIONS).copied().flatten()
@@ -77,18 +79,86 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
     }
 }
 
+#[test]
+fn every_overload_keeps_to_its_result_type_and_to_the_estimate_of_its_cost() {
+    let mut wrong = Vec::new();
+    for function in libraries().filter(|function| !matches!(function.code, Code::Host)) {
+        for (id, signature) in function.overloads {
+            let overload = Overload::parse(id, signature).unwrap();
+            let names: Vec<String> = (0..overload.parameters.len()).map(|index| format!("v{index}")).collect();
+            let mut scope = STANDARD.iter().chain(EXTENSIONS).fold(Env::builder(), |scope, it| scope.library(it));
+            for (name, ty) in names.iter().zip(&overload.parameters) {
+                scope = scope.variable(name, if ty.is_generic() { Type::Dyn } else { ty.clone() });
+            }
+            let env = scope.build();
+            let expression = call(function.name, overload.member, &names);
+            let program = Program::compile(&env, &expression).unwrap();
+            let mut activation = Activation::new(&env);
+            for (name, ty) in names.iter().zip(&overload.parameters) {
+                activation = activation.with(&env, name, sample(ty));
+            }
+            let (result, spent) = program.run_metered(&activation, None);
+            let cost = program.cost();
+            match result {
+                Ok(value) if !is_of(&value, &overload.result) => wrong.push(format!("{id}: {value:?}")),
+                Ok(_) if spent < cost.min || cost.max.is_some_and(|most| spent > most) => {
+                    wrong.push(format!("{id}: `{expression}` costs {spent}, not {cost:?}"));
+                }
+                Err(Stop::Failed(error)) if error.code == ErrorCode::NoMatchingOverload => {
+                    wrong.push(format!("{id}: {error}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// A call as it is written: `v0.f(v1)`, `f(v0, v1)`, `v0 + v1`.
+fn call(name: &str, member: bool, args: &[String]) -> String {
+    match args.split_first() {
+        Some((receiver, args)) if member => format!("{receiver}.{name}({})", args.join(", ")),
+        _ if name == "@in" => args.join(" in "),
+        _ if name.contains('_') => {
+            let signs = name.split('_').map(str::to_owned);
+            signs.zip(args.iter().cloned().chain([String::new()])).map(|(sign, arg)| format!("{sign} {arg}")).collect()
+        }
+        _ => format!("{name}({})", args.join(", ")),
+    }
+}
+
+/// A value of a type: texts as long as the estimate assumes, lists short.
+fn sample(ty: &Type) -> Value<'static> {
+    match ty {
+        Type::Null => Value::Null,
+        Type::Bool => Value::Bool(true),
+        Type::UInt => Value::UInt(3),
+        Type::Double => Value::Double(2.5),
+        Type::String => Value::owned_text("a".repeat(1_000)),
+        Type::Bytes => Value::Bytes(Blob::Shared(b"a".repeat(1_000).into())),
+        Type::Timestamp => Value::Timestamp(Timestamp::from_unix(1_800_000_000).unwrap()),
+        Type::Duration => Value::Duration("90m".parse().unwrap()),
+        Type::List(element) => Value::list(vec![sample(element); 3]),
+        Type::Map(_) => Value::map(Entries::from_iter([(Key::Int(3), Value::Int(3))])),
+        Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
+        Type::TypeOf(_) => Value::Type(TypeName("int".into())),
+        Type::Opaque("net.IP") => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
+        Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
+        _ => Value::Int(3),
+    }
+}
+
 /// The value with the types of all its parts, or the error.
 fn outcome(env: &Env, expression: &str) -> String {
     let program = match Program::compile(env, expression) {
         Ok(program) => program,
         Err(issues) => return issues.iter().map(|issue: &Issue| issue.message.as_str()).collect(),
     };
-    let result = match program.run(&Activation::new(env), None) {
+    match program.run(&Activation::new(env), None) {
         Ok(value) => shown(&value),
         Err(Stop::Failed(error)) => format!("error: {}", error.code),
         Err(Stop::Asked) => "a question".to_owned(),
-    };
-    result
+    }
 }
 
 /// Any value as text, such that equal texts are equal values of one type.

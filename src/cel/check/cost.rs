@@ -6,6 +6,7 @@
 
 use super::{Checked, CostEstimate, Reference};
 use crate::cel::function::Code;
+use crate::cel::stdlib::COMPILE_COST;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
 use crate::cel::types::Type;
 
@@ -13,6 +14,24 @@ use crate::cel::types::Type;
 const ASSUMED_TEXT_UNITS: u64 = 100;
 /// Bytes of text that one unit pays for.
 const BYTES_PER_UNIT: u64 = 10;
+
+/// Functions whose work is not bounded by the sizes of their arguments as they are seen here: it grows faster than
+/// those, with what is in a list, or with a number.
+const UNBOUNDED: [&str; 13] = [
+    "distinct",
+    "flatten",
+    "format",
+    "join",
+    "lists.range",
+    "regex.extract",
+    "regex.extractAll",
+    "regex.replace",
+    "replace",
+    "sets.contains",
+    "sets.equivalent",
+    "sets.intersects",
+    "sort",
+];
 
 /// What an expression costs.
 #[derive(Clone, Copy)]
@@ -125,17 +144,21 @@ impl Estimator<'_> {
                     Cost { min: yes.min.min(no.min), max: most, constant: yes.constant && no.constant };
                 self.expr(condition).and(branches).step_over(Cost::STEP)
             }
+            ("or" | "orValue", [optional, other]) => {
+                let other = Cost { min: 0, ..self.expr(other) };
+                self.expr(optional).and(other).step_over(Cost::STEP)
+            }
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.text(operand)),
             (name, operands) => {
+                let row = match self.checked.reference(expr.id) {
+                    Some(Reference::Function { declaration, .. }) => Some(declaration.function),
+                    _ => None,
+                };
+                let name = row.map_or(name, |row| row.name);
+                let host = row.is_some_and(|row| matches!(row.code, Code::Host));
                 let arguments = self.all(operands.iter().copied());
                 let mut work = operands.iter().map(|operand| self.work(name, operand));
-                let work = work.try_fold(0_u64, |work, more| Some(work.saturating_add(more?)));
-                let host = match self.checked.reference(expr.id) {
-                    Some(Reference::Function { declaration, .. }) => {
-                        matches!(declaration.function.code, Code::Host)
-                    }
-                    _ => false,
-                };
+                let work = work.try_fold(self.compiled(name, operands), |work, more| Some(work.saturating_add(more?)));
                 let arguments = Cost { constant: arguments.constant && !host, ..arguments };
                 arguments.step_over(Cost::STEP).at_most(work)
             }
@@ -150,10 +173,24 @@ impl Estimator<'_> {
         Cost { min: left.min.min(failed), ..both }.step_over(Cost::STEP)
     }
 
+    /// What compiling a pattern costs that is known only when it runs.
+    fn compiled(&self, function: &str, operands: &[&Expr]) -> u64 {
+        match (function, operands) {
+            ("matches", [.., pattern]) if !matches!(pattern.kind, ExprKind::Literal(_)) => {
+                ASSUMED_TEXT_UNITS.saturating_mul(BYTES_PER_UNIT).saturating_mul(COMPILE_COST)
+            }
+            _ => 0,
+        }
+    }
+
     /// What looking at an operand costs at most besides its own cost.
     fn work(&self, function: &str, operand: &Expr) -> Option<u64> {
+        if UNBOUNDED.contains(&function) {
+            return None;
+        }
         match self.checked.type_of(operand.id) {
-            Type::String | Type::Bytes | Type::Dyn => self.text(operand),
+            // once to look at it, once to build what it becomes
+            Type::String | Type::Bytes | Type::Dyn => Some(self.text(operand)?.saturating_mul(2)),
             Type::List(_) | Type::Singleton(_) => elements(operand),
             Type::Map(_) | Type::Record(_) if function == "@in" => Some(0),
             Type::Map(_) | Type::Record(_) => match &operand.kind {
