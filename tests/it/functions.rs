@@ -2,8 +2,8 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Opaque, Overload,
-    Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Opaque,
+    Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -79,14 +79,34 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
     }
 }
 
+/// The one function of a library that is a macro, and so no row.
+#[test]
+fn sort_by_is_sort_with_keys() {
+    let env = scope();
+    for (expression, expected) in [
+        ("['ccc', 'a', 'bb', 'd'].sortBy(x, x.size())", "['a', 'd', 'bb', 'ccc']"),
+        ("[{'n': 2}, {'n': 1}].sortBy(x, -x.n).map(x, x.n)", "[2, 1]"),
+        ("[].sortBy(x, [x])", "[]"),
+        ("[1.0, 0.0 / 0.0, -1.0].sortBy(x, x).map(x, string(x))", "['-1', '1', 'NaN']"),
+    ] {
+        assert_eq!(outcome(&env, expression), outcome(&env, expected), "`{expression}`");
+    }
+    for keys in ["[x]", "null", "x > 1 ? dyn(x) : dyn('a')", "x == 1 ? dyn(1) : dyn(1u)"] {
+        let outcome = outcome(&env, &format!("[1, 2].sortBy(x, {keys})"));
+        assert_eq!(outcome, "error: no_matching_overload", "`{keys}`");
+    }
+}
+
 #[test]
 fn every_overload_keeps_to_its_result_type_and_to_the_estimate_of_its_cost() {
     let mut wrong = Vec::new();
     for function in libraries().filter(|function| !matches!(function.code, Code::Host)) {
         for (id, signature) in function.overloads {
             let overload = Overload::parse(id, signature).unwrap();
-            let names: Vec<String> = (0..overload.parameters.len()).map(|index| format!("v{index}")).collect();
-            let mut scope = STANDARD.iter().chain(EXTENSIONS).fold(Env::builder(), |scope, it| scope.library(it));
+            let names: Vec<String> =
+                (0..overload.parameters.len()).map(|index| format!("v{index}")).collect();
+            let mut scope =
+                STANDARD.iter().chain(EXTENSIONS).fold(Env::builder(), |scope, it| scope.library(it));
             for (name, ty) in names.iter().zip(&overload.parameters) {
                 scope = scope.variable(name, if ty.is_generic() { Type::Dyn } else { ty.clone() });
             }
@@ -121,7 +141,10 @@ fn call(name: &str, member: bool, args: &[String]) -> String {
         _ if name == "@in" => args.join(" in "),
         _ if name.contains('_') => {
             let signs = name.split('_').map(str::to_owned);
-            signs.zip(args.iter().cloned().chain([String::new()])).map(|(sign, arg)| format!("{sign} {arg}")).collect()
+            signs
+                .zip(args.iter().cloned().chain([String::new()]))
+                .map(|(sign, arg)| format!("{sign} {arg}"))
+                .collect()
         }
         _ => format!("{name}({})", args.join(", ")),
     }

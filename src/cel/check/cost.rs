@@ -158,7 +158,8 @@ impl Estimator<'_> {
                 let host = row.is_some_and(|row| matches!(row.code, Code::Host));
                 let arguments = self.all(operands.iter().copied());
                 let mut work = operands.iter().map(|operand| self.work(name, operand));
-                let work = work.try_fold(self.compiled(name, operands), |work, more| Some(work.saturating_add(more?)));
+                let work = work
+                    .try_fold(self.compiled(name, operands), |work, more| Some(work.saturating_add(more?)));
                 let arguments = Cost { constant: arguments.constant && !host, ..arguments };
                 arguments.step_over(Cost::STEP).at_most(work)
             }
@@ -229,6 +230,8 @@ impl Estimator<'_> {
             max: most.zip(element.max).map(|(most, element)| most.saturating_mul(element)),
             constant: false,
         };
+        // what sorting costs depends on the keys
+        let loops = if comprehension.kind == ComprehensionKind::SortBy { loops.at_most(None) } else { loops };
         Cost::STEP.and(range).and(loops)
     }
 }

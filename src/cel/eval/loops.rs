@@ -56,6 +56,7 @@ impl<'a> Evaluator<'a, '_> {
             LoopKind::Map => self.transform(id, inner, &range),
             LoopKind::TransformMap => self.transform_map(id, inner, &range),
             LoopKind::TransformMapEntry => self.transform_entries(id, inner, &range),
+            LoopKind::SortBy => self.sort_by(id, inner, &range),
         }
     }
 
@@ -133,6 +134,17 @@ impl<'a> Evaluator<'a, '_> {
             }
         }
         Ok(Value::list(items))
+    }
+
+    fn sort_by(&mut self, id: NodeId, inner: &'a Loop, range: &Range<'a>) -> Result<Value<'a>, Halt> {
+        at(id, List::charge(&mut self.meter, range.len()))?;
+        let mut keyed = Vec::new();
+        for index in 0..range.len() {
+            self.round(id, inner, range, index)?;
+            let key = self.eval(inner.body)?;
+            keyed.extend(range.element(index).map(|element| (key, element)));
+        }
+        at(id, List::sorted(&mut self.meter, keyed)).map(Value::List)
     }
 
     /// Each entry keeps its key (a list, its index) and gets a new value.
