@@ -79,6 +79,32 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
     }
 }
 
+#[test]
+fn what_would_be_too_large_is_refused_before_it_is_built() {
+    let libraries = STANDARD.iter().chain(EXTENSIONS);
+    let scope = libraries.fold(Env::builder(), |scope, library| scope.library(library));
+    let env = scope.variable("text", Type::String).build();
+    let text = "a".repeat(1_000);
+    for expression in [
+        "text.replace('a', text).replace('a', text).replace('a', text)",
+        "regex.replace(text, 'a', text.replace('a', text))",
+        "lists.range(100000).map(x, text).join(text)",
+        "lists.range(500000).map(x, lists.range(500000))",
+        "text.split('').map(x, '%.65535f').join().format(lists.range(1000))",
+        "lists.range(100000).map(x, [x]).distinct()",
+        "sets.contains(lists.range(10000).map(x, [x]), lists.range(10000).map(x, [x]))",
+        "regex.extractAll(text.replace('a', text), 'a')",
+        "regex.extract(text, '(((a{99}){99}){99}){99}')",
+    ] {
+        let program = Program::compile(&env, expression).unwrap();
+        let activation = Activation::new(&env).with(&env, "text", Value::text(&text));
+        match program.run(&activation, None) {
+            Err(Stop::Failed(error)) => assert_eq!(error.code, ErrorCode::BudgetExceeded, "`{expression}`"),
+            other => panic!("`{expression}` gives {other:?}"),
+        }
+    }
+}
+
 /// The one function of a library that is a macro, and so no row.
 #[test]
 fn sort_by_is_sort_with_keys() {
