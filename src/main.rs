@@ -1,3 +1,7 @@
-//! The `celador` command.
+//! The `celador` command: arguments in, an exit code out. All of it is in `cli`, which uses the library's public API only.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main().into()
+}

@@ -1,7 +1,7 @@
 //! The workload as Celador holds it.
 
 use crate::questions::{self, FUNCTIONS, invocation};
-use ::celador::cel::{Json, Program, STANDARD, Timestamp, Type};
+use ::celador::cel::{Activation, Json, Program, STANDARD, Timestamp, Type};
 use ::celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, SchemaDecl, Scope, ScopeDecl,
     ScopeEnv, Status, TaskContext, TaskIo, TaskStart, TurnKind,
@@ -85,8 +85,8 @@ impl State {
         Arc::new(Program::compile(self.scope.env(), text).expect("the workload compiles"))
     }
 
-    /// Binds and runs: what a decision pays for one expression.
-    pub fn answer(&self, program: &Program) -> bool {
+    /// What the expressions see: a handful of references.
+    pub fn bind(&self) -> Activation<'_> {
         let bound = Bound {
             context: Some(&self.context),
             input: Some(self.input.value()),
@@ -94,7 +94,11 @@ impl State {
             now: Some(&self.now),
             ..Bound::default()
         };
-        let activation = self.scope.activation(&bound).expect("a context of this schema");
-        program.run(&activation, None).expect("the workload answers").is_truthy()
+        self.scope.activation(&bound).expect("a context of this schema")
     }
+}
+
+/// The answer of one expression on a state that is bound.
+pub fn answer<'a>(program: &'a Program, activation: &Activation<'a>) -> bool {
+    program.run(activation, None).expect("the workload answers").is_truthy()
 }

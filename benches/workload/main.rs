@@ -1,6 +1,7 @@
 //! The workload of a policy, for Celador beside hand-written Rust: `cargo bench`.
 //!
-//! `eval/<expression>/<engine>` answers one expression on a task with 100 invocations; `step+eval/<N>` records one
+//! `eval/<expression>/<engine>` answers one expression on a bound task with 100 invocations; `bind` binds one;
+//! `step+eval/<N>` records one
 //! invocation and answers E12 on a task with N; `compile/…` compiles, `cached/…` finds what was compiled. Before anything
 //! is timed all answers are asserted, and the heap allocations of each are counted and printed.
 #![expect(
@@ -16,6 +17,7 @@ mod celador;
 mod native;
 mod questions;
 
+use celador::answer;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use questions::{EXPRESSIONS, expected, expression};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -62,21 +64,28 @@ fn eval(c: &mut Criterion) {
     let (input, output) = (native::input(), native::output(&questions::output()));
     for (name, text) in EXPRESSIONS {
         let program = state.program(text);
+        let bound = state.bind();
         let mut group = c.benchmark_group(format!("eval/{name}"));
         if *name == "E9" {
-            println!("eval/{name}: {} allocations", allocations(|| state.answer(&program)));
-            group.bench_function("celador", |b| b.iter(|| state.answer(black_box(&program))));
+            println!("eval/{name}: {} allocations", allocations(|| answer(&program, &bound)));
+            group.bench_function("celador", |b| b.iter(|| answer(black_box(&program), black_box(&bound))));
             continue;
         }
-        let answer = native::answer(name);
-        assert_eq!(state.answer(&program), expected(name), "{name} by Celador");
-        assert_eq!(answer(&native, &input, &output), expected(name), "{name} by hand");
-        println!("eval/{name}: {} allocations", allocations(|| state.answer(&program)));
-        group.bench_function("celador", |b| b.iter(|| state.answer(black_box(&program))));
+        let by_hand = native::answer(name);
+        assert_eq!(answer(&program, &bound), expected(name), "{name} by Celador");
+        assert_eq!(by_hand(&native, &input, &output), expected(name), "{name} by hand");
+        println!("eval/{name}: {} allocations", allocations(|| answer(&program, &bound)));
+        group.bench_function("celador", |b| b.iter(|| answer(black_box(&program), black_box(&bound))));
         group.bench_function("native", |b| {
-            b.iter(|| black_box(answer)(black_box(&native), black_box(&input), black_box(&output)));
+            b.iter(|| black_box(by_hand)(black_box(&native), black_box(&input), black_box(&output)));
         });
     }
+}
+
+fn bind(c: &mut Criterion) {
+    let state = celador::State::new(N);
+    println!("bind: {} allocations", allocations(|| state.bind()));
+    c.bench_function("bind", |b| b.iter(|| black_box(&state).bind()));
 }
 
 fn step_and_eval(c: &mut Criterion) {
@@ -85,14 +94,14 @@ fn step_and_eval(c: &mut Criterion) {
         let mut state = celador::State::new(n);
         let program = state.program(expression("E12"));
         let step = state.prepare(n);
-        assert!(state.answer(&program));
+        assert!(answer(&program, &state.bind()));
         // cloning the prepared invocation copies three references; what is recorded stays recorded
         group.bench_function(format!("{n}"), |b| {
             b.iter_batched(
                 || step.clone(),
                 |step| {
                     state.context.record(step);
-                    assert!(state.answer(black_box(&program)));
+                    assert!(answer(black_box(&program), &state.bind()));
                 },
                 BatchSize::SmallInput,
             );
@@ -117,6 +126,6 @@ fn compile(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(50).measurement_time(std::time::Duration::from_secs(1)).warm_up_time(std::time::Duration::from_millis(300));
-    targets = eval, step_and_eval, compile
+    targets = eval, bind, step_and_eval, compile
 }
 criterion_main!(benches);

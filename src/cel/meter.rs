@@ -8,20 +8,20 @@ use crate::limits::EvalLimits;
 
 /// A budget being spent.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub struct Meter<'l> {
     cost: u64,
     built: u64,
-    limits: EvalLimits,
+    limits: &'l EvalLimits,
 }
 
 /// Bytes of text that one cost unit pays for.
 const BYTES_PER_UNIT: usize = 10;
 
-impl Meter {
+impl<'l> Meter<'l> {
     /// A full budget.
     #[must_use]
-    pub fn new(limits: &EvalLimits) -> Self {
-        Self { cost: limits.max_cost, built: limits.max_built_bytes, limits: *limits }
+    pub fn new(limits: &'l EvalLimits) -> Self {
+        Self { cost: limits.max_cost, built: limits.max_built_bytes, limits }
     }
 
     /// Pays for work.
@@ -76,7 +76,7 @@ impl Meter {
 
     /// The bounds that this budget was made from.
     #[must_use]
-    pub fn limits(&self) -> &EvalLimits {
-        &self.limits
+    pub fn limits(&self) -> &'l EvalLimits {
+        self.limits
     }
 }

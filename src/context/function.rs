@@ -64,7 +64,7 @@ pub const FILE: &[Function] = &[Function {
 /// Bytes that an entry of a computed map takes, roughly: what the budget is asked for.
 const ENTRY_BYTES: usize = size_of::<(Key<'_>, Value<'_>)>();
 
-fn put<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+fn put<'a>(meter: &mut Meter<'_>, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     let (Some(Value::Map(map)), Some(Value::String(key)), Some(value), 3) =
         (args.first(), args.get(1), args.get(2), args.len())
     else {
@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn put_copies_and_refuses_what_is_no_map() {
-        let mut meter = Meter::new(&EvalLimits::default());
+        let limits = EvalLimits::default();
+        let mut meter = Meter::new(&limits);
         let map = Json::from(serde_json::json!({ "a": 1, "b": [2] }));
         let put_in = put(&mut meter, &[map.value(), Value::text("b"), Value::Null]).unwrap();
         assert_eq!(Json::from_value(&put_in).unwrap().to_string(), r#"{"a":1,"b":null}"#);

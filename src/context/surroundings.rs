@@ -4,7 +4,7 @@ use crate::cel::{At, LiveRecord, RecordType, Type, Value};
 use std::sync::{Arc, LazyLock};
 
 /// The runtime that calls (`CEL-39`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runtime {
     /// `runtime.version`
     pub version: Arc<str>,

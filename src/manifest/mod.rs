@@ -18,7 +18,7 @@ mod messages;
 pub mod mount;
 mod names;
 pub mod node;
-mod reader;
+pub(crate) mod reader;
 mod scalar;
 pub mod schema;
 pub mod step;

@@ -13,21 +13,21 @@ use std::fmt;
 
 /// The way to a node: keys joined by dots, list positions in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Path(String);
+pub(crate) struct Path(String);
 
 impl Path {
     /// The path of a document: empty, or a prefix such as `tools[0]`.
-    pub(super) fn document(prefix: &str) -> Self {
+    pub(crate) fn document(prefix: &str) -> Self {
         Self(prefix.to_owned())
     }
 
     /// The path of a key below this one.
-    pub(super) fn key(&self, key: &str) -> Self {
+    pub(crate) fn key(&self, key: &str) -> Self {
         if self.0.is_empty() { Self(key.to_owned()) } else { Self(format!("{}.{key}", self.0)) }
     }
 
     /// The path of a list position below this one.
-    pub(super) fn item(&self, position: usize) -> Self {
+    pub(crate) fn item(&self, position: usize) -> Self {
         Self(format!("{}[{position}]", self.0))
     }
 }
@@ -49,7 +49,7 @@ const PROPOSALS: usize = 100;
 
 /// Reads values and collects what is wrong with them.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     findings: Vec<Diagnostic>,
     proposals: usize,
 }
@@ -62,22 +62,22 @@ impl Reader {
     }
 
     /// Notes a problem at a path.
-    pub(super) fn report(&mut self, path: &Path, diagnostic: Diagnostic) {
+    pub(crate) fn report(&mut self, path: &Path, diagnostic: Diagnostic) {
         self.findings.push(messages::on_one_line(diagnostic).path(path.to_string()));
     }
 
     /// Whether an error was noted.
-    pub(super) fn has_errors(&self) -> bool {
+    pub(crate) fn has_errors(&self) -> bool {
         self.findings.iter().any(Diagnostic::is_error)
     }
 
     /// What was noted, in the order of reading.
-    pub(super) fn into_findings(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_findings(self) -> Vec<Diagnostic> {
         self.findings
     }
 
     /// A text that the specification calls a string; a number or a boolean is not taken for one.
-    pub(super) fn text(&mut self, node: &Node, path: &Path) -> Option<Embedded> {
+    pub(crate) fn text(&mut self, node: &Node, path: &Path) -> Option<Embedded> {
         let text = node.as_string().cloned();
         if text.is_none() {
             self.report(path, messages::wrong_type(node, "text"));
@@ -86,7 +86,7 @@ impl Reader {
     }
 
     /// The text of an expression; `rule` says that it must be one.
-    pub(super) fn expression(&mut self, node: &Node, path: &Path, rule: &'static str) -> Option<Embedded> {
+    pub(crate) fn expression(&mut self, node: &Node, path: &Path, rule: &'static str) -> Option<Embedded> {
         let text = node.as_string().cloned();
         if text.is_none() {
             self.report(path, messages::wrong_type(node, "an expression as text").rule(rule));
@@ -95,7 +95,7 @@ impl Reader {
     }
 
     /// A boolean.
-    pub(super) fn boolean(&mut self, node: &Node, path: &Path) -> Option<bool> {
+    pub(crate) fn boolean(&mut self, node: &Node, path: &Path) -> Option<bool> {
         if let Data::Bool(value) = node.data {
             return Some(value);
         }
@@ -104,7 +104,7 @@ impl Reader {
     }
 
     /// A whole number that is not negative (LIM-13).
-    pub(super) fn count(&mut self, node: &Node, path: &Path) -> Option<u64> {
+    pub(crate) fn count(&mut self, node: &Node, path: &Path) -> Option<u64> {
         match node.data {
             Data::Int(value) => {
                 let count = u64::try_from(value).ok();
@@ -121,7 +121,7 @@ impl Reader {
     }
 
     /// A positive duration in nanoseconds (SUB-14); `rule` says that it must be positive.
-    pub(super) fn duration(&mut self, node: &Node, path: &Path, rule: &'static str) -> Option<i64> {
+    pub(crate) fn duration(&mut self, node: &Node, path: &Path, rule: &'static str) -> Option<i64> {
         let Some(text) = node.as_string() else {
             self.report(path, messages::wrong_type(node, "a duration such as `1h30m`").rule("SUB-14"));
             return None;
@@ -140,7 +140,7 @@ impl Reader {
     }
 
     /// The items of a list.
-    pub(super) fn list<'a>(&mut self, node: &'a Node, path: &Path) -> Option<&'a [Node]> {
+    pub(crate) fn list<'a>(&mut self, node: &'a Node, path: &Path) -> Option<&'a [Node]> {
         let items = node.as_sequence();
         if items.is_none() {
             self.report(path, messages::wrong_type(node, "a list"));
@@ -149,14 +149,14 @@ impl Reader {
     }
 
     /// The texts of a list; an item that is no text is reported and left out.
-    pub(super) fn texts(&mut self, node: &Node, path: &Path) -> Option<Vec<Embedded>> {
+    pub(crate) fn texts(&mut self, node: &Node, path: &Path) -> Option<Vec<Embedded>> {
         let items = self.list(node, path)?;
         let texts = items.iter().enumerate().filter_map(|(at, item)| self.text(item, &path.item(at)));
         Some(texts.collect())
     }
 
     /// The keys and values of a mapping, whatever the keys are.
-    pub(super) fn mapping<'a>(&mut self, node: &'a Node, path: &Path) -> Option<&'a [Entry]> {
+    pub(crate) fn mapping<'a>(&mut self, node: &'a Node, path: &Path) -> Option<&'a [Entry]> {
         let entries = node.as_mapping();
         if entries.is_none() {
             self.report(path, messages::wrong_type(node, "a mapping"));
@@ -165,35 +165,35 @@ impl Reader {
     }
 
     /// The fields of a mapping whose keys are known.
-    pub(super) fn fields<'a>(&mut self, node: &'a Node, path: &Path) -> Option<Fields<'a>> {
+    pub(crate) fn fields<'a>(&mut self, node: &'a Node, path: &Path) -> Option<Fields<'a>> {
         let entries = self.mapping(node, path)?;
         Some(Fields { entries, place: &node.place, path: path.clone(), known: Vec::new() })
     }
 }
 
 /// A field of a mapping.
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// The key as written.
-    pub(super) key: &'a Embedded,
+    pub(crate) key: &'a Embedded,
     /// The value.
-    pub(super) node: &'a Node,
+    pub(crate) node: &'a Node,
     /// The path to the value.
-    pub(super) path: Path,
+    pub(crate) path: Path,
 }
 
 /// The fields of a mapping; it remembers which keys were asked for.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     entries: &'a [Entry],
     /// What to underline when something is missing.
-    pub(super) place: &'a Place,
+    pub(crate) place: &'a Place,
     /// The path to the mapping.
-    pub(super) path: Path,
+    pub(crate) path: Path,
     known: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     /// The field of a key, also if it is null.
-    pub(super) fn written(&mut self, key: &'static str) -> Option<Field<'a>> {
+    pub(crate) fn written(&mut self, key: &'static str) -> Option<Field<'a>> {
         if !self.known.contains(&key) {
             self.known.push(key);
         }
@@ -202,12 +202,12 @@ impl<'a> Fields<'a> {
     }
 
     /// The field of a key, unless it is null.
-    pub(super) fn get(&mut self, key: &'static str) -> Option<Field<'a>> {
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<Field<'a>> {
         self.written(key).filter(|field| !field.node.is_null())
     }
 
     /// The value of a key that must be there; `rule` says so.
-    pub(super) fn required(
+    pub(crate) fn required(
         &mut self,
         key: &'static str,
         rule: &'static str,
@@ -221,13 +221,13 @@ impl<'a> Fields<'a> {
     }
 
     /// A text.
-    pub(super) fn text(&mut self, key: &'static str, reader: &mut Reader) -> Option<Embedded> {
+    pub(crate) fn text(&mut self, key: &'static str, reader: &mut Reader) -> Option<Embedded> {
         let field = self.get(key)?;
         reader.text(field.node, &field.path)
     }
 
     /// A text that must be there and not be empty. In its stead stands an empty text, so that reading can go on.
-    pub(super) fn name(&mut self, key: &'static str, rule: &'static str, reader: &mut Reader) -> Embedded {
+    pub(crate) fn name(&mut self, key: &'static str, rule: &'static str, reader: &mut Reader) -> Embedded {
         let found = self.required(key, rule, reader).and_then(|field| {
             let text = reader.text(field.node, &field.path)?;
             if text.text.is_empty() {
@@ -239,13 +239,13 @@ impl<'a> Fields<'a> {
     }
 
     /// A boolean, `default` if absent.
-    pub(super) fn boolean(&mut self, key: &'static str, default: bool, reader: &mut Reader) -> bool {
+    pub(crate) fn boolean(&mut self, key: &'static str, default: bool, reader: &mut Reader) -> bool {
         let Some(field) = self.get(key) else { return default };
         reader.boolean(field.node, &field.path).unwrap_or(default)
     }
 
     /// A positive duration in nanoseconds.
-    pub(super) fn duration(
+    pub(crate) fn duration(
         &mut self,
         key: &'static str,
         rule: &'static str,
@@ -257,7 +257,7 @@ impl<'a> Fields<'a> {
 
     /// Refuses every key that was not asked for: `owner` is an object of policy, where a misspelt key would drop a
     /// check without a word (AG-10).
-    pub(super) fn refuse_others(self, owner: &str, reader: &mut Reader) {
+    pub(crate) fn refuse_others(self, owner: &str, reader: &mut Reader) {
         for entry in self.others() {
             let known = if reader.may_propose() { self.known.as_slice() } else { &[] };
             let finding = messages::unknown_key(&entry.key, owner, known);
@@ -267,7 +267,7 @@ impl<'a> Fields<'a> {
 
     /// Warns of every key that was not asked for, except one that looks like a misspelt `guard`: a key without
     /// which a check is missing is refused. So is any key when there have been too many to look at each.
-    pub(super) fn warn_of_others(self, owner: &str, guards: &[&str], reader: &mut Reader) {
+    pub(crate) fn warn_of_others(self, owner: &str, guards: &[&str], reader: &mut Reader) {
         for entry in self.others() {
             let finding = if reader.may_propose() {
                 match messages::nearest_key(&entry.key, &self.known) {
@@ -284,7 +284,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The entries whose keys nobody asked for.
-    pub(super) fn others(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
         let known = self.known.clone();
         self.entries.iter().filter(move |entry| !known.contains(&&*entry.key.text))
     }

@@ -13,6 +13,8 @@
 )]
 
 mod architecture;
+mod check_rows;
+mod check_syntax;
 mod conformance;
 mod context;
 mod context_expression;
@@ -21,3 +23,4 @@ mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+mod scenario_read;

@@ -2,9 +2,9 @@
 
 use super::activation::Interruption;
 use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::meter::Meter;
 use crate::cel::plan::{Node, NodeId, Plan};
 use crate::cel::types::Kind;
+use crate::limits::EvalLimits;
 use crate::source::Span;
 use std::fmt;
 
@@ -53,7 +53,11 @@ impl fmt::Display for EvalError {
 
 impl std::error::Error for EvalError {}
 
-/// The same inside the evaluator: the step instead of its characters.
+/// That the evaluation stands still; the evaluator holds why. Of no size, so that what a step returns stays small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Halted;
+
+/// Why the evaluation stands still: as [`Stop`], with the step instead of its characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Halt {
     Fault(Fault, NodeId),
@@ -78,10 +82,9 @@ impl Halt {
 
     /// The public form, with everything that explains it.
     #[cold]
-    pub(super) fn explain(self, plan: &Plan, meter: &Meter) -> Stop {
+    pub(super) fn explain(self, plan: &Plan, limits: &EvalLimits) -> Stop {
         let Self::Fault(fault, at) = self else { return Stop::Asked };
         let bound = fault.bound.map(|name| {
-            let limits = meter.limits();
             let value = match name {
                 "max_built_bytes" => limits.max_built_bytes,
                 "max_regex_bytes" => limits.max_regex_bytes as u64,

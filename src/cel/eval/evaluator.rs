@@ -1,98 +1,179 @@
 //! The walk over a plan.
 
 use super::activation::{Activation, Host};
-use super::error::{Halt, Stop};
+use super::error::{Halt, Halted, Stop};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
 use crate::cel::value::{Entries, Key, Map, Value};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
+use std::ops::Deref;
 use std::sync::Arc;
 
+/// How many variables of loops fit without an allocation.
+const FEW_LOCALS: usize = 6;
+
 /// Runs a plan. Says what it cost, whether it gave a value or not.
-pub(in crate::cel) fn run<'a, 'r>(
+pub(in crate::cel) fn run<'a>(
     plan: &'a Plan,
-    activation: &'r Activation<'a>,
+    activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&'r mut (dyn Host + 'r)>,
+    host: Option<&mut (dyn Host + '_)>,
 ) -> (Result<Value<'a>, Stop>, u64) {
-    let mut evaluator = Evaluator {
-        nodes: &plan.nodes,
-        activation,
-        locals: SmallVec::from_elem(Value::Null, plan.locals),
-        meter: Meter::new(limits),
-        host,
+    let mut few = [const { Value::Null }; FEW_LOCALS];
+    let mut many = Vec::new();
+    let locals = match few.get_mut(..plan.locals) {
+        Some(few) => few,
+        None => {
+            many.resize(plan.locals, Value::Null);
+            &mut many
+        }
     };
+    let mut evaluator =
+        Evaluator { nodes: &plan.nodes, activation, locals, meter: Meter::new(limits), host, halt: None };
     let result = if activation.env() == plan.env {
         evaluator.eval(plan.root)
     } else {
-        Err(Halt::Fault(ErrorCode::WrongScope.into(), plan.root))
+        evaluator.fail(plan.root, ErrorCode::WrongScope.into())
     };
-    let result = result.map_err(|halt| halt.explain(plan, &evaluator.meter));
-    (result, evaluator.meter.spent_cost())
+    let cost = evaluator.meter.spent_cost();
+    (result.map_err(|Halted| evaluator.halt.map_or(Stop::Asked, |halt| halt.explain(plan, limits))), cost)
 }
 
 /// The value of a step over constants, for the planner; nothing if it fails, so that it fails when it is run.
 pub(in crate::cel) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> Option<Value<'static>> {
-    let mut evaluator = Evaluator {
-        nodes,
-        activation: &Activation::empty(),
-        locals: SmallVec::new(),
-        meter: Meter::new(limits),
-        host: None,
-    };
+    let activation = &Activation::empty();
+    let meter = Meter::new(limits);
+    let mut evaluator = Evaluator { nodes, activation, locals: &mut [], meter, host: None, halt: None };
     evaluator.eval(step).ok()?.to_static()
 }
 
-pub(super) struct Evaluator<'a, 'r> {
+pub(super) struct Evaluator<'a, 'r, 'h> {
     nodes: &'a [Node],
     activation: &'r Activation<'a>,
-    locals: SmallVec<[Value<'a>; 4]>,
-    pub(super) meter: Meter,
-    host: Option<&'r mut (dyn Host + 'r)>,
+    locals: &'r mut [Value<'a>],
+    pub(super) meter: Meter<'r>,
+    host: Option<&'r mut (dyn Host + 'h)>,
+    /// Why the evaluation stands still, while a step returns [`Halted`].
+    halt: Option<Halt>,
 }
 
-impl<'a> Evaluator<'a, '_> {
-    fn node(&self, id: NodeId) -> Result<&'a Node, Halt> {
-        self.nodes.get(id.0 as usize).ok_or(Halt::Fault(ErrorCode::Unbound.into(), id))
+/// An operand: held by the activation or the plan, or made just now.
+enum Operand<'r, 'a> {
+    Held(&'r Value<'a>),
+    Made(Value<'a>),
+}
+
+impl<'a> Deref for Operand<'_, 'a> {
+    type Target = Value<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Value<'a> {
+        match self {
+            Self::Held(value) => value,
+            Self::Made(value) => value,
+        }
+    }
+}
+
+impl<'a, 'r> Evaluator<'a, 'r, '_> {
+    #[inline]
+    fn node(&mut self, id: NodeId) -> Result<&'a Node, Halted> {
+        match self.nodes.get(id.0 as usize) {
+            Some(node) => Ok(node),
+            None => self.fail(id, ErrorCode::Unbound.into()),
+        }
+    }
+
+    /// Stops the evaluation at a step.
+    #[cold]
+    pub(super) fn fail<T>(&mut self, id: NodeId, fault: Fault) -> Result<T, Halted> {
+        self.halt = Some(Halt::Fault(fault, id));
+        Err(Halted)
+    }
+
+    /// Stops the evaluation where a computation failed.
+    #[inline]
+    pub(super) fn at<T>(&mut self, id: NodeId, result: Result<T, Fault>) -> Result<T, Halted> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(fault) => self.fail(id, fault),
+        }
+    }
+
+    /// Takes back why the evaluation stands still, if it may go on.
+    pub(super) fn absorb(&mut self) -> Result<Halt, Halted> {
+        match self.halt.take_if(|halt| !halt.is_final()) {
+            Some(halt) => Ok(halt),
+            None => Err(Halted),
+        }
+    }
+
+    /// Stands still for a reason that was taken back before.
+    pub(super) fn halt<T>(&mut self, halt: Halt) -> Result<T, Halted> {
+        self.halt = Some(halt);
+        Err(Halted)
+    }
+
+    /// The value of a step, without a copy where something holds it.
+    #[inline]
+    fn operand(&mut self, id: NodeId) -> Result<Operand<'r, 'a>, Halted>
+    where
+        'a: 'r,
+    {
+        match self.nodes.get(id.0 as usize) {
+            Some(Node::Constant(value)) => {
+                self.charge(id, 1)?;
+                Ok(Operand::Held(value))
+            }
+            Some(Node::Variable(slot)) => {
+                self.charge(id, 1)?;
+                match self.activation.get(*slot) {
+                    Some(value) => Ok(Operand::Held(value)),
+                    None => self.fail(id, ErrorCode::Unbound.into()),
+                }
+            }
+            _ => self.eval(id).map(Operand::Made),
+        }
     }
 
     /// The value of a step.
-    pub(super) fn eval(&mut self, id: NodeId) -> Result<Value<'a>, Halt> {
+    pub(super) fn eval(&mut self, id: NodeId) -> Result<Value<'a>, Halted> {
         let node = self.node(id)?;
         self.charge(id, 1)?;
         match node {
             Node::Constant(value) => Ok(value.borrowed()),
-            Node::Variable(slot) => {
-                self.activation.get(*slot).cloned().ok_or(Halt::Fault(ErrorCode::Unbound.into(), id))
-            }
+            Node::Variable(slot) => match self.activation.get(*slot) {
+                Some(value) => Ok(value.clone()),
+                None => self.fail(id, ErrorCode::Unbound.into()),
+            },
             Node::Local(local) => Ok(self.local(*local)),
-            Node::Path { root, fields } => {
-                let root = self.activation.get(*root).ok_or(Halt::Fault(ErrorCode::Unbound.into(), id))?;
-                at(id, path(root, fields))
-            }
+            Node::Path { root, fields } => match self.activation.get(*root) {
+                Some(root) => self.at(id, path(root, fields)),
+                None => self.fail(id, ErrorCode::Unbound.into()),
+            },
             Node::Field { operand, field } => {
-                let operand = self.eval(*operand)?;
-                at(id, path(&operand, &[*field]))
+                let operand = self.operand(*operand)?;
+                self.at(id, path(&operand, &[*field]))
             }
             Node::Member { operand, key } => {
-                let operand = self.eval(*operand)?;
-                at(id, operand.member(key))
+                let operand = self.operand(*operand)?;
+                self.at(id, operand.member(key))
             }
             Node::OptionalMember { operand, key } => {
-                let operand = self.eval(*operand)?;
-                at(id, operand.optional_member(key))
+                let operand = self.operand(*operand)?;
+                self.at(id, operand.optional_member(key))
             }
             Node::Index { operand, index } => {
-                let operand = self.eval(*operand)?;
-                let index = self.eval(*index)?;
-                at(id, operand.index(&index))
+                let operand = self.operand(*operand)?;
+                let index = self.operand(*index)?;
+                self.at(id, operand.index(&index))
             }
             Node::OptionalIndex { operand, index } => {
-                let operand = self.eval(*operand)?;
-                let index = self.eval(*index)?;
-                at(id, operand.optional_index(&index))
+                let operand = self.operand(*operand)?;
+                let index = self.operand(*index)?;
+                self.at(id, operand.optional_index(&index))
             }
             Node::Conditional(condition, yes, no) => {
                 if self.bool(*condition)? {
@@ -102,20 +183,26 @@ impl<'a> Evaluator<'a, '_> {
                 }
             }
             Node::Arithmetic(operator, a, b) => {
-                let a = self.eval(*a)?;
-                let b = self.eval(*b)?;
-                at(id, self.arithmetic(*operator, &a, &b))
+                let a = self.operand(*a)?;
+                let b = self.operand(*b)?;
+                let result = self.arithmetic(*operator, &a, &b);
+                self.at(id, result)
             }
-            Node::Negate(a) => at(id, self.eval(*a)?.negated()),
+            Node::Negate(a) => {
+                let a = self.operand(*a)?;
+                self.at(id, a.negated())
+            }
             Node::Call { code, args, .. } => {
                 let args = self.args(args)?;
-                at(id, code(&mut self.meter, &args))
+                let result = code(&mut self.meter, &args);
+                self.at(id, result)
             }
             Node::Host { name, args } => {
                 let args = self.args(args)?;
-                match &mut self.host {
-                    Some(host) => host.call(name, &args).map_err(|interruption| Halt::of(interruption, id)),
-                    None => Err(Halt::Fault(ErrorCode::HostFailed.into(), id)),
+                match self.host.as_mut().map(|host| host.call(name, &args)) {
+                    Some(Ok(answer)) => Ok(answer),
+                    Some(Err(interruption)) => self.halt(Halt::of(interruption, id)),
+                    None => self.fail(id, ErrorCode::HostFailed.into()),
                 }
             }
             Node::List(items) => self.list(id, items),
@@ -134,13 +221,13 @@ impl<'a> Evaluator<'a, '_> {
                     match (flat, &body) {
                         (false, _) => Ok(Value::Optional(Some(Arc::new(body)))),
                         (true, Value::Optional(_)) => Ok(body),
-                        (true, other) => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
+                        (true, other) => self.fail(id, Fault::no_overload([other.kind()])),
                     }
                 }
-                other => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
+                other => self.fail(id, Fault::no_overload([other.kind()])),
             },
             Node::OrOptional { operand, other, value } => self.or_optional(id, *operand, *other, *value),
-            Node::Fail(fault) => Err(Halt::Fault(*fault, id)),
+            Node::Fail(fault) => self.fail(id, *fault),
             Node::HasVariable(_)
             | Node::HasMember { .. }
             | Node::Not(_)
@@ -156,7 +243,8 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     /// The value of a step that must be a `bool`, without making a value of it where the step is a test.
-    pub(super) fn bool(&mut self, id: NodeId) -> Result<bool, Halt> {
+    #[inline]
+    pub(super) fn bool(&mut self, id: NodeId) -> Result<bool, Halted> {
         let node = self.node(id)?;
         match node {
             Node::HasVariable(_)
@@ -175,13 +263,13 @@ impl<'a> Evaluator<'a, '_> {
             }
             _ => match self.eval(id)? {
                 Value::Bool(value) => Ok(value),
-                other => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
+                other => self.fail(id, Fault::no_overload([other.kind()])),
             },
         }
     }
 
     /// The steps that give a `bool` by what they are.
-    fn test(&mut self, id: NodeId, node: &'a Node) -> Result<bool, Halt> {
+    fn test(&mut self, id: NodeId, node: &'a Node) -> Result<bool, Halted> {
         match node {
             Node::Not(a) => self.bool(*a).map(|value| !value),
             Node::And(a, b) => self.decide(*a, *b, false),
@@ -189,51 +277,57 @@ impl<'a> Evaluator<'a, '_> {
             Node::Equal(a, b) => self.equal(id, *a, *b),
             Node::NotEqual(a, b) => self.equal(id, *a, *b).map(|equal| !equal),
             Node::Compare(comparison, a, b) => {
-                let a = self.eval(*a)?;
-                let b = self.eval(*b)?;
-                at(id, self.charge_ordered(&a, &b))?;
-                at(id, a.order(&b)).map(|order| order.is_some_and(|order| comparison.holds(order)))
+                let a = self.operand(*a)?;
+                let b = self.operand(*b)?;
+                let paid = self.charge_ordered(&a, &b);
+                let order = self.at(id, paid.and_then(|()| a.order(&b)))?;
+                Ok(order.is_some_and(|order| comparison.holds(order)))
             }
             Node::CompareSize { comparison, operand, bound } => {
-                let operand = self.eval(*operand)?;
-                at(id, compare_size(&operand, *comparison, *bound, &mut self.meter))
+                let operand = self.operand(*operand)?;
+                let holds = compare_size(&operand, *comparison, *bound, &mut self.meter);
+                self.at(id, holds)
             }
             Node::In(a, b) => {
-                let a = self.eval(*a)?;
-                let b = self.eval(*b)?;
-                at(id, self.is_in(&a, &b))
+                let a = self.operand(*a)?;
+                let b = self.operand(*b)?;
+                let found = self.is_in(&a, &b);
+                self.at(id, found)
             }
             Node::HasVariable(slot) => Ok(self.activation.get(*slot).is_some()),
             Node::HasMember { operand, key } => {
-                let operand = self.eval(*operand)?;
-                at(id, operand.has_member(key))
+                let operand = self.operand(*operand)?;
+                self.at(id, operand.has_member(key))
             }
-            Node::Matches(operand, regex) => match self.eval(*operand)? {
-                Value::String(text) => {
-                    at(id, self.meter.charge_text(text.len()))?;
-                    Ok(regex.is_match(&text))
-                }
-                other => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
-            },
-            _ => Err(Halt::Fault(ErrorCode::NoMatchingOverload.into(), id)),
+            Node::Matches(operand, regex) => {
+                let operand = self.operand(*operand)?;
+                let Value::String(text) = &*operand else {
+                    return self.fail(id, Fault::no_overload([operand.kind()]));
+                };
+                let paid = self.meter.charge_text(text.len());
+                self.at(id, paid)?;
+                Ok(regex.is_match(text))
+            }
+            _ => self.fail(id, ErrorCode::NoMatchingOverload.into()),
         }
     }
 
     /// `&&` and `||`: whichever side has the deciding value decides, whatever the other side does (`CEL-03`).
-    fn decide(&mut self, a: NodeId, b: NodeId, deciding: bool) -> Result<bool, Halt> {
-        let halt = match self.bool(a) {
+    fn decide(&mut self, a: NodeId, b: NodeId, deciding: bool) -> Result<bool, Halted> {
+        match self.bool(a) {
             Ok(value) if value == deciding => return Ok(deciding),
             Ok(_) => return self.bool(b),
-            Err(halt) => halt,
-        };
-        if halt.is_final() {
-            return Err(halt);
+            Err(Halted) => {}
         }
+        let first = self.absorb()?;
         match self.bool(b) {
-            Ok(value) if value == deciding => Ok(deciding),
-            Err(other) if other.is_final() => Err(other),
-            _ => Err(halt),
+            Ok(value) if value == deciding => return Ok(deciding),
+            Ok(_) => {}
+            Err(Halted) => {
+                self.absorb()?;
+            }
         }
+        self.halt(first)
     }
 
     /// `or` and `orValue`: the other operand is evaluated only if there is no value.
@@ -243,7 +337,7 @@ impl<'a> Evaluator<'a, '_> {
         operand: NodeId,
         other: NodeId,
         value: bool,
-    ) -> Result<Value<'a>, Halt> {
+    ) -> Result<Value<'a>, Halted> {
         let found = match (self.eval(operand)?, value) {
             (Value::Optional(Some(found)), true) => return Ok((*found).clone()),
             (Value::Optional(None), true) => return self.eval(other),
@@ -252,14 +346,15 @@ impl<'a> Evaluator<'a, '_> {
         };
         match (&found, value) {
             (Value::Optional(_), false) => Ok(found),
-            _ => Err(Halt::Fault(Fault::no_overload([found.kind()]), id)),
+            _ => self.fail(id, Fault::no_overload([found.kind()])),
         }
     }
 
-    fn equal(&mut self, id: NodeId, a: NodeId, b: NodeId) -> Result<bool, Halt> {
-        let a = self.eval(a)?;
-        let b = self.eval(b)?;
-        at(id, a.equals_metered(&b, &mut self.meter))
+    fn equal(&mut self, id: NodeId, a: NodeId, b: NodeId) -> Result<bool, Halted> {
+        let a = self.operand(a)?;
+        let b = self.operand(b)?;
+        let equal = a.equals_metered(&b, &mut self.meter);
+        self.at(id, equal)
     }
 
     /// Pays for an order that has to walk over text.
@@ -297,12 +392,13 @@ impl<'a> Evaluator<'a, '_> {
         }
     }
 
-    fn args(&mut self, args: &'a [NodeId]) -> Result<SmallVec<[Value<'a>; 3]>, Halt> {
+    fn args(&mut self, args: &'a [NodeId]) -> Result<SmallVec<[Value<'a>; 3]>, Halted> {
         args.iter().map(|&arg| self.eval(arg)).collect()
     }
 
-    fn list(&mut self, id: NodeId, items: &'a [Item]) -> Result<Value<'a>, Halt> {
-        at(id, self.meter.charge_built(size_of_val(items)))?;
+    fn list(&mut self, id: NodeId, items: &'a [Item]) -> Result<Value<'a>, Halted> {
+        let paid = self.meter.charge_built(size_of_val(items));
+        self.at(id, paid)?;
         let mut list = Vec::with_capacity(items.len());
         for item in items {
             list.extend(self.item(id, *item)?);
@@ -310,28 +406,30 @@ impl<'a> Evaluator<'a, '_> {
         Ok(Value::list(list))
     }
 
-    fn map(&mut self, id: NodeId, entries: &'a [(NodeId, Item)]) -> Result<Value<'a>, Halt> {
-        at(id, self.meter.charge_built(size_of_val(entries)))?;
+    fn map(&mut self, id: NodeId, entries: &'a [(NodeId, Item)]) -> Result<Value<'a>, Halted> {
+        let paid = self.meter.charge_built(size_of_val(entries));
+        self.at(id, paid)?;
         let mut map = Entries::with_capacity(entries.len());
         for &(key, item) in entries {
             let key_value = self.eval(key)?;
-            let name = Key::from_value(&key_value)
-                .ok_or(Halt::Fault(Fault::no_overload([key_value.kind()]), key))?;
+            let Some(name) = Key::from_value(&key_value) else {
+                return self.fail(key, Fault::no_overload([key_value.kind()]));
+            };
             let Some(value) = self.item(id, item)? else { continue };
             if map.insert(name, value).is_some() {
-                return Err(Halt::Fault(ErrorCode::DuplicateKey.into(), key));
+                return self.fail(key, ErrorCode::DuplicateKey.into());
             }
         }
         Ok(Value::map(map))
     }
 
     /// The value of an element, or nothing for an optional that is none.
-    fn item(&mut self, id: NodeId, item: Item) -> Result<Option<Value<'a>>, Halt> {
+    fn item(&mut self, id: NodeId, item: Item) -> Result<Option<Value<'a>>, Halted> {
         let value = self.eval(item.value)?;
         match (item.optional, value) {
             (false, value) => Ok(Some(value)),
             (true, Value::Optional(value)) => Ok(value.map(|value| (*value).clone())),
-            (true, other) => Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
+            (true, other) => self.fail(id, Fault::no_overload([other.kind()])),
         }
     }
 
@@ -339,6 +437,7 @@ impl<'a> Evaluator<'a, '_> {
         self.locals.get(usize::from(local.0)).cloned().unwrap_or(Value::Null)
     }
 
+    #[inline]
     pub(super) fn set(&mut self, local: Local, value: Value<'a>) {
         if let Some(place) = self.locals.get_mut(usize::from(local.0)) {
             *place = value;
@@ -346,15 +445,10 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     #[inline]
-    pub(super) fn charge(&mut self, id: NodeId, units: u64) -> Result<(), Halt> {
-        self.meter.charge(units).map_err(|fault| Halt::Fault(fault, id))
+    pub(super) fn charge(&mut self, id: NodeId, units: u64) -> Result<(), Halted> {
+        let paid = self.meter.charge(units);
+        self.at(id, paid)
     }
-}
-
-/// Says which step a fault is of.
-#[inline]
-pub(super) fn at<T>(id: NodeId, result: Result<T, Fault>) -> Result<T, Halt> {
-    result.map_err(|fault| Halt::Fault(fault, id))
 }
 
 /// Follows slots from one live record to the next.
@@ -371,8 +465,6 @@ fn path<'a>(root: &Value<'a>, fields: &[usize]) -> Result<Value<'a>, Fault> {
 fn field<'a>(record: &Value<'a>, slot: usize) -> Result<Value<'a>, Fault> {
     match record {
         Value::Map(Map::Live { of, at }) => of.field(*at, slot).ok_or_else(|| ErrorCode::NoSuchKey.into()),
-        // a record that a `put` or a transform has copied is a plain map; its order is still the declared one
-        Value::Map(map) => map.entry(slot).map(|(_, value)| value).ok_or_else(|| ErrorCode::NoSuchKey.into()),
         other => Err(Fault::no_overload([other.kind()])),
     }
 }
@@ -383,7 +475,7 @@ fn compare_size(
     of: &Value<'_>,
     comparison: Comparison,
     bound: i64,
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
 ) -> Result<bool, Fault> {
     let holds = |size: usize| comparison.holds(i64::try_from(size).unwrap_or(i64::MAX).cmp(&bound));
     match of {

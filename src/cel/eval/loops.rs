@@ -3,8 +3,8 @@
 //! `all` and `exists` absorb the errors of their predicate as `&&` and `||` do; the others do not. The variables of a
 //! loop are places of the frame that each round overwrites.
 
-use super::error::Halt;
-use super::evaluator::{Evaluator, at};
+use super::error::Halted;
+use super::evaluator::Evaluator;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::plan::{Loop, LoopKind, NodeId};
 use crate::cel::value::{Entries, Key, List, Map, Value};
@@ -40,12 +40,12 @@ impl<'a> Range<'a> {
     }
 }
 
-impl<'a> Evaluator<'a, '_> {
-    pub(super) fn run_loop(&mut self, id: NodeId, inner: &'a Loop) -> Result<Value<'a>, Halt> {
+impl<'a> Evaluator<'a, '_, '_> {
+    pub(super) fn run_loop(&mut self, id: NodeId, inner: &'a Loop) -> Result<Value<'a>, Halted> {
         let range = match self.eval(inner.range)? {
             Value::List(list) => Range::List(list),
             Value::Map(map) => Range::Map(map),
-            other => return Err(Halt::Fault(Fault::no_overload([other.kind()]), id)),
+            other => return self.fail(id, Fault::no_overload([other.kind()])),
         };
         match inner.kind {
             LoopKind::All => self.quantify(id, inner, &range, false),
@@ -61,19 +61,20 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     /// Begins a round: pays for it and gives the variables their values.
-    fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Result<(), Halt> {
+    fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Result<(), Halted> {
         self.charge(id, 1)?;
-        let gone = Halt::Fault(ErrorCode::IndexOutOfBounds.into(), id);
         match inner.second {
-            None => {
-                let element = range.element(index).ok_or(gone)?;
-                self.set(inner.first, element);
-            }
-            Some(second) => {
-                let (key, value) = range.pair(index).ok_or(gone)?;
-                self.set(inner.first, key);
-                self.set(second, value);
-            }
+            None => match range.element(index) {
+                Some(element) => self.set(inner.first, element),
+                None => return self.fail(id, ErrorCode::IndexOutOfBounds.into()),
+            },
+            Some(second) => match range.pair(index) {
+                Some((key, value)) => {
+                    self.set(inner.first, key);
+                    self.set(second, value);
+                }
+                None => return self.fail(id, ErrorCode::IndexOutOfBounds.into()),
+            },
         }
         Ok(())
     }
@@ -84,21 +85,26 @@ impl<'a> Evaluator<'a, '_> {
         inner: &Loop,
         range: &Range<'a>,
         deciding: bool,
-    ) -> Result<Value<'a>, Halt> {
+    ) -> Result<Value<'a>, Halted> {
         let mut error = None;
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             match self.bool(inner.body) {
                 Ok(value) if value == deciding => return Ok(Value::Bool(deciding)),
                 Ok(_) => {}
-                Err(halt) if halt.is_final() => return Err(halt),
-                Err(halt) => error = error.or(Some(halt)),
+                Err(Halted) => {
+                    let halt = self.absorb()?;
+                    error.get_or_insert(halt);
+                }
             }
         }
-        error.map_or(Ok(Value::Bool(!deciding)), Err)
+        match error {
+            Some(halt) => self.halt(halt),
+            None => Ok(Value::Bool(!deciding)),
+        }
     }
 
-    fn count(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<i64, Halt> {
+    fn count(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<i64, Halted> {
         let mut count: i64 = 0;
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -107,53 +113,60 @@ impl<'a> Evaluator<'a, '_> {
         Ok(count)
     }
 
-    fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halt> {
+    fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
         let mut kept = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.bool(inner.body)? {
-                at(id, self.meter.charge_built(size_of::<Value<'_>>()))?;
+                self.built(id, size_of::<Value<'_>>())?;
                 kept.extend(range.element(index));
             }
         }
         Ok(Value::list(kept))
     }
 
+    /// Pays for one more thing that is kept.
+    fn built(&mut self, id: NodeId, bytes: usize) -> Result<(), Halted> {
+        let paid = self.meter.charge_built(bytes);
+        self.at(id, paid)
+    }
+
     /// Whether this round counts, where the macro has a condition.
-    fn counts(&mut self, inner: &Loop) -> Result<bool, Halt> {
+    fn counts(&mut self, inner: &Loop) -> Result<bool, Halted> {
         inner.filter.map_or(Ok(true), |filter| self.bool(filter))
     }
 
-    fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halt> {
+    fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
         let mut items = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.counts(inner)? {
-                at(id, self.meter.charge_built(size_of::<Value<'_>>()))?;
+                self.built(id, size_of::<Value<'_>>())?;
                 items.push(self.eval(inner.body)?);
             }
         }
         Ok(Value::list(items))
     }
 
-    fn sort_by(&mut self, id: NodeId, inner: &'a Loop, range: &Range<'a>) -> Result<Value<'a>, Halt> {
-        at(id, List::charge(&mut self.meter, range.len()))?;
+    fn sort_by(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
         let mut keyed = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
+            self.built(id, size_of::<(Value<'_>, Value<'_>)>())?;
             let key = self.eval(inner.body)?;
             keyed.extend(range.element(index).map(|element| (key, element)));
         }
-        at(id, List::sorted(&mut self.meter, keyed)).map(Value::List)
+        let sorted = List::sorted(&mut self.meter, keyed);
+        self.at(id, sorted).map(Value::List)
     }
 
     /// Each entry keeps its key (a list, its index) and gets a new value.
-    fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halt> {
+    fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.counts(inner)? {
-                at(id, self.meter.charge_built(size_of::<(Key<'_>, Value<'_>)>()))?;
+                self.built(id, size_of::<(Key<'_>, Value<'_>)>())?;
                 let value = self.eval(inner.body)?;
                 let key = range.pair(index).and_then(|(key, _)| Key::from_value(&key));
                 entries.extend(key.map(|key| (key, value)));
@@ -163,7 +176,12 @@ impl<'a> Evaluator<'a, '_> {
     }
 
     /// Each entry becomes the entries of the map that the body gives; no key may come twice.
-    fn transform_entries(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halt> {
+    fn transform_entries(
+        &mut self,
+        id: NodeId,
+        inner: &Loop,
+        range: &Range<'a>,
+    ) -> Result<Value<'a>, Halted> {
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -171,12 +189,12 @@ impl<'a> Evaluator<'a, '_> {
                 continue;
             }
             let Value::Map(made) = self.eval(inner.body)? else {
-                return Err(Halt::Fault(ErrorCode::NoMatchingOverload.into(), inner.body));
+                return self.fail(inner.body, ErrorCode::NoMatchingOverload.into());
             };
             for (key, value) in made.iter() {
-                at(id, self.meter.charge_built(size_of::<(Key<'_>, Value<'_>)>()))?;
+                self.built(id, size_of::<(Key<'_>, Value<'_>)>())?;
                 if entries.insert(key, value).is_some() {
-                    return Err(Halt::Fault(ErrorCode::DuplicateKey.into(), inner.body));
+                    return self.fail(inner.body, ErrorCode::DuplicateKey.into());
                 }
             }
         }

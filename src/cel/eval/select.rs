@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 impl<'a> Value<'a> {
     /// `self.key`
+    #[inline]
     pub(super) fn member(&self, key: &str) -> Result<Self, Fault> {
         match self {
             Self::Map(map) => map.get_str(key).ok_or_else(|| ErrorCode::NoSuchKey.into()),

@@ -15,7 +15,7 @@ const PRECISION: u16 = 6;
 /// # Errors
 /// `invalid_argument` for a clause that is none, `index_out_of_bounds` for one without an argument,
 /// `no_matching_overload` for an argument that its clause cannot write, `budget_exceeded`.
-pub(super) fn format(meter: &mut Meter, template: &str, args: &List<'_>) -> Result<String, Fault> {
+pub(super) fn format(meter: &mut Meter<'_>, template: &str, args: &List<'_>) -> Result<String, Fault> {
     let mut output = Output { meter, text: String::new() };
     let mut rest = template;
     let mut next = 0..args.len();
@@ -84,12 +84,12 @@ impl Clause {
 }
 
 /// A text that grows as far as the budget goes.
-struct Output<'m> {
-    meter: &'m mut Meter,
+struct Output<'m, 'l> {
+    meter: &'m mut Meter<'l>,
     text: String,
 }
 
-impl Output<'_> {
+impl Output<'_, '_> {
     fn push(&mut self, piece: &str) -> Result<(), Fault> {
         self.meter.charge_built(piece.len())?;
         self.text.push_str(piece);

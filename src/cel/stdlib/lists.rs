@@ -161,7 +161,7 @@ pub(super) const LISTS: &[Function] = &[
     },
 ];
 
-fn slice<'a>(meter: &mut Meter, list: &List<'a>, start: i64, end: i64) -> Result<Value<'a>, Fault> {
+fn slice<'a>(meter: &mut Meter<'_>, list: &List<'a>, start: i64, end: i64) -> Result<Value<'a>, Fault> {
     let position = |index: i64| usize::try_from(index).ok().filter(|&index| index <= list.len());
     match (position(start), position(end)) {
         (Some(start), Some(end)) if start <= end => {
@@ -174,7 +174,7 @@ fn slice<'a>(meter: &mut Meter, list: &List<'a>, start: i64, end: i64) -> Result
 
 /// Recurses into values, which are no deeper than what expressions and `max_json_depth` let in.
 fn flatten<'a>(
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
     list: &List<'a>,
     levels: u64,
     flat: &mut Vec<Value<'a>>,
@@ -189,7 +189,7 @@ fn flatten<'a>(
     Ok(())
 }
 
-fn sort<'a>(meter: &mut Meter, list: &List<'a>) -> Result<Value<'a>, Fault> {
+fn sort<'a>(meter: &mut Meter<'_>, list: &List<'a>) -> Result<Value<'a>, Fault> {
     List::charge(meter, list.len())?;
     let keyed = list.iter().map(|item| (item.clone(), item)).collect();
     List::sorted(meter, keyed).map(Value::List)

@@ -260,7 +260,7 @@ pub(super) const MATH: &[Function] = &[
 ];
 
 /// The number that every other one is not beyond, in this direction.
-fn extreme<'a>(meter: &mut Meter, args: &[Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
+fn extreme<'a>(meter: &mut Meter<'_>, args: &[Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
     match args {
         [Value::List(list)] => {
             meter.charge(list.len() as u64)?;

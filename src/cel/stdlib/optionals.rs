@@ -113,7 +113,7 @@ pub(super) fn some(value: Value<'_>) -> Value<'_> {
     Value::Optional(Some(Arc::new(value)))
 }
 
-fn unwrap<'a>(meter: &mut Meter, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+fn unwrap<'a>(meter: &mut Meter<'_>, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     let [Value::List(list)] = args else { return no_overload(args) };
     List::charge(meter, list.len())?;
     let mut values = Vec::new();

@@ -98,7 +98,7 @@ pub(super) const REGEX: &[Function] = &[
 ///
 /// # Errors
 /// `invalid_argument` if it cannot be read, `budget_exceeded` if compiled it is too large.
-pub(super) fn compile(meter: &mut Meter, pattern: &str) -> Result<Regex, Fault> {
+pub(super) fn compile(meter: &mut Meter<'_>, pattern: &str) -> Result<Regex, Fault> {
     meter.charge((pattern.len() as u64).saturating_mul(COMPILE_COST))?;
     let built = RegexBuilder::new(pattern).size_limit(meter.limits().max_regex_bytes).build();
     built.map_err(|error| match error {
@@ -115,13 +115,13 @@ pub(in crate::cel) const COMPILE_COST: u64 = 50;
 /// of text, and still bounds what an evaluation can do.
 const LOOKAHEAD_PER_UNIT: usize = 1_000;
 
-fn charge_match(meter: &mut Meter, text: &str, captures: &Captures<'_>) -> Result<(), Fault> {
+fn charge_match(meter: &mut Meter<'_>, text: &str, captures: &Captures<'_>) -> Result<(), Fault> {
     let end = captures.get(0).map_or(0, |found| found.end());
     meter.charge((text.len().saturating_sub(end) / LOOKAHEAD_PER_UNIT).saturating_add(1) as u64)
 }
 
 /// A pattern to extract with: of several groups it would not be clear which is meant.
-fn extracting(meter: &mut Meter, pattern: &str) -> Result<Regex, Fault> {
+fn extracting(meter: &mut Meter<'_>, pattern: &str) -> Result<Regex, Fault> {
     let regex = compile(meter, pattern)?;
     if groups(&regex) > 1 { Err(ErrorCode::InvalidArgument.into()) } else { Ok(regex) }
 }
@@ -140,7 +140,7 @@ fn extracted<'t>(captures: &Captures<'t>) -> Option<Match<'t>> {
 }
 
 fn replace<'a>(
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
     text: &Text<'a>,
     pattern: &str,
     by: &str,

@@ -61,7 +61,7 @@ pub(super) const SETS: &[Function] = &[
     },
 ];
 
-fn contains<'a>(meter: &mut Meter, whole: &List<'a>, part: &List<'a>) -> Result<bool, Fault> {
+fn contains<'a>(meter: &mut Meter<'_>, whole: &List<'a>, part: &List<'a>) -> Result<bool, Fault> {
     let members = Members::of(meter, whole)?;
     for item in part.iter() {
         if !members.contains(meter, &item)? {
@@ -79,7 +79,7 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn of(meter: &mut Meter, list: &List<'a>) -> Result<Self, Fault> {
+    fn of(meter: &mut Meter<'_>, list: &List<'a>) -> Result<Self, Fault> {
         List::charge(meter, list.len())?;
         let mut members = Self::default();
         for item in list.iter() {
@@ -89,7 +89,7 @@ impl<'a> Members<'a> {
     }
 
     /// Whether it was not there before.
-    pub(super) fn insert(&mut self, meter: &mut Meter, item: Value<'a>) -> Result<bool, Fault> {
+    pub(super) fn insert(&mut self, meter: &mut Meter<'_>, item: Value<'a>) -> Result<bool, Fault> {
         if let Some(key) = key(meter, &item)? {
             return Ok(self.keys.insert(key));
         }
@@ -100,14 +100,14 @@ impl<'a> Members<'a> {
         Ok(new)
     }
 
-    fn contains(&self, meter: &mut Meter, item: &Value<'a>) -> Result<bool, Fault> {
+    fn contains(&self, meter: &mut Meter<'_>, item: &Value<'a>) -> Result<bool, Fault> {
         match key(meter, item)? {
             Some(key) => Ok(self.keys.contains(&key)),
             None => self.contains_other(meter, item),
         }
     }
 
-    fn contains_other(&self, meter: &mut Meter, item: &Value<'a>) -> Result<bool, Fault> {
+    fn contains_other(&self, meter: &mut Meter<'_>, item: &Value<'a>) -> Result<bool, Fault> {
         for other in &self.others {
             meter.charge(1)?;
             if item.equals_metered(other, meter)? {
@@ -120,7 +120,7 @@ impl<'a> Members<'a> {
 
 /// The key that equals a value and only the values with this key, paid for. Whole numbers beyond 53 bits have none: they
 /// may equal a double that stands for several of them.
-fn key<'a>(meter: &mut Meter, value: &Value<'a>) -> Result<Option<Key<'a>>, Fault> {
+fn key<'a>(meter: &mut Meter<'_>, value: &Value<'a>) -> Result<Option<Key<'a>>, Fault> {
     const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
     meter.charge(1)?;
     if let Value::String(text) = value {

@@ -70,7 +70,7 @@ pub(super) const STRINGS: &[Function] = &[
 
 /// A question about a text and another that takes a walk over the first.
 fn test<'a>(
-    meter: &mut Meter,
+    meter: &mut Meter<'_>,
     args: &[Value<'a>],
     holds: fn(&str, &str) -> bool,
 ) -> Result<Value<'a>, Fault> {

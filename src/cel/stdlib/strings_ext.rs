@@ -264,7 +264,11 @@ fn position<'a>(text: &str, byte: Option<usize>) -> Value<'a> {
 ///
 /// # Errors
 /// `index_out_of_bounds` if the end is before the start.
-pub(super) fn part<'a>(meter: &mut Meter, text: &Text<'a>, range: Range<usize>) -> Result<Value<'a>, Fault> {
+pub(super) fn part<'a>(
+    meter: &mut Meter<'_>,
+    text: &Text<'a>,
+    range: Range<usize>,
+) -> Result<Value<'a>, Fault> {
     match (text.as_borrowed().and_then(|text| text.get(range.clone())), text.get(range)) {
         (Some(part), _) => Ok(Value::text(part)),
         (None, Some(part)) => {
@@ -276,7 +280,11 @@ pub(super) fn part<'a>(meter: &mut Meter, text: &Text<'a>, range: Range<usize>) 
 }
 
 /// A text of the same length, built anew.
-fn rebuilt<'a>(meter: &mut Meter, args: &[Value<'a>], build: fn(&str) -> String) -> Result<Value<'a>, Fault> {
+fn rebuilt<'a>(
+    meter: &mut Meter<'_>,
+    args: &[Value<'a>],
+    build: fn(&str) -> String,
+) -> Result<Value<'a>, Fault> {
     match args {
         [Value::String(text)] => {
             meter.charge_built(text.len())?;
@@ -291,14 +299,25 @@ fn limit(most: i64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }
 
-fn replace<'a>(meter: &mut Meter, text: &str, old: &str, new: &str, most: usize) -> Result<Value<'a>, Fault> {
+fn replace<'a>(
+    meter: &mut Meter<'_>,
+    text: &str,
+    old: &str,
+    new: &str,
+    most: usize,
+) -> Result<Value<'a>, Fault> {
     meter.charge_text(text.len())?;
     let count = text.matches(old).take(most).count();
     meter.charge_built(text.len().saturating_add(count.saturating_mul(new.len())))?;
     Ok(Value::owned_text(text.replacen(old, new, most)))
 }
 
-fn split<'a>(meter: &mut Meter, text: &Text<'a>, separator: &str, most: usize) -> Result<Value<'a>, Fault> {
+fn split<'a>(
+    meter: &mut Meter<'_>,
+    text: &Text<'a>,
+    separator: &str,
+    most: usize,
+) -> Result<Value<'a>, Fault> {
     meter.charge_text(text.len())?;
     let mut parts = Vec::new();
     let mut start = 0;
@@ -323,7 +342,7 @@ fn split<'a>(meter: &mut Meter, text: &Text<'a>, separator: &str, most: usize) -
     Ok(Value::list(parts))
 }
 
-fn join<'a>(meter: &mut Meter, list: &List<'a>, separator: &str) -> Result<Value<'a>, Fault> {
+fn join<'a>(meter: &mut Meter<'_>, list: &List<'a>, separator: &str) -> Result<Value<'a>, Fault> {
     let mut joined = String::new();
     for (index, item) in list.iter().enumerate() {
         let Value::String(text) = item else { return no_overload(&[Value::List(list.clone()), item]) };

@@ -73,16 +73,15 @@ fn bad_word(text: &str, tokens: &[Token], at: usize) -> Option<Issue> {
 
 /// What stands where it cannot, and what could stand there.
 fn unexpected(text: &str, tokens: &[Token], outline: &Outline, at: usize) -> Issue {
-    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-    let found = tokens.get(at);
+    let back = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
+    let (before, found) = (back(1), tokens.get(at));
+    let sign = |count: usize| back(count).map_or("", |token| token.sign());
     let word = |token: &Token| text.get(token.span.range()).unwrap_or_default();
-    let expected = match before {
-        Some(dot) if dot.sign() == "." => Expected::Field,
-        Some(before) if before.ends_operand() => after_operand(tokens, outline, at),
-        before => {
-            let opened = before.map_or("", |before| before.sign());
-            Expected::Operand { opened: if matches!(opened, "(" | "[" | "{") { opened } else { "" } }
-        }
+    let expected = match (sign(2), sign(1)) {
+        (_, ".") | (".", "?") => Expected::Field,
+        _ if before.is_some_and(|before| before.ends_operand()) => after_operand(tokens, outline, at),
+        (_, opened @ ("(" | "[" | "{")) => Expected::Operand { opened },
+        _ => Expected::Operand { opened: "" },
     };
     let end = tokens.last().map_or(0, |last| last.span.end);
     messages::unexpected(found.map(|found| (found.span, word(found))), end, expected, before.map(word))

@@ -16,11 +16,8 @@ fn error(code: &'static str, span: Span, message: String, label: impl Into<Strin
     }
 }
 
-impl Issue {
-    fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
+fn with_help(issue: Issue, help: impl Into<String>) -> Issue {
+    Issue { help: Some(help.into()), ..issue }
 }
 
 /// `` with nothing but blanks or comments in it
@@ -29,22 +26,19 @@ pub(super) fn empty(length: usize) -> Issue {
 }
 
 /// 32769 bytes where 32768 are allowed
-pub(super) fn too_long(length: usize, bound: usize) -> Issue {
-    let message = format!("the expression is {length} bytes long; `max_source_bytes` is {bound}");
-    error("max_source_bytes", Span::new(0, 0), message, "")
+pub(super) fn too_long(bound: usize) -> Issue {
+    Issue::bound("max_source_bytes", bound, Span::new(0, 0))
 }
 
 /// 4097 tokens where 4096 are allowed
 pub(super) fn too_many_tokens(span: Span, bound: usize) -> Issue {
-    let message = format!("the expression has too many words and signs; `max_tokens` is {bound}");
-    error("max_tokens", span, message, "the first one too many")
+    Issue { label: "the first one too many".to_owned(), ..Issue::bound("max_tokens", bound, span) }
 }
 
 /// `[[[…]]]`
 pub(super) fn too_deep(span: Span, bound: usize) -> Issue {
-    let message = format!("the expression is nested too deeply; `max_depth` is {bound}");
-    error("max_depth", span, message, "one level too many")
-        .help("split it: `cel.bind` names a part, and a list with `all` or `exists` replaces a chain")
+    let issue = Issue { label: "one level too many".to_owned(), ..Issue::bound("max_depth", bound, span) };
+    with_help(issue, "`cel.bind` names a part, and a list with `all` or `exists` replaces a chain")
 }
 
 /// a nested text where the system has no memory left
@@ -102,8 +96,10 @@ pub(super) fn number_out_of_range(span: Span, found: &str) -> Issue {
 /// `` a.`x ``
 pub(super) fn bad_quoted_name(span: Span, closed: bool) -> Issue {
     let message = if closed { "this is no quoted name" } else { "the quoted name has no closing `` ` ``" };
-    error("bad_quoted_name", span, message.into(), "")
-        .help("letters, digits, `_`, `-`, `.`, `/` and blanks may stand in it")
+    with_help(
+        error("bad_quoted_name", span, message.into(), ""),
+        "letters, digits, `_`, `-`, `.`, `/` and blanks may stand in it",
+    )
 }
 
 /// `'text`
@@ -111,11 +107,10 @@ pub(super) fn unterminated_text(span: Span, mark: &str, is_bytes: bool) -> Issue
     let what = if is_bytes { "bytes literal" } else { "string" };
     let issue =
         error("unterminated_string", span, format!("the {what} has no closing `{mark}`"), "opened here");
-    if mark.len() == 1 {
-        issue.help(format!("a {what} over several lines stands in `{0}{0}{0}`", mark))
-    } else {
-        issue
+    if mark.len() > 1 {
+        return issue;
     }
+    with_help(issue, format!("a {what} over several lines stands in `{mark}{mark}{mark}`"))
 }
 
 /// `'\d'`
@@ -129,7 +124,7 @@ pub(super) fn bad_escape(span: Span, found: &str, is_bytes: bool) -> Issue {
         Some('0'..='9') => "three octal digits follow, such as `\\101`",
         _ => "a backslash itself is written `\\\\`, or in a raw string: `r'…'`",
     };
-    error("bad_escape", span, format!("`{found}` is no escape of {what}"), "").help(help)
+    with_help(error("bad_escape", span, format!("`{found}` is no escape of {what}"), ""), help)
 }
 
 /// `)`
@@ -148,16 +143,16 @@ pub(super) fn unclosed_bracket(span: Span, opening: &str) -> Issue {
 }
 
 /// `(a]`
-pub(super) fn mismatched_bracket(span: Span, found: &str, opening: &str, opened: Span) -> Issue {
+pub(super) fn mismatched_bracket(span: Span, found: &str, opening: &str) -> Issue {
     let message = format!("expected `{}`, found `{found}`", closing(opening));
-    let column = opened.start.saturating_add(1);
-    error("syntax_error", span, message, format!("to close the `{opening}` at byte {column}"))
+    error("syntax_error", span, message, format!("to close the last `{opening}`"))
 }
 
 /// `for`
 pub(super) fn reserved_word(span: Span, found: &str) -> Issue {
-    error("reserved_word", span, format!("`{found}` is a reserved word of CEL and names nothing"), "")
-        .help(format!("as a field it may be selected: `value.{found}`"))
+    let message = format!("`{found}` is a reserved word of CEL and names nothing");
+    let help = format!("as a field it may be selected: `value.{found}`");
+    with_help(error("reserved_word", span, message, ""), help)
 }
 
 /// What could stand where something else stands.
@@ -215,35 +210,33 @@ pub(super) fn unexpected(
     };
     let message = format!("expected {}, found {shown}", expected.words());
     let issue = error("syntax_error", span, message, "");
-    match (expected, word, before) {
-        (Expected::Operator { .. }, "and" | "AND", _) => issue.help("for `and`, write `&&`"),
-        (Expected::Operator { .. }, "or" | "OR", _) => issue.help("for `or`, write `||`"),
+    let quoted = || {
+        format!("a field of that name is selected with quotes: `` value.`{word}` ``, or `value['{word}']`")
+    };
+    let help = match (expected, word, before) {
+        (Expected::Operator { .. }, "and" | "AND", _) => "for `and`, write `&&`".to_owned(),
+        (Expected::Operator { .. }, "or" | "OR", _) => "for `or`, write `||`".to_owned(),
+        (Expected::Operator { .. }, _, Some("not" | "NOT")) => "for `not`, write `!`".to_owned(),
         (Expected::Operator { asked: true, .. }, "?", _) => {
-            issue.help("a condition inside a condition stands in brackets: `a ? (b ? c : d) : e`")
+            "a condition inside a condition stands in brackets: `a ? (b ? c : d) : e`".to_owned()
         }
         (Expected::Operand { .. }, ")", Some(",")) => {
-            issue.help("a call takes no comma behind its last argument")
+            "a call takes no comma behind its last argument".to_owned()
         }
-        (Expected::Operator { .. }, _, Some("not" | "NOT")) => issue.help("for `not`, write `!`"),
-        (Expected::Field, "in" | "true" | "false" | "null", _) => issue.help(format!(
-            "a field of that name is selected with quotes: `` value.`{word}` ``, or `value['{word}']`"
-        )),
         (Expected::Operand { .. }, _, Some("-" | "!")) => {
-            issue.help("signs of two kinds need brackets between them: `!(-a)`")
+            "signs of two kinds need brackets between them: `!(-a)`".to_owned()
         }
-        _ => issue,
-    }
+        (Expected::Field, "in" | "true" | "false" | "null", _) => quoted(),
+        _ => return issue,
+    };
+    with_help(issue, help)
 }
 
 /// `has(1)`
 pub(super) fn has_of_neither(span: Span) -> Issue {
-    error(
-        "bad_macro",
-        span,
-        "`has` asks for a field, as in `has(value.field)`, or for a variable".into(),
-        "this is neither",
-    )
-    .help("for a key that is no name, write `'key' in value`")
+    let message = "`has` asks for a field, as in `has(value.field)`, or for a variable".to_owned();
+    let issue = error("bad_macro", span, message, "this is neither");
+    with_help(issue, "for a key that is no name, write `'key' in value`")
 }
 
 /// `list.all(x.y, true)`

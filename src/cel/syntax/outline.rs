@@ -49,10 +49,10 @@ struct Levels {
     operators: usize,
     /// Of the deepest operand of this clause before the last operator.
     operands: usize,
-    /// Selections, calls, indices and signs of this operand.
+    /// Of this operand: a selection, call or index stands above what it is made on and above what is in its brackets.
     operand: usize,
-    /// Of what stands in brackets in this operand.
-    inside: usize,
+    /// Signs before this operand.
+    signs: usize,
 }
 
 impl Levels {
@@ -60,8 +60,9 @@ impl Levels {
     fn sign(&mut self, sign: &str, after_operand: bool) {
         match sign {
             "" | "?" => {}
-            "." | "!" => self.operand = self.operand.saturating_add(1),
-            "-" if !after_operand => self.operand = self.operand.saturating_add(1),
+            "." => self.operand = self.operand.saturating_add(1),
+            "!" => self.signs = self.signs.saturating_add(1),
+            "-" if !after_operand => self.signs = self.signs.saturating_add(1),
             "," => {
                 self.branch_ends();
                 self.conditions = 0;
@@ -90,8 +91,8 @@ impl Levels {
     }
 
     fn operand_ends(&mut self) {
-        self.operands = self.operands.max(self.operand.saturating_add(self.inside));
-        (self.operand, self.inside) = (0, 0);
+        self.operands = self.operands.max(self.operand.saturating_add(self.signs));
+        (self.operand, self.signs) = (0, 0);
     }
 
     fn clause_ends(&mut self) {
@@ -110,7 +111,7 @@ impl Levels {
     /// and there may be one of `||` over ones of `&&`.
     fn here(&self) -> usize {
         let logic = (usize::BITS.saturating_sub(self.logic.leading_zeros()) as usize).saturating_mul(2);
-        let operand = self.operands.max(self.operand.saturating_add(self.inside));
+        let operand = self.operands.max(self.operand.saturating_add(self.signs));
         let clause = self.clauses.max(self.operators.saturating_add(operand));
         self.parts.max(self.conditions.saturating_add(logic).saturating_add(clause))
     }
@@ -137,12 +138,11 @@ pub(super) fn outline(tokens: &[Token], max_depth: usize) -> Result<Outline, Iss
                     return Err(messages::unopened_bracket(token.span, sign));
                 };
                 if closing(opening) != sign {
-                    let opened = tokens.get(start).map_or(token.span, |token| token.span);
-                    return Err(messages::mismatched_bracket(token.span, sign, opening, opened));
+                    return Err(messages::mismatched_bracket(token.span, sign, opening));
                 }
                 let inside = levels.here().saturating_add(1);
                 levels = outer;
-                levels.inside = levels.inside.max(inside);
+                levels.operand = levels.operand.max(inside);
                 outline.pair(start, at);
             }
             "?" if after_operand => {

@@ -29,7 +29,7 @@ const STACK_OF_CALLER: usize = 1024 * 1024;
 /// `unterminated_string`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or `syntax_error`.
 pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
     if text.len() > limits.max_source_bytes {
-        return Err(vec![messages::too_long(text.len(), limits.max_source_bytes)]);
+        return Err(vec![messages::too_long(limits.max_source_bytes)]);
     }
     let (tokens, faults) = tokenize(text);
     if !faults.is_empty() {

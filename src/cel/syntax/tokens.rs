@@ -202,7 +202,7 @@ struct Prefix {
 }
 
 fn text_prefix(rest: &str) -> Option<Prefix> {
-    let letters = rest.find(['\'', '"']).filter(|&at| at <= 2)?;
+    let letters = rest.bytes().take(3).position(|byte| matches!(byte, b'\'' | b'"'))?;
     let (raw, is_bytes) = match rest.get(..letters)? {
         "" => (false, false),
         "r" | "R" => (true, false),

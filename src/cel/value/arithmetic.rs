@@ -9,7 +9,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// `overflow`, `no_matching_overload`, or `budget_exceeded` before anything large is built.
-    pub fn plus(&self, other: &Self, meter: &mut Meter) -> Result<Self, Fault> {
+    pub fn plus(&self, other: &Self, meter: &mut Meter<'_>) -> Result<Self, Fault> {
         Ok(match (self, other) {
             (Self::Int(a), Self::Int(b)) => Self::Int(a.checked_add(*b).ok_or(ErrorCode::Overflow)?),
             (Self::UInt(a), Self::UInt(b)) => Self::UInt(a.checked_add(*b).ok_or(ErrorCode::Overflow)?),

@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// `invalid_argument`, `no_matching_overload`, or `budget_exceeded` before anything large is built.
-    pub fn to_text(&self, meter: &mut Meter) -> Result<Self, Fault> {
+    pub fn to_text(&self, meter: &mut Meter<'_>) -> Result<Self, Fault> {
         let text = match self {
             Self::String(_) => return Ok(self.clone()),
             Self::Bool(value) => value.to_string(),
@@ -94,7 +94,7 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// `no_matching_overload`, or `budget_exceeded` before anything large is built.
-    pub fn to_bytes(&self, meter: &mut Meter) -> Result<Self, Fault> {
+    pub fn to_bytes(&self, meter: &mut Meter<'_>) -> Result<Self, Fault> {
         match self {
             Self::Bytes(_) => Ok(self.clone()),
             Self::String(Text::Borrowed(text)) => Ok(Self::Bytes(Blob::Borrowed(text.as_bytes()))),

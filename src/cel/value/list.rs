@@ -45,6 +45,7 @@ pub enum List<'a> {
 
 impl<'a> List<'a> {
     /// The number of elements.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -71,6 +72,7 @@ impl<'a> List<'a> {
     }
 
     /// One element; nothing past the end. Constant time.
+    #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
@@ -85,7 +87,7 @@ impl<'a> List<'a> {
     ///
     /// # Errors
     /// `budget_exceeded`.
-    pub fn charge(meter: &mut Meter, length: usize) -> Result<(), Fault> {
+    pub fn charge(meter: &mut Meter<'_>, length: usize) -> Result<(), Fault> {
         meter.charge(length as u64)?;
         meter.charge_built(length.saturating_mul(size_of::<Value<'_>>()))
     }
@@ -98,7 +100,7 @@ impl<'a> List<'a> {
     ///
     /// # Cost
     /// The size of the keys times the logarithm of their number.
-    pub fn sorted(meter: &mut Meter, mut keyed: Vec<(Value<'a>, Value<'a>)>) -> Result<Self, Fault> {
+    pub fn sorted(meter: &mut Meter<'_>, mut keyed: Vec<(Value<'a>, Value<'a>)>) -> Result<Self, Fault> {
         let rounds = u64::from(usize::BITS.saturating_sub(keyed.len().leading_zeros()));
         let kind = keyed.first().map(|(key, _)| key.kind());
         for (key, _) in &keyed {

@@ -154,6 +154,7 @@ impl Equivalent<Key<'_>> for Probe<'_, '_> {
 
 impl<'a> Map<'a> {
     /// The number of entries.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -171,6 +172,7 @@ impl<'a> Map<'a> {
     }
 
     /// The value under a text key. Does not allocate; at worst logarithmic in the entries.
+    #[inline]
     #[must_use]
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
         match self {

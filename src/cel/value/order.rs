@@ -39,7 +39,7 @@ impl Value<'_> {
     /// # Errors
     /// `budget_exceeded` before a walk that would cost too much.
     #[inline]
-    pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter) -> Result<bool, Fault> {
+    pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         match (self, other) {
             (Self::String(a), Value::String(b)) => meter.charge_text(a.len().min(b.len()))?,
             (Self::Bytes(a), Value::Bytes(b)) => meter.charge_text(a.len().min(b.len()))?,

@@ -1,0 +1,112 @@
+//! The command line: one command a file, each from its arguments to an exit code.
+//!
+//! In: the arguments. Out: text or JSON on standard output, errors on standard error, and one of the codes of `exit`.
+//! This is the rim: files are read and the clock is asked here and nowhere below. No input makes it panic.
+
+mod check;
+mod completions;
+mod exit;
+mod functions;
+mod limits;
+mod messages;
+mod screen;
+mod test;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+pub(crate) use exit::ExitCode;
+use screen::{Color, Format, Screen};
+use std::io;
+
+#[derive(Parser)]
+#[command(
+    name = "celador",
+    version,
+    about = "Policy and guardrail engine for AI agents",
+    long_about = "Celador checks, evaluates and tests the policies of AI agents: the CEL middleware, guardrails and \
+                  limits that Common Agent manifests declare.",
+    after_help = format!("{EXAMPLES}\n\n{}", ExitCode::help()),
+    propagate_version = true,
+    max_term_width = 100
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+
+    /// For whom the output is: text for people, or one JSON object a line for programs
+    #[arg(long, global = true, value_enum, default_value = "human")]
+    format: Format,
+
+    /// When to use colours; `auto` also heeds NO_COLOR
+    #[arg(long, global = true, value_enum, default_value = "auto")]
+    color: Color,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  celador check policies/                          every problem of the manifests, with its place
+  celador eval \"size('héllo') == 5\"                one expression
+  celador run policies/support-desk task.yaml      a recorded task, step by step
+  celador test policies/                           all cases below a folder";
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Test(test::Arguments),
+    Functions(functions::Arguments),
+    Limits(limits::Arguments),
+    Completions(completions::Arguments),
+}
+
+/// Why a command ended without an answer.
+pub(crate) enum Failure {
+    /// It has said so already.
+    Told(ExitCode),
+    /// It could not do its work, for this reason.
+    Unusable(String),
+    /// Its output cannot be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Runs the command that the arguments name.
+pub(crate) fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let mut screen = Screen::new(arguments.format, arguments.color);
+    let answer = match arguments.command {
+        Command::Check(check) => check.run(&mut screen),
+        Command::Test(test) => test.run(&mut screen),
+        Command::Functions(functions) => functions.run(&mut screen),
+        Command::Limits(limits) => limits.run(&mut screen),
+        Command::Completions(completions) => completions.run(&mut screen),
+    };
+    let answer = answer.and_then(|code| Ok(screen.flush().map(|()| code)?));
+    match answer {
+        Ok(code) | Err(Failure::Told(code)) => code,
+        Err(Failure::Unusable(message)) => {
+            screen.error(&message);
+            ExitCode::Unusable
+        }
+        Err(Failure::Output(error)) => {
+            screen.error(&messages::cannot_write(&error));
+            ExitCode::Unusable
+        }
+    }
+}
+
+/// Help and version are answers; all else is a mistake. A closed stream leaves nobody to tell.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::Yes,
+        _ => ExitCode::Unusable,
+    }
+}

@@ -1,0 +1,68 @@
+//! `celador test`: cases, each failure with what was expected and what was found.
+
+use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::limits::EvalLimits;
+use celador::scenario::{Runner, Summary, load_cases};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Run cases: a task's past, one operation, and what must come of it
+///
+/// A case is one YAML file with `name`, `manifest`, `call` and `expect`. In folders, files that are no cases are left
+/// alone. Tools, reviewers and files are played from the case, so nothing outside is touched.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador test policies/                          all cases below a folder
+  celador test policies/support-desk/cases/refund-needs-ticket.yaml
+  celador test policies/ --filter refund          only cases with `refund` in their name
+  celador test policies/ --format json | jq 'select(.outcome != \"passed\")'
+
+The last line is always `N passed, M failed`. Cases that need what the engine does not have yet are
+counted in the line before and fail nothing.
+
+Exit codes: 0 all passed, 2 some failed, 1 no case was found or a path cannot be read.")]
+pub(crate) struct Arguments {
+    /// Case files, and folders to search for them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Only cases whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let limits = EvalLimits::default();
+        let loaded =
+            load_cases(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+        let mut runner = Runner::new(limits);
+        let mut summary = Summary::default();
+        for case in loaded {
+            let name = case.as_ref().map_or_else(|report| report.name.as_str(), |case| &case.name.text);
+            if !self.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str())) {
+                continue;
+            }
+            let report = case.map_or_else(|report| report, |case| runner.run(&case));
+            summary.add(&report);
+            match screen.format() {
+                Format::Human => {
+                    let text = report.render(&screen.palette());
+                    if !text.is_empty() {
+                        screen.line(&text)?;
+                    }
+                }
+                Format::Json => screen.json("case", report.to_json())?,
+            }
+        }
+        if summary == Summary::default() {
+            return Err(Failure::Unusable(messages::no_cases(self.filter.as_deref())));
+        }
+        match screen.format() {
+            Format::Human => screen.text(&summary.render())?,
+            Format::Json => screen.json("summary", summary.to_json())?,
+        }
+        Ok(if summary.failed == 0 { ExitCode::Yes } else { ExitCode::No })
+    }
+}

@@ -1,0 +1,185 @@
+//! The engine: compiled policies and one cache of expressions, shared by all tasks and threads.
+//!
+//! In: manifests. Out: tasks. The policies are one set that is swapped as a whole: a task that runs keeps the policy that it
+//! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
+//! of [`manifest::load`](crate::manifest::load).
+
+use crate::cel::{Cache, CacheStats};
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::load::{File, LoadError, Origin};
+use crate::manifest::{Catalog, load};
+use crate::policy::Policy;
+use crate::source::Source;
+use crate::task::{SavedTask, StartTask, Task, TaskError};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Policies that tasks are started from.
+///
+/// ```
+/// use celador::cel::Json;
+/// use celador::engine::Engine;
+/// use celador::task::{Call, Progress, StartTask, User, Verdict};
+///
+/// let manifests = r#"
+/// kind: commonagents.info/v1beta2/tool
+/// namespace: shop
+/// name: refund
+/// description: Pays money back.
+/// actions:
+///   - name: pay
+///     description: Pays.
+///     parameters: {properties: {amount: {type: number}}}
+///     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+/// ---
+/// kind: commonagents.info/v1beta2/agent
+/// namespace: shop
+/// name: clerk
+/// description: Answers customers.
+/// prompt: You are a careful clerk.
+/// capabilities:
+///   refund:
+///     before:
+///       - assert: input.amount <= 100
+///         error_message: "{input.amount} is too much."
+/// "#;
+/// let (engine, findings) = Engine::parse("shop.yaml", manifests);
+/// assert!(findings.is_empty());
+///
+/// let now = "2026-06-01T12:00:00Z".parse().unwrap();
+/// let mut task = engine
+///     .start(StartTask {
+///         id: "t-1".into(),
+///         namespace: "shop".into(),
+///         agent: "clerk".into(),
+///         user: User { id: "u-1".into(), email: None },
+///         started_at: now,
+///         model: None,
+///         runtime: Default::default(),
+///     })
+///     .unwrap();
+/// let call = Call { function: "refund".into(), arguments: serde_json::json!({ "amount": 250 }).into() };
+/// let Progress::Decided(decision) = task.before(&call, now) else { panic!("nobody is asked") };
+/// assert_eq!(decision.verdict, Verdict::Block);
+/// assert_eq!(decision.message.as_deref(), Some("250 is too much."));
+/// ```
+#[derive(Debug)]
+pub struct Engine {
+    policies: RwLock<Arc<Policies>>,
+    cache: Arc<Cache>,
+    limits: EvalLimits,
+}
+
+/// One set of policies, by namespace and name; none for an agent that must not run.
+type Policies = HashMap<(String, String), Option<Arc<Policy>>>;
+
+impl Engine {
+    /// An engine with the manifests at these paths: files, or folders to be searched.
+    ///
+    /// # Errors
+    /// [`LoadError`] for a path that cannot be read. What is wrong inside the files comes as diagnostics; an agent with
+    /// an error cannot be started.
+    pub fn open<P: AsRef<Path>>(
+        paths: &[P],
+        limits: EvalLimits,
+    ) -> Result<(Self, Vec<Diagnostic>), LoadError> {
+        let (files, mut findings) = load(paths, &limits)?;
+        let (catalog, read) = Catalog::parse(&files, &limits);
+        let (engine, compiled) = Self::from_catalog(&catalog, limits);
+        findings.extend(read);
+        findings.extend(compiled);
+        Ok((engine, findings))
+    }
+
+    /// An engine with the manifests of one text, under the standard bounds.
+    #[must_use]
+    pub fn parse(name: &str, text: &str) -> (Self, Vec<Diagnostic>) {
+        let limits = EvalLimits::default();
+        let source = Source::new(name, text);
+        let file = File { source, origin: Origin::Named };
+        let (catalog, mut findings) = Catalog::parse(&[file], &limits);
+        let (engine, compiled) = Self::from_catalog(&catalog, limits);
+        findings.extend(compiled);
+        (engine, findings)
+    }
+
+    /// An engine with the agents of a catalog, and what compiling them found.
+    #[must_use]
+    pub fn from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
+        let (policies, findings) = compile(catalog, &limits);
+        let cache = Arc::new(Cache::new(&limits));
+        (Self { policies: RwLock::new(Arc::new(policies)), cache, limits }, findings)
+    }
+
+    /// Puts another set of policies in the place of this one, for tasks that start from now on. If an agent of the new
+    /// set must not run, the old set stays and nothing changes.
+    ///
+    /// # Errors
+    /// What is wrong with the new set.
+    pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let (policies, findings) = compile(catalog, &self.limits);
+        if policies.values().any(Option::is_none) {
+            return Err(findings);
+        }
+        // a poisoned lock still holds a whole set: writers only ever swap one pointer
+        *self.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+        Ok(findings)
+    }
+
+    /// The policy of an agent.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownAgent`], or [`TaskError::InvalidAgent`] if its manifests have errors.
+    pub fn policy(&self, namespace: &str, agent: &str) -> Result<Arc<Policy>, TaskError> {
+        let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match policies.get(&(namespace.to_owned(), agent.to_owned())) {
+            Some(Some(policy)) => Ok(policy.clone()),
+            Some(None) => Err(TaskError::InvalidAgent(agent.to_owned())),
+            None => Err(TaskError::UnknownAgent(agent.to_owned())),
+        }
+    }
+
+    /// Starts a task.
+    ///
+    /// # Errors
+    /// As [`Engine::policy`].
+    pub fn start(&self, start: StartTask) -> Result<Task, TaskError> {
+        let policy = self.policy(&start.namespace, &start.agent)?;
+        Ok(Task::new(policy, self.cache.clone(), start))
+    }
+
+    /// Goes on with a task that was saved, under the policy that its agent has now.
+    ///
+    /// # Errors
+    /// As [`Engine::policy`] and [`Task::restore`].
+    pub fn restore(&self, saved: SavedTask) -> Result<Task, TaskError> {
+        let (namespace, agent) = saved.agent();
+        let policy = self.policy(namespace, agent)?;
+        Task::restore(policy, self.cache.clone(), saved)
+    }
+
+    /// What the cache of expressions has done and holds.
+    #[must_use]
+    pub fn cache_stats(&self) -> CacheStats {
+        self.cache.stats()
+    }
+}
+
+fn compile(catalog: &Catalog, limits: &EvalLimits) -> (Policies, Vec<Diagnostic>) {
+    let mut policies = Policies::new();
+    let mut findings: Vec<Diagnostic> = Vec::new();
+    let mut known = HashSet::new();
+    for resolved in catalog.agents() {
+        let (policy, found) = Policy::compile(resolved, catalog.mount(), limits);
+        // an expression of a tool is compiled for each agent that uses it, and mostly has the same to say
+        findings.extend(found.into_iter().filter(|finding| {
+            let place = (finding.place.source.name().to_owned(), finding.place.span);
+            known.insert((place, finding.path.clone(), finding.message.clone()))
+        }));
+        let agent = &resolved.agent;
+        policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
+    }
+    (policies, findings)
+}

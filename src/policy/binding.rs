@@ -1,0 +1,169 @@
+//! Bindings (BND): the values that a policy gives to parameters in the model's stead.
+//!
+//! In: a name and the text of a value: an expression, a bare word or a template of `{mount.…}`. Out: a
+//! [`Binding`] that gives one JSON value for each call. A bare word is the narrow exception that published manifests need:
+//! anything else that names what the scope does not know is an error, so that a typo never becomes a constant (BND-12).
+
+use super::expression::Expression;
+use super::messages;
+use super::origin::Origin;
+use super::template::{PathStep, Placeholder, Template};
+use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, Stop};
+use crate::context::{Bound, Root, ScopeEnv};
+use crate::diagnostic::Diagnostic;
+use crate::manifest::binding::Binding as Written;
+use crate::source::{Place, Span};
+use std::sync::Arc;
+
+/// A compiled binding.
+#[derive(Debug)]
+pub struct Binding {
+    /// The parameter that it supplies.
+    pub name: Arc<str>,
+    value: BindingValue,
+    path: Box<str>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum BindingValue {
+    /// A bare word.
+    Word(Json),
+    /// `{mount.prefix}out/`
+    MountTemplate(Template),
+    /// Anything else.
+    Expression(Expression),
+}
+
+impl Binding {
+    /// Compiles a binding; what is wrong with it is reported.
+    pub(super) fn compile(
+        scope: &Arc<ScopeEnv>,
+        written: &Written,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
+        let text = &written.value;
+        let value = if is_bare_word(&text.text, scope) {
+            findings.push(messages::bare_word(text.place.clone(), &text.text).path(&written.path));
+            BindingValue::Word(Json::string(&text.text))
+        } else if let Some(template) = mount_template(&text.text) {
+            // the manifest layer has refused it where the agent has no mount (BND-14)
+            BindingValue::MountTemplate(template)
+        } else {
+            BindingValue::Expression(Expression::compile(scope, text, &written.path, findings)?)
+        };
+        Some(Self {
+            name: written.name.text.clone(),
+            value,
+            path: written.path.as_str().into(),
+            place: text.place.clone(),
+        })
+    }
+
+    /// The value for one call.
+    ///
+    /// # Errors
+    /// As [`Expression::json`]; `unbound` for a template of a mount that the task does not have.
+    pub fn evaluate(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
+        match &self.value {
+            BindingValue::Word(word) => Ok(word.clone()),
+            BindingValue::Expression(expression) => expression.json(bound, host),
+            BindingValue::MountTemplate(template) => {
+                let mount = bound.mount.map(|mount| mount.value());
+                let value = |placeholder: &Placeholder| placeholder.follow(mount.clone()?);
+                let text = template.render_whole(value).map_err(|placeholder| unbound(placeholder.span))?;
+                Ok(Json::string(&text))
+            }
+        }
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        Origin::new(&self.path, &self.place)
+    }
+
+    /// Where a part of its expression stands.
+    #[must_use]
+    pub fn origin_of(&self, part: Span) -> Origin {
+        match &self.value {
+            BindingValue::Expression(expression) => expression.origin_of(part),
+            BindingValue::Word(_) | BindingValue::MountTemplate(_) => self.origin(),
+        }
+    }
+}
+
+fn unbound(span: Span) -> Stop {
+    let Fault { code, found, .. } = ErrorCode::Unbound.into();
+    Stop::Failed(EvalError { code, span, found, function: None, bound: None })
+}
+
+/// Identifiers joined by single hyphens, none of them a variable or a word of CEL (BND-10). A variable of another scope
+/// is none either: `input` in a binding is a mistake, and must not become a constant.
+fn is_bare_word(text: &str, scope: &ScopeEnv) -> bool {
+    let is_identifier = |word: &str| {
+        let mut characters = word.chars();
+        characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
+            && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    text.split('-').all(|word| {
+        is_identifier(word)
+            && !KEYWORDS.contains(&word)
+            && scope.env().variable(word).is_none()
+            && !Root::ALL.iter().any(|root| root.name() == word || root.alias() == Some(word))
+    })
+}
+
+/// Words that mean something to CEL wherever they stand.
+const KEYWORDS: &[&str] = &[
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// A template whose placeholders are all of the mount, if the text is one (BND-13).
+fn mount_template(text: &str) -> Option<Template> {
+    let template = Template::strict(text, |root| root == "mount").ok()?;
+    let known = ["bucket", "prefix", "backend"];
+    let of_mount = |path: &[PathStep]| matches!(path, [PathStep::Key(key)] if known.contains(&&**key));
+    let all = template.placeholders().all(|placeholder| of_mount(&placeholder.path));
+    (all && template.placeholders().next().is_some()).then_some(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mount_template;
+
+    #[test]
+    fn only_placeholders_of_the_mount_make_a_template() {
+        assert!(mount_template("{mount.prefix}").is_some());
+        assert!(mount_template("gs://{mount.bucket}{mount.prefix}x").is_some());
+        for text in [
+            "{mount.nope}",
+            "{mount.prefix}{context.user.id}",
+            "mount.prefix",
+            "{'a': 1}",
+            "{mount.prefix.x}",
+        ] {
+            assert!(mount_template(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Templates of a manifest's own texts: the `error_message` of a step, the prompt of an agent.
+//!
+//! In: the text and the scope whose variables are its roots (INT-15). Out: a [`Template`], or diagnostics with a caret under
+//! the placeholder. A path that the scope's types do not have is a warning: it renders as nothing, and a message that
+//! fails to render never changes a decision (MW-53).
+
+use super::messages;
+use super::template::{BadPlaceholder, PathStep, Placeholder, Template};
+use crate::cel::{Storage, Type};
+use crate::context::ScopeEnv;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::source::Embedded;
+
+/// An `error_message`: every brace must open a placeholder with a root of the step's scope (INT-19).
+pub(super) fn compile_message(
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    findings: &mut Vec<Diagnostic>,
+) -> Option<Template> {
+    if !is_short_enough(scope, text, path, findings) {
+        return None;
+    }
+    let env = scope.env();
+    match Template::strict(&text.text, |root| env.variable(root).is_some()) {
+        Ok(template) => {
+            check_paths(&template, scope, text, path, findings);
+            Some(template)
+        }
+        Err(bad) => {
+            findings.extend(bad.into_iter().map(|bad| {
+                let finding = match bad {
+                    BadPlaceholder::Malformed(span) => messages::malformed_placeholder(text.locate(span)),
+                    BadPlaceholder::UnknownRoot { root, span } => {
+                        let near = nearest(&root, env.variables().map(|(name, _)| name));
+                        messages::unknown_root(text.locate(span), &root, near, env.reason(&root))
+                    }
+                };
+                finding.path(path)
+            }));
+            None
+        }
+    }
+}
+
+/// A prompt: a brace group that is no placeholder with a root of the scope stays as it is written (INT-18).
+pub(super) fn compile_prompt(
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    findings: &mut Vec<Diagnostic>,
+) -> Template {
+    let roots = scope.scope().roots();
+    let template = Template::lenient(&text.text, |root| roots.iter().any(|known| known.name() == root));
+    check_paths(&template, scope, text, path, findings);
+    template
+}
+
+fn is_short_enough(scope: &ScopeEnv, text: &Embedded, path: &str, findings: &mut Vec<Diagnostic>) -> bool {
+    let limit = scope.env().limits().max_source_bytes;
+    let fits = text.text.len() <= limit;
+    if !fits {
+        findings.push(messages::template_too_long(text.place.clone(), limit).path(path));
+    }
+    fits
+}
+
+/// Warns of every path that leads nowhere.
+fn check_paths(
+    template: &Template,
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    findings: &mut Vec<Diagnostic>,
+) {
+    for placeholder in template.placeholders() {
+        let Some(root) = scope.env().variable(&placeholder.root) else { continue };
+        if let Some((record, field, near)) = dead_end(placeholder, root.ty.clone()) {
+            let place = text.locate(placeholder.span);
+            findings.push(messages::unknown_field(place, &record, &field, near.as_deref()).path(path));
+        }
+    }
+}
+
+/// The record and the field at which a path leaves what its types know, with the nearest right name.
+fn dead_end(placeholder: &Placeholder, root: Type) -> Option<(String, String, Option<String>)> {
+    let mut ty = root;
+    for step in &placeholder.path {
+        ty = match (step, ty) {
+            (PathStep::Key(key), Type::Record(record) | Type::Singleton(record)) => {
+                match record.slot(key).and_then(|slot| record.fields.get_index(slot)) {
+                    Some((_, field)) => field.ty.clone(),
+                    None if record.storage == Storage::Open => return None,
+                    None => {
+                        let near = nearest(key, record.fields.keys().map(|name| &**name)).map(str::to_owned);
+                        return Some((record.name.clone(), key.to_string(), near));
+                    }
+                }
+            }
+            (PathStep::Index(_), ty) => ty.element()?,
+            (PathStep::Key(_), ty) => ty.entry()?.1,
+        };
+    }
+    None
+}

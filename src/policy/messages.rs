@@ -1,0 +1,99 @@
+//! Every message of the policy layer, one function each: diagnostics about manifests, and words for the model.
+//!
+//! A message names parameters and types and never a value of a task. What a model reads names nothing that it does not
+//! see in its functions' schemas.
+
+use super::shape::Misfit;
+use crate::cel::{Issue, Kind};
+use crate::diagnostic::Diagnostic;
+use crate::manifest::schema::SchemaKind;
+use crate::source::{Embedded, Place};
+
+// For the model.
+
+pub(super) fn arguments_not_an_object(found: Kind) -> String {
+    format!("expected an object of arguments, found {found}")
+}
+
+pub(super) fn missing_parameter(name: &str) -> String {
+    format!("the parameter `{name}` is missing")
+}
+
+pub(super) fn not_settable() -> String {
+    "a parameter that only the policy can set has no value".to_owned()
+}
+
+pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
+    match misfit {
+        Misfit::Kind { at, expected, found } => {
+            format!("the parameter `{parameter}{at}`: expected {}, found {found}", schema_kind(*expected))
+        }
+        Misfit::NotAllowed { at } => {
+            format!("the parameter `{parameter}{at}`: the value is none of those that its `enum` allows")
+        }
+    }
+}
+
+fn schema_kind(kind: SchemaKind) -> &'static str {
+    match kind {
+        SchemaKind::String => "string",
+        SchemaKind::Number => "number",
+        SchemaKind::Integer => "integer",
+        SchemaKind::Boolean => "boolean",
+        SchemaKind::Object => "object",
+        SchemaKind::Array => "array",
+    }
+}
+
+// About expressions and templates.
+
+/// An issue of an expression in its file, with the rule that makes it one.
+pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
+    let diagnostic = issue.locate(text);
+    match issue.code {
+        code if code.starts_with("undeclared") => diagnostic.rule("CEL-23"),
+        "syntax_error" | "empty_expression" | "unterminated_string" | "reserved_word" => {
+            diagnostic.rule("CEL-24")
+        }
+        code if code.starts_with("bad_") => diagnostic.rule("CEL-24"),
+        _ => diagnostic,
+    }
+}
+
+pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {
+    let message = format!("the bare word `{word}` is taken as text");
+    Diagnostic::warning("bare_word", message, place)
+        .label("no expression")
+        .help(format!("write `\"'{word}'\"` to say so"))
+        .rule("BND-10")
+}
+
+pub(super) fn malformed_placeholder(place: Place) -> Diagnostic {
+    Diagnostic::error("malformed_placeholder", "this is no placeholder", place)
+        .label("expected a path such as `{input.items[0].id}`")
+        .help("a placeholder is a path, not an expression; a lone `{` cannot stand in a message")
+        .rule("INT-19")
+}
+
+pub(super) fn unknown_root(place: Place, root: &str, near: Option<&str>, why: Option<&str>) -> Diagnostic {
+    let finding =
+        Diagnostic::error("unknown_root", format!("`{root}` is not known here"), place).rule("INT-19");
+    match (why, near) {
+        (Some(why), _) => finding.help(why),
+        (None, Some(near)) => finding.help(format!("did you mean `{near}`?")),
+        (None, None) => finding,
+    }
+}
+
+pub(super) fn template_too_long(place: Place, limit: usize) -> Diagnostic {
+    Diagnostic::error("source_too_long", format!("`max_source_bytes` {limit} exceeded"), place)
+}
+
+pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Option<&str>) -> Diagnostic {
+    let message = format!("`{record}` has no field `{field}`");
+    let finding = Diagnostic::warning("unknown_field", message, place).label("renders as nothing");
+    match near {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}

@@ -1,0 +1,212 @@
+//! Manifests, compiled: what every operation of a task runs on.
+//!
+//! In: an agent with everything that its manifest names. Out: a [`Policy`], made once and shared by all tasks of the
+//! agent, or diagnostics with carets in the YAML. Every expression is compiled in its own typed scope, every template is
+//! read, every parameter has its shape; nothing is looked up by text when a task runs. Nothing here does IO.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `origin` | a place in the manifests, as decisions name it |
+//! | `shape` | JSON Schema as a check and as a CEL type |
+//! | `parameters` | bindings, arguments and defaults to one object |
+//! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
+//! | `step`, `function` | what runs, and around what |
+//! | `task_limits` | whether the next step may be taken |
+//! | `fingerprint` | whether two policies are the same |
+//! | `compile` | an agent to its policy |
+
+mod binding;
+mod compile;
+mod expression;
+mod fingerprint;
+mod function;
+mod message;
+mod messages;
+mod origin;
+mod parameters;
+mod shape;
+mod step;
+mod task_limits;
+mod template;
+
+pub use binding::Binding;
+pub use expression::Expression;
+pub use function::{Execute, Function, InvocationTarget};
+pub use origin::Origin;
+pub use parameters::{Bound, Parameter, ParameterSource, Parameters, Resolution};
+pub use shape::{Misfit, Shape};
+pub use step::{Invoke, Step, StepAction};
+pub use task_limits::{Exceeded, Used, exceeded};
+pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
+
+use crate::context::{ContextSchema, FunctionId, Mount as MountFacts, Scope, ScopeDecl, ScopeEnv};
+use crate::limits::EvalLimits;
+use crate::manifest::agent::{Agent, MountScope, TaskLimits};
+use crate::manifest::mount::Mount;
+use crate::manifest::step::Hook;
+use std::sync::{Arc, OnceLock};
+
+/// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.
+#[derive(Debug)]
+pub struct Policy {
+    agent: Arc<Agent>,
+    mount: Option<Arc<Mount>>,
+    schema: Arc<ContextSchema>,
+    functions: Vec<Function>,
+    capabilities: Vec<CapabilitySteps>,
+    guardrails_before: Vec<Step>,
+    guardrails_after: Vec<Step>,
+    exposes: Vec<Expose>,
+    input: Parameters,
+    prompt: Option<Template>,
+    fingerprint: u64,
+    limits: EvalLimits,
+    /// The scopes of expressions that are tried out, each made when it is first wanted.
+    trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
+}
+
+/// The step lists of a capability.
+#[derive(Debug, Default)]
+pub struct CapabilitySteps {
+    /// Ahead of the first call that runs (MW-39).
+    pub before_first: Vec<Step>,
+    /// Ahead of each call and event.
+    pub before: Vec<Step>,
+    /// Behind each call and event.
+    pub after: Vec<Step>,
+}
+
+/// One entry of `exposes`.
+#[derive(Debug)]
+pub struct Expose {
+    /// The key that goes out.
+    pub name: Arc<str>,
+    /// Its value.
+    pub value: Expression,
+}
+
+impl Policy {
+    /// The manifest.
+    #[must_use]
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The types of the agent's task context.
+    #[must_use]
+    pub fn schema(&self) -> &Arc<ContextSchema> {
+        &self.schema
+    }
+
+    /// The limits of its tasks.
+    #[must_use]
+    pub fn task_limits(&self) -> &TaskLimits {
+        &self.agent.limits
+    }
+
+    /// What the model or an invoke step can call, in the order of the manifest.
+    #[must_use]
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// A function by its position.
+    #[must_use]
+    pub fn function(&self, position: usize) -> Option<&Function> {
+        self.functions.get(position)
+    }
+
+    /// The position of the function with a key.
+    #[must_use]
+    pub fn position(&self, key: &str) -> Option<usize> {
+        let FunctionId(position) = self.schema.function(key)?;
+        usize::try_from(position).ok()
+    }
+
+    /// The functions of a capability.
+    pub fn functions_of(&self, capability: usize) -> impl Iterator<Item = usize> {
+        let functions = self.functions.iter().enumerate();
+        functions.filter(move |(_, function)| function.capability == capability).map(|(position, _)| position)
+    }
+
+    /// A list of steps: of a capability, or of the guardrails, for which the capability does not count.
+    #[must_use]
+    pub fn steps(&self, hook: Hook, capability: usize) -> &[Step] {
+        let of_capability = self.capabilities.get(capability);
+        match hook {
+            Hook::BeforeFirst => of_capability.map_or(&[], |steps| &steps.before_first),
+            Hook::Before => of_capability.map_or(&[], |steps| &steps.before),
+            Hook::After => of_capability.map_or(&[], |steps| &steps.after),
+            Hook::GuardrailBefore => &self.guardrails_before,
+            Hook::GuardrailAfter => &self.guardrails_after,
+        }
+    }
+
+    /// What goes out with each response.
+    #[must_use]
+    pub fn exposes(&self) -> &[Expose] {
+        &self.exposes
+    }
+
+    /// The parameters of an input.
+    #[must_use]
+    pub fn input(&self) -> &Parameters {
+        &self.input
+    }
+
+    /// The prompt, if the agent has one.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&Template> {
+        self.prompt.as_ref()
+    }
+
+    /// What the policy means, as one number.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// The mount as a task of this id sees it (MNT-02, MNT-03); none if the agent's scope is `none` or no mount is
+    /// loaded.
+    #[must_use]
+    pub fn mount(&self, task: &str) -> Option<MountFacts> {
+        if self.agent.mount == MountScope::None {
+            return None;
+        }
+        let mount = self.mount.as_ref()?;
+        let prefix = mount.prefix(self.agent.mount)?;
+        let template = Template::lenient(&prefix.text, |root| matches!(root, "namespace" | "agent" | "task"));
+        let prefix = template.render(|placeholder| {
+            let text = match &*placeholder.root {
+                "namespace" => &*self.agent.namespace.text,
+                "agent" => &*self.agent.name.text,
+                _ => task,
+            };
+            placeholder.path.is_empty().then(|| crate::cel::Value::text(text))
+        });
+        Some(MountFacts {
+            bucket: mount.bucket.text.clone(),
+            prefix: prefix.into(),
+            backend: mount.backend.name().into(),
+        })
+    }
+
+    /// The scope in which somebody tries out an expression: the agent's context, and `dyn` for what a call brings.
+    #[must_use]
+    pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
+        let declared = || {
+            Arc::new(ScopeEnv::new(&ScopeDecl {
+                schema: Some(&self.schema),
+                has_mount: self.agent.mount != MountScope::None,
+                libraries: crate::cel::STANDARD,
+                limits: self.limits,
+                ..ScopeDecl::new(scope)
+            }))
+        };
+        let position = Scope::ALL.iter().position(|&known| known == scope);
+        match position.and_then(|position| self.trial_scopes.get(position)) {
+            Some(made) => made.get_or_init(declared).clone(),
+            None => declared(),
+        }
+    }
+}

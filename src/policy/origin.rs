@@ -1,0 +1,33 @@
+//! Where a rule of a policy stands, as plain data: what a decision points to.
+
+use crate::source::{Place, Position};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A place in the manifests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The manifest path, such as `capabilities.ledger.before[0].assert`.
+    pub path: String,
+    /// The name of the file or text.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+}
+
+impl Origin {
+    /// The place of a manifest path. Logarithmic in the lines of the file.
+    #[must_use]
+    pub fn new(path: &str, place: &Place) -> Self {
+        let Position { line, column } = place.position();
+        Self { path: path.to_owned(), file: place.source.name().to_owned(), line, column }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.path)
+    }
+}

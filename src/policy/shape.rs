@@ -1,0 +1,132 @@
+//! What a JSON value must look like: the part of JSON Schema that the specification speaks of, made ready to be asked.
+//!
+//! In: the schema of a parameter. Out: a [`Shape`], which says whether a value fits (PAR-08) and which CEL type every
+//! value that fits has. One thing gives both answers, so an expression never sees a value that its type excludes.
+//! `number` and `integer` are `dyn` in expressions: JSON makes ints and doubles of them, as they are written.
+
+use crate::cel::{Field, Json, JsonRef, Kind, RecordType, Storage, Type, Value};
+use crate::manifest::schema::{Property, Schema, SchemaKind};
+use std::sync::Arc;
+
+/// What a value must look like.
+#[derive(Clone, Debug, Default)]
+pub struct Shape {
+    kind: Option<SchemaKind>,
+    allowed: Option<Box<[Json]>>,
+    items: Option<Box<Shape>>,
+    /// Known fields of an object; others may be there too.
+    fields: Vec<(Arc<str>, Shape)>,
+}
+
+/// Why a value does not fit. Holds no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misfit {
+    /// It is of another type.
+    Kind {
+        /// Where in the value: `.address.street`, `[0]`; empty for the value itself.
+        at: String,
+        /// The type it must have.
+        expected: SchemaKind,
+        /// What it is.
+        found: Kind,
+    },
+    /// It is none of the values of `enum`.
+    NotAllowed {
+        /// Where in the value.
+        at: String,
+    },
+}
+
+impl Shape {
+    /// The shape of a schema.
+    #[must_use]
+    pub fn of(schema: &Schema) -> Self {
+        Self {
+            kind: schema.kind,
+            allowed: schema.allowed.as_ref().map(|values| values.iter().map(Json::from).collect()),
+            items: schema.items.as_deref().map(|items| Box::new(Self::of(items))),
+            fields: schema.properties.iter().map(Self::of_field).collect(),
+        }
+    }
+
+    fn of_field(field: &Property) -> (Arc<str>, Self) {
+        (field.name.text.clone(), Self::of(&field.schema))
+    }
+
+    /// Any text.
+    #[must_use]
+    pub fn text() -> Self {
+        Self { kind: Some(SchemaKind::String), ..Self::default() }
+    }
+
+    /// Whether a value fits. Linear in the value; allocates only to say where it does not.
+    ///
+    /// # Errors
+    /// The first misfit.
+    pub fn check(&self, value: JsonRef<'_>) -> Result<(), Misfit> {
+        let found = value.value();
+        if let Some(expected) = self.kind.filter(|&kind| !is_of_kind(&found, kind)) {
+            return Err(Misfit::Kind { at: String::new(), expected, found: found.kind() });
+        }
+        let allowed = |values: &[Json]| values.iter().any(|allowed| allowed.value().equals(&found));
+        if !self.allowed.as_deref().is_none_or(allowed) {
+            return Err(Misfit::NotAllowed { at: String::new() });
+        }
+        if let Some(items) = &self.items {
+            for (index, item) in value.items().enumerate() {
+                items.check(item).map_err(|misfit| misfit.inside(&format!("[{index}]")))?;
+            }
+        }
+        for (name, field) in &self.fields {
+            if let Some(value) = value.get(name) {
+                field.check(value).map_err(|misfit| misfit.inside(&format!(".{name}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The CEL type of every value that fits.
+    #[must_use]
+    pub fn ty(&self) -> Type {
+        match self.kind {
+            None | Some(SchemaKind::Number | SchemaKind::Integer) => Type::Dyn,
+            Some(SchemaKind::String) => Type::String,
+            Some(SchemaKind::Boolean) => Type::Bool,
+            Some(SchemaKind::Array) => Type::list(self.items.as_ref().map_or(Type::Dyn, |items| items.ty())),
+            Some(SchemaKind::Object) if self.fields.is_empty() => Type::map(Type::String, Type::Dyn),
+            Some(SchemaKind::Object) => {
+                let field = |(name, shape): &(Arc<str>, Self)| {
+                    (name.clone(), Field { ty: shape.ty(), required: false, doc: String::new() })
+                };
+                Type::Record(Arc::new(RecordType {
+                    name: "object".to_owned(),
+                    fields: self.fields.iter().map(field).collect(),
+                    aliases: Vec::new(),
+                    storage: Storage::Open,
+                }))
+            }
+        }
+    }
+}
+
+fn is_of_kind(value: &Value<'_>, kind: SchemaKind) -> bool {
+    match (value, kind) {
+        (Value::String(_), SchemaKind::String)
+        | (Value::Bool(_), SchemaKind::Boolean)
+        | (Value::Int(_) | Value::Double(_), SchemaKind::Number)
+        | (Value::Int(_), SchemaKind::Integer)
+        | (Value::Map(_), SchemaKind::Object)
+        | (Value::List(_), SchemaKind::Array) => true,
+        (Value::Double(value), SchemaKind::Integer) => value.fract() == 0.0,
+        _ => false,
+    }
+}
+
+impl Misfit {
+    /// The same, seen from one level further out.
+    fn inside(mut self, step: &str) -> Self {
+        let (Self::Kind { at, .. } | Self::NotAllowed { at }) = &mut self;
+        at.insert_str(0, step);
+        self
+    }
+}

@@ -1,0 +1,147 @@
+//! Middleware steps, compiled (MW): what a step asks, does and says.
+//!
+//! In: the steps of one list of a manifest and the scopes that its expressions have. Out: [`Step`]s ready to run, or
+//! diagnostics. A step that does not compile makes its agent invalid; none is ever left out of a list that runs.
+
+use super::binding::Binding;
+use super::expression::Expression;
+use super::message::compile_message;
+use super::origin::Origin;
+use super::template::{Placeholder, Template};
+use crate::context::{Bound, ScopeEnv};
+use crate::diagnostic::Diagnostic;
+use crate::manifest::capability_key::sanitise;
+use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
+use crate::source::Place;
+use std::sync::Arc;
+
+/// A compiled step.
+#[derive(Debug)]
+pub struct Step {
+    /// The action or event that it is for, sanitised (MW-22); all of them if absent.
+    pub selects: Option<String>,
+    /// What decides whether it runs at all (MW-24).
+    pub condition: Option<Expression>,
+    /// What it does.
+    pub action: StepAction,
+    /// What follows when it fails.
+    pub on_fail: OnFail,
+    /// What it then says (MW-34).
+    message: Option<Template>,
+    scope: Arc<ScopeEnv>,
+    path: String,
+    place: Place,
+}
+
+/// What a step does.
+#[derive(Debug)]
+pub enum StepAction {
+    /// An expression that must be truthy.
+    Assert(Expression),
+    /// An expression whose value takes the place of what is being handled.
+    Transform(Expression),
+    /// A call that the model does not see.
+    Invoke(Invoke),
+}
+
+/// The call of an invoke step.
+#[derive(Debug)]
+pub struct Invoke {
+    /// The position of the function among those of the policy; none if the target is not loaded: the step then fails
+    /// whenever it runs.
+    pub function: Option<usize>,
+    /// The arguments that the step itself gives (BND-16).
+    pub bindings: Vec<Binding>,
+}
+
+/// The scopes of the expressions of a step.
+#[derive(Clone, Debug)]
+pub(super) struct StepScopes {
+    /// Of `assert`, `transform`, invoke bindings and `error_message`.
+    pub(super) action: Arc<ScopeEnv>,
+    /// Of `condition`.
+    pub(super) condition: Arc<ScopeEnv>,
+}
+
+impl Step {
+    /// Compiles a step. `function` is the target of an invoke step.
+    pub(super) fn compile(
+        written: &Written,
+        scopes: &StepScopes,
+        function: Option<usize>,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
+        let path = written.action_path();
+        let condition = written.condition.as_ref().map(|text| {
+            let path = format!("{}.condition", written.path);
+            Expression::compile(&scopes.condition, text, &path, findings)
+        });
+        let action = match &written.action {
+            WrittenAction::Assert(text) => {
+                Expression::compile(&scopes.action, text, &path, findings).map(StepAction::Assert)
+            }
+            WrittenAction::Transform(text) => {
+                Expression::compile(&scopes.action, text, &path, findings).map(StepAction::Transform)
+            }
+            WrittenAction::Invoke(invoke) => {
+                let compile = |binding| Binding::compile(&scopes.action, binding, findings);
+                let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
+                let complete = bindings.len() == invoke.bindings.len();
+                complete.then_some(StepAction::Invoke(Invoke { function, bindings }))
+            }
+        };
+        let message = written.error_message.as_ref().map(|text| {
+            compile_message(&scopes.action, text, &format!("{}.error_message", written.path), findings)
+        });
+        Some(Self {
+            selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
+            condition: transpose(condition)?,
+            action: action?,
+            on_fail: written.on_fail,
+            message: transpose(message)?,
+            scope: scopes.action.clone(),
+            path,
+            place: written.place.clone(),
+        })
+    }
+
+    /// Whether the step is for an action or event of this sanitised name.
+    #[must_use]
+    pub fn is_for(&self, name: &str) -> bool {
+        self.selects.as_deref().is_none_or(|selected| selected == name)
+    }
+
+    /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. Rendering never fails: what
+    /// is absent renders as nothing (MW-53).
+    #[must_use]
+    pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
+        let activation = self.scope.activation(bound).ok();
+        let value = |placeholder: &Placeholder| {
+            let root = self.scope.env().variable(&placeholder.root)?;
+            placeholder.follow(activation.as_ref()?.get(root.slot)?.clone())
+        };
+        self.message.as_ref().map(|template| template.render(value))
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        match &self.action {
+            StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
+            StepAction::Invoke(_) => Origin::new(&self.path, &self.place),
+        }
+    }
+}
+
+/// Something that is absent, or that there is; nothing if it ought to be and does not compile.
+#[expect(
+    clippy::option_option,
+    reason = "the outer one says whether it was written, the inner whether it compiles"
+)]
+fn transpose<T>(part: Option<Option<T>>) -> Option<Option<T>> {
+    match part {
+        None => Some(None),
+        Some(Some(part)) => Some(Some(part)),
+        Some(None) => None,
+    }
+}

@@ -1,0 +1,245 @@
+//! The shape of a case: a past, one operation, and what must come of it (REQUIREMENTS section 1).
+//!
+//! Data only; [`read`](super::read) makes it out of YAML, and [`run`](super::run) runs it. Whatever is compared or
+//! answered keeps its place in the file, so that a report can point to it.
+
+use super::environment::Environment;
+use crate::cel::{Json, Timestamp};
+use crate::context::Scope;
+use crate::manifest::node::Node;
+use crate::source::{Embedded, Place};
+use crate::task::{Call, CallResult, Next, Past, TemplateKind};
+use std::collections::BTreeMap;
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its name: that of its file, without the ending.
+    pub name: Embedded,
+    /// The requirements that it shows.
+    pub requirements: Vec<String>,
+    /// One sentence about it.
+    pub about: String,
+    /// The manifests of the task.
+    pub manifests: Manifests,
+    /// Namespace settings; flat keys.
+    pub settings: BTreeMap<String, Json>,
+    /// Tokens by provider.
+    pub auth: BTreeMap<String, String>,
+    /// What the task starts with.
+    pub environment: Environment,
+    /// What executions return in turn, by function key; the last one repeats.
+    pub mocks: BTreeMap<String, Vec<CallResult>>,
+    /// Who approves (`true`) or denies when asked; a reviewer not named is undecided.
+    pub reviews: BTreeMap<String, bool>,
+    /// Files below the mount prefix.
+    pub files: BTreeMap<String, String>,
+    /// What happened so far, in order.
+    pub state: Vec<StateEntry>,
+    /// The operation under test.
+    pub operation: Operation,
+    /// Where it stands.
+    pub operation_place: Place,
+    /// The verdicts that are given, one for each time the operation suspends.
+    pub resume: Vec<Verdict>,
+    /// What must hold.
+    pub expect: Vec<Check>,
+}
+
+/// Where the manifests of a case stand.
+#[derive(Clone, Debug)]
+pub enum Manifests {
+    /// In the case itself: each with the path that findings about it begin with; that of the agent under test is empty.
+    Inline(Vec<(String, Node)>),
+    /// In files and folders, named relative to the folder of the case.
+    Files {
+        /// The paths as written.
+        paths: Vec<Embedded>,
+        /// The name of the agent under test.
+        agent: Embedded,
+    },
+    /// Nowhere: the operation brings its own.
+    None,
+}
+
+/// One entry of `state`.
+#[derive(Clone, Debug)]
+pub struct StateEntry {
+    /// Where it stands.
+    pub place: Place,
+    /// The time of the processing step, if the entry says so; else that of the entry before.
+    pub at: Option<Timestamp>,
+    /// The recorded time of a call, if it differs from that of the step.
+    pub recorded_at: Option<Timestamp>,
+    /// What happened.
+    pub past: Past,
+}
+
+/// The operation under test.
+#[derive(Clone, Debug)]
+pub enum Operation {
+    /// Are the manifests valid?
+    Validate,
+    /// Which functions does the model see?
+    Functions,
+    /// Which parameters of a function does the model see?
+    Schema(Embedded),
+    /// What are the arguments of a call, without middleware?
+    Binding(Call),
+    /// Does a call pass `before_first` and `before`?
+    Before(Call),
+    /// Does the result of a call pass `after`?
+    After(Call, CallResult),
+    /// What comes of a whole call?
+    Invoke(Call),
+    /// Is an input admitted?
+    Input(Json),
+    /// Is a response delivered?
+    Output(Json),
+    /// What is the prompt?
+    Prompt,
+    /// Is a limit reached?
+    Limits(Next),
+    /// What does an expression give in a scope?
+    Cel {
+        /// The scope.
+        scope: Scope,
+        /// The expression.
+        expr: Embedded,
+        /// The variables that are bound.
+        bound: BoundVariables,
+    },
+    /// What does a template give in a scope?
+    Interpolate {
+        /// Where the template would stand.
+        kind: TemplateKind,
+        /// The template.
+        template: Embedded,
+        /// The resolved parameters, an object.
+        parameters: Option<Json>,
+        /// The variables that are bound.
+        bound: BoundVariables,
+    },
+    /// An operation of the case format that the engine does not have yet, by its name.
+    NotYet(&'static str),
+}
+
+impl Operation {
+    /// The word for it in a case.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Validate => "validate",
+            Self::Functions => "functions",
+            Self::Schema(_) => "schema",
+            Self::Binding(_) => "binding",
+            Self::Before(_) => "before",
+            Self::After(..) => "after",
+            Self::Invoke(_) => "invoke",
+            Self::Input(_) => "input",
+            Self::Output(_) => "output",
+            Self::Prompt => "prompt",
+            Self::Limits(_) => "limits",
+            Self::Cel { .. } => "cel",
+            Self::Interpolate { .. } => "interpolate",
+            Self::NotYet(name) => name,
+        }
+    }
+}
+
+/// The variables of a scope that a case gives a value; one not given is unbound.
+#[derive(Clone, Debug, Default)]
+pub struct BoundVariables {
+    /// `input`
+    pub input: Option<Json>,
+    /// `output`
+    pub output: Option<Json>,
+    /// `event`
+    pub event: Option<Json>,
+}
+
+/// The verdict of a reviewer.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Who gives it.
+    pub reviewer: Embedded,
+    /// Whether it approves.
+    pub approved: bool,
+}
+
+/// One key of `expect`, or one expression of its `context`.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Where it stands.
+    pub place: Place,
+    /// What must hold.
+    pub want: Want,
+}
+
+/// What must hold after the operation.
+#[derive(Clone, Debug)]
+pub enum Want {
+    /// A word or text; none if there must be none.
+    Text(Aspect, Option<String>),
+    /// `value`
+    Value(Json),
+    /// `message_contains`: each of these.
+    MessageContains(Vec<String>),
+    /// `message_excludes`: there is a message, with none of these.
+    MessageExcludes(Vec<String>),
+    /// `invoked`: the whole list, in order; the input where it is given.
+    Invoked(Vec<(String, Option<Json>)>),
+    /// `trace`: the whole list of steps and outcomes.
+    Trace(Vec<(String, String)>),
+    /// `exposes`: an object.
+    Exposes(Json),
+    /// One of `files`: a path and its content.
+    File(String, String),
+    /// `error_at`: the path of some error starts with it.
+    ErrorAt(String),
+    /// One of `warn_at`: the path of some warning starts with it.
+    WarnAt(String),
+    /// `no_warnings: true`
+    NoWarnings,
+    /// One of `context`: an expression over `context`, `c` and `now`, and its value.
+    Context(Embedded, Json),
+}
+
+/// The keys of `expect` that hold one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aspect {
+    /// `decision`
+    Decision,
+    /// `message`
+    Message,
+    /// `stage`
+    Stage,
+    /// `limit`
+    Limit,
+    /// `reason`
+    Reason,
+    /// `reviewer`
+    Reviewer,
+    /// `task`
+    Task,
+}
+
+impl Aspect {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Decision, Self::Message, Self::Stage, Self::Limit, Self::Reason, Self::Reviewer, Self::Task];
+
+    /// The key.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Message => "message",
+            Self::Stage => "stage",
+            Self::Limit => "limit",
+            Self::Reason => "reason",
+            Self::Reviewer => "reviewer",
+            Self::Task => "task",
+        }
+    }
+}

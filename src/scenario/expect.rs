@@ -1,0 +1,307 @@
+//! What was expected against what was found.
+//!
+//! In: the `expect` mapping, and what an operation did. Out: a [`Mismatch`] for each check that does not hold, with both
+//! sides and the place in the file. Values are equal as CEL has it: `1` equals `1.0`, and the order of keys does not
+//! count. A key that is absent is not checked; a key that the operation cannot answer is a mismatch, never skipped.
+
+use super::case::{Aspect, Check, Want};
+use super::{messages, values};
+use crate::cel::Json;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::manifest::node::{Data, Entry, Node};
+use crate::manifest::reader::{Path, Reader};
+use crate::source::{Embedded, Place};
+use crate::task::{Finding, Origin};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What an operation did.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The texts, in the order of [`Aspect::ALL`].
+    pub(super) texts: [Option<String>; Aspect::ALL.len()],
+    /// What went on.
+    pub value: Option<Json>,
+    /// The executions: function and arguments, in order.
+    pub invoked: Vec<(String, Json)>,
+    /// The steps that were evaluated, with their outcomes.
+    pub trace: Vec<(String, String)>,
+    /// What `exposes` adds to a response.
+    pub exposes: Option<Json>,
+    /// The files after the operation.
+    pub files: BTreeMap<String, String>,
+    /// What is wrong or doubtful in the manifests.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The rule that decided.
+    pub decided_by: Option<Origin>,
+    /// What went wrong on the way.
+    pub findings: Vec<Finding>,
+}
+
+/// A check that does not hold.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    /// Where the check stands.
+    pub place: Place,
+    /// Which one: `decision`, `files.a/b`, `context.size(context.input)`.
+    pub key: String,
+    /// What was expected; nothing if it should not be there.
+    pub expected: Option<Value>,
+    /// What was found; nothing if it is not there.
+    pub found: Option<Value>,
+}
+
+impl Found {
+    /// One of the texts.
+    #[must_use]
+    pub fn text(&self, aspect: Aspect) -> Option<&str> {
+        self.texts.get(aspect as usize)?.as_deref()
+    }
+
+    /// Notes one of the texts.
+    pub(super) fn set(&mut self, aspect: Aspect, text: Option<impl Into<String>>) {
+        if let Some(place) = self.texts.get_mut(aspect as usize) {
+            *place = text.map(Into::into);
+        }
+    }
+}
+
+const KEYS: [&str; 18] = [
+    "decision",
+    "value",
+    "message",
+    "message_contains",
+    "message_excludes",
+    "stage",
+    "limit",
+    "reason",
+    "reviewer",
+    "task",
+    "invoked",
+    "trace",
+    "exposes",
+    "files",
+    "error_at",
+    "warn_at",
+    "no_warnings",
+    "context",
+];
+
+/// Reads `expect`.
+pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Check> {
+    let entries = reader.mapping(node, path).unwrap_or_default();
+    let mut checks = Vec::new();
+    for entry in entries {
+        let path = path.key(&entry.key.text);
+        let place = &entry.key.place;
+        let wants = read_wants(entry, &path, reader);
+        checks.extend(wants.into_iter().map(|(at, want)| Check { place: at.unwrap_or(place.clone()), want }));
+    }
+    if entries.is_empty() {
+        reader.report(path, messages::nothing_expected(&node.place));
+    }
+    checks
+}
+
+/// The checks of one key, each with its place if that is not the key's.
+fn read_wants(entry: &Entry, path: &Path, reader: &mut Reader) -> Vec<(Option<Place>, Want)> {
+    let node = &entry.value;
+    let key = &*entry.key.text;
+    if let Some(aspect) = Aspect::ALL.into_iter().find(|aspect| aspect.key() == key) {
+        let text = if node.is_null() { None } else { reader.text(node, path) };
+        return vec![(None, Want::Text(aspect, text.map(|text| text.text.to_string())))];
+    }
+    let one = |want: Option<Want>| want.map(|want| (None, want)).into_iter().collect();
+    match key {
+        "value" => one(Some(Want::Value(node.to_json().into()))),
+        "message_contains" => one(read_texts(node, path, reader).map(Want::MessageContains)),
+        "message_excludes" => one(read_texts(node, path, reader).map(Want::MessageExcludes)),
+        "invoked" => one(Some(Want::Invoked(values::list(node, path, reader, read_invoked)))),
+        "trace" => one(Some(Want::Trace(values::list(node, path, reader, read_step)))),
+        "exposes" => one(reader.mapping(node, path).map(|_| Want::Exposes(node.to_json().into()))),
+        "files" => each(node, path, reader, |entry, path, reader| {
+            let content = reader.text(&entry.value, path)?;
+            Some(Want::File(entry.key.text.to_string(), content.text.to_string()))
+        }),
+        "error_at" => one(reader.text(node, path).map(|text| Want::ErrorAt(text.text.to_string()))),
+        "warn_at" => {
+            let paths = read_texts(node, path, reader).unwrap_or_default();
+            paths.into_iter().map(|path| (None, Want::WarnAt(path))).collect()
+        }
+        "no_warnings" => {
+            if !matches!(node.data, Data::Bool(true)) {
+                reader.report(path, messages::only_true(node));
+            }
+            one(Some(Want::NoWarnings))
+        }
+        "context" => each(node, path, reader, |entry, _, _| {
+            Some(Want::Context(entry.key.clone(), entry.value.to_json().into()))
+        }),
+        _ => {
+            reader.report(path, messages::unknown_key(&entry.key, "`expect`", &KEYS));
+            Vec::new()
+        }
+    }
+}
+
+/// A check for each entry of a mapping, at the place of its key.
+fn each(
+    node: &Node,
+    path: &Path,
+    reader: &mut Reader,
+    mut read: impl FnMut(&Entry, &Path, &mut Reader) -> Option<Want>,
+) -> Vec<(Option<Place>, Want)> {
+    let entries = reader.mapping(node, path).unwrap_or_default();
+    let wants = entries.iter().filter_map(|entry| {
+        let want = read(entry, &path.key(&entry.key.text), reader)?;
+        Some((Some(entry.key.place.clone()), want))
+    });
+    wants.collect()
+}
+
+/// A text, or a list of texts.
+fn read_texts(node: &Node, path: &Path, reader: &mut Reader) -> Option<Vec<String>> {
+    if let Some(text) = node.as_string() {
+        return Some(vec![text.text.to_string()]);
+    }
+    let texts = reader.texts(node, path)?;
+    Some(texts.iter().map(|text| text.text.to_string()).collect())
+}
+
+fn read_invoked(node: &Node, path: &Path, reader: &mut Reader) -> Option<(String, Option<Json>)> {
+    let mut fields = reader.fields(node, path)?;
+    let function = values::required_text(&mut fields, "fn", reader);
+    let input = values::object(&mut fields, "input", reader);
+    fields.refuse_others("an execution", reader);
+    Some((function?.text.to_string(), input))
+}
+
+fn read_step(node: &Node, path: &Path, reader: &mut Reader) -> Option<(String, String)> {
+    let texts = reader.texts(node, path)?;
+    let [step, outcome] = texts.as_slice() else {
+        reader.report(path, messages::not_a_step(&node.place));
+        return None;
+    };
+    values::one_of(outcome, path, &[("pass", ()), ("fail", ()), ("suspend", ())], reader)?;
+    Some((step.text.to_string(), outcome.text.to_string()))
+}
+
+/// Compares. `evaluate` gives the value of an expression over the context after the operation, or says why there is
+/// none.
+pub(super) fn compare(
+    checks: &[Check],
+    found: &Found,
+    mut evaluate: impl FnMut(&Embedded) -> Result<Json, String>,
+) -> Vec<Mismatch> {
+    let mismatches = checks.iter().filter_map(|check| {
+        let (key, expected, found) = judge(&check.want, found, &mut evaluate)?;
+        Some(Mismatch { place: check.place.clone(), key, expected, found })
+    });
+    mismatches.collect()
+}
+
+/// Key, expected and found, unless the two agree.
+type Verdict = Option<(String, Option<Value>, Option<Value>)>;
+
+fn judge(
+    want: &Want,
+    found: &Found,
+    evaluate: &mut impl FnMut(&Embedded) -> Result<Json, String>,
+) -> Verdict {
+    match want {
+        Want::Text(aspect, expected) => {
+            let text = found.text(*aspect);
+            differ(
+                aspect.key(),
+                text == expected.as_deref(),
+                expected.as_ref().map(to_value),
+                text.map(to_value),
+            )
+        }
+        Want::Value(expected) => {
+            // `value: null` also says that there is none
+            let agrees = match &found.value {
+                Some(value) => value == expected,
+                None => expected.root().is_null(),
+            };
+            differ("value", agrees, Some(to_value(expected)), found.value.as_ref().map(to_value))
+        }
+        Want::MessageContains(words) => {
+            let text = found.text(Aspect::Message);
+            let agrees = text.is_some_and(|text| words.iter().all(|word| text.contains(word.as_str())));
+            differ("message_contains", agrees, Some(to_value(words)), text.map(to_value))
+        }
+        Want::MessageExcludes(words) => {
+            let text = found.text(Aspect::Message).filter(|text| !text.is_empty());
+            let agrees = text.is_some_and(|text| !words.iter().any(|word| text.contains(word.as_str())));
+            differ("message_excludes", agrees, Some(to_value(words)), text.map(to_value))
+        }
+        Want::Invoked(expected) => judge_invoked(expected, &found.invoked),
+        Want::Trace(expected) => {
+            differ("trace", *expected == found.trace, Some(to_value(expected)), Some(to_value(&found.trace)))
+        }
+        Want::Exposes(expected) => {
+            let agrees = found.exposes.as_ref() == Some(expected);
+            differ("exposes", agrees, Some(to_value(expected)), found.exposes.as_ref().map(to_value))
+        }
+        Want::File(path, expected) => {
+            let content = found.files.get(path);
+            let key = format!("files.{path}");
+            differ(&key, content == Some(expected), Some(to_value(expected)), content.map(to_value))
+        }
+        Want::ErrorAt(prefix) => judge_paths("error_at", prefix, Severity::Error, found),
+        Want::WarnAt(prefix) => judge_paths("warn_at", prefix, Severity::Warning, found),
+        Want::NoWarnings => {
+            let paths = paths(found, Severity::Warning);
+            differ("no_warnings", paths.is_empty(), None, Some(to_value(&paths)))
+        }
+        Want::Context(expr, expected) => {
+            let (agrees, found) = match evaluate(expr) {
+                Ok(value) => (value == *expected, to_value(&value)),
+                Err(error) => (false, json!({ "error": error })),
+            };
+            differ(&format!("context.{}", expr.text), agrees, Some(to_value(expected)), Some(found))
+        }
+    }
+}
+
+fn judge_invoked(expected: &[(String, Option<Json>)], found: &[(String, Json)]) -> Verdict {
+    let agrees = expected.len() == found.len()
+        && expected.iter().zip(found).all(|((want, wanted), (function, input))| {
+            want == function && wanted.as_ref().is_none_or(|wanted| wanted == input)
+        });
+    // only inputs that are compared are shown, so that the two sides are alike but for what differs
+    let expected_side = expected.iter().map(|(function, input)| execution(function, input.as_ref()));
+    let found_side = found.iter().enumerate().map(|(at, (function, input))| {
+        let compared = expected.get(at).is_none_or(|(_, wanted)| wanted.is_some());
+        execution(function, compared.then_some(input))
+    });
+    differ("invoked", agrees, Some(expected_side.collect()), Some(found_side.collect()))
+}
+
+fn execution(function: &str, input: Option<&Json>) -> Value {
+    match input {
+        Some(input) => json!({ "fn": function, "input": input }),
+        None => json!({ "fn": function }),
+    }
+}
+
+fn judge_paths(key: &str, prefix: &str, severity: Severity, found: &Found) -> Verdict {
+    let paths = paths(found, severity);
+    let agrees = paths.iter().any(|path| path.starts_with(prefix));
+    differ(key, agrees, Some(to_value(prefix)), Some(to_value(&paths)))
+}
+
+fn paths(found: &Found, severity: Severity) -> Vec<&str> {
+    let findings = found.diagnostics.iter().filter(|finding| finding.severity == severity);
+    findings.map(|finding| finding.path.as_str()).collect()
+}
+
+fn differ(key: &str, agrees: bool, expected: Option<Value>, found: Option<Value>) -> Verdict {
+    (!agrees).then(|| (key.to_owned(), expected, found))
+}
+
+/// Everything that is compared here is text, lists of text, or JSON already, so it has a JSON form.
+fn to_value(value: impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}

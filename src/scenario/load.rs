@@ -1,0 +1,93 @@
+//! Finds the case files among paths, and reads the manifests that a case names.
+//!
+//! In: files and folders. Out: a case, or what is wrong with it, for each file that is one. A file that somebody named
+//! must be a case; in a folder, what has neither `call` nor `expect` is something else and left alone. A file of a
+//! folder that is no YAML might have been a case, so it counts as one that cannot be read: no test is lost in silence.
+
+use super::case::{Case, Manifests};
+use super::read;
+use super::report::{Outcome, Report};
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::load::{File, LoadError, Origin, load};
+use crate::manifest::node::Node;
+use crate::manifest::{Catalog, Document, yaml};
+use crate::source::Source;
+use std::path::{Path, PathBuf};
+
+/// A case, or the report about a file that cannot be read as one.
+pub type Loaded = Result<Case, Report>;
+
+/// The cases of files and folders, each path's in the order of their names.
+///
+/// # Errors
+/// [`LoadError`] for the first path that cannot be read, and for a folder without YAML files.
+pub fn load_cases<P: AsRef<Path>>(paths: &[P], limits: &EvalLimits) -> Result<Vec<Loaded>, LoadError> {
+    let (files, unreadable) = load(paths, limits)?;
+    let unreadable = unreadable.into_iter().map(|finding| {
+        let source = finding.place.source.clone();
+        Err(broken(&source, vec![finding]))
+    });
+    let cases = files.iter().filter(|file| is_case(file, limits)).map(|file| {
+        let source = &file.source;
+        read::read(source, limits).map_err(|findings| broken(source, findings))
+    });
+    Ok(unreadable.chain(cases).collect())
+}
+
+fn is_case(file: &File, limits: &EvalLimits) -> bool {
+    let mut findings = Vec::new();
+    let documents = yaml::parse(&file.source, limits, &mut findings);
+    let has = |node: &Node, key| node.get(key).is_some();
+    let case = |node: &Node| !has(node, "kind") && (has(node, "call") || has(node, "expect"));
+    file.origin == Origin::Named
+        || documents.iter().any(|document| case(&document.node))
+        || documents.is_empty() && !findings.is_empty()
+}
+
+fn broken(source: &Source, findings: Vec<Diagnostic>) -> Report {
+    let file = Path::new(source.name());
+    let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(source.name());
+    Report {
+        name: name.to_owned(),
+        about: String::new(),
+        file: source.name().to_owned(),
+        outcome: Outcome::Broken(findings),
+    }
+}
+
+impl Case {
+    /// The files and folders of its manifests, from where its own file was named from; none if it brings them along.
+    #[must_use]
+    pub fn manifest_paths(&self) -> Vec<PathBuf> {
+        let Manifests::Files { paths, .. } = &self.manifests else { return Vec::new() };
+        let folder = Path::new(self.name.place.source.name()).parent().unwrap_or(Path::new(""));
+        paths.iter().map(|path| folder.join(&*path.text)).collect()
+    }
+
+    /// Its manifests, linked, with the findings about them.
+    ///
+    /// # Errors
+    /// [`LoadError`] for a file or folder that cannot be read.
+    pub fn catalog(&self, limits: &EvalLimits) -> Result<(Catalog, Vec<Diagnostic>), LoadError> {
+        match &self.manifests {
+            Manifests::Inline(nodes) => {
+                let mut findings = Vec::new();
+                let documents = nodes.iter().filter_map(|(path, node)| {
+                    let document = yaml::YamlDocument { node: node.clone(), sound: true };
+                    Document::read(&document, path, &mut findings)
+                });
+                let documents = documents.collect();
+                let catalog = Catalog::link(documents, limits, &mut findings);
+                Ok((catalog, findings))
+            }
+            Manifests::Files { .. } => {
+                let (files, mut findings) = load(&self.manifest_paths(), limits)?;
+                let (catalog, more) = Catalog::parse(&files, limits);
+                findings.extend(more);
+                Ok((catalog, findings))
+            }
+            Manifests::None => Ok((Catalog::default(), Vec::new())),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Every message about a case or a script, one function each.
+//!
+//! In: places and the words of the author. Out: a [`Diagnostic`]. The wording follows `diagnostic`'s rules; the data of
+//! a case is its author's own, but no value of it is repeated here: reports show values, messages do not.
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::manifest::load::LoadError;
+use crate::manifest::node::Node;
+use crate::source::{Embedded, Place};
+use crate::task::TaskError;
+
+// Reading.
+
+pub(super) fn not_a_time(found: &Embedded) -> Diagnostic {
+    let message = format!("`{}` is no point in time", found.text);
+    Diagnostic::error("not_a_time", message, found.place.clone())
+        .help("write it as RFC 3339 has it, such as `2026-06-01T12:00:00Z`")
+}
+
+pub(super) fn not_a_count(node: &Node) -> Diagnostic {
+    let message = format!("expected a whole number that is not negative, found {}", node.kind_name());
+    Diagnostic::error("not_a_count", message, node.place.clone())
+}
+
+pub(super) fn unknown_word(found: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = format!("expected {}, found `{}`", alternatives(known), found.text);
+    let finding = Diagnostic::error("unknown_word", message, found.place.clone());
+    match nearest(&found.text, known.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}
+
+pub(super) fn one_key_of(place: &Place, what: &str, known: &[&str]) -> Diagnostic {
+    let message = format!("{what} has exactly one of {}", alternatives(known));
+    Diagnostic::error("one_key", message, place.clone())
+}
+
+pub(super) fn unknown_key(found: &Embedded, what: &str, known: &[&str]) -> Diagnostic {
+    let message = format!("{what} has no key `{}`", found.text);
+    let finding = Diagnostic::error("unknown_key", message, found.place.clone());
+    match nearest(&found.text, known.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help(format!("there are {}", alternatives(known))),
+    }
+}
+
+pub(super) fn documents(place: Place, found: usize) -> Diagnostic {
+    let message = format!("expected one document in the file, found {found}");
+    Diagnostic::error("documents", message, place)
+}
+
+pub(super) fn other_name(name: &Embedded, file: &str) -> Diagnostic {
+    let message = format!("the case is called `{}` and its file `{file}`", name.text);
+    Diagnostic::error("other_name", message, name.place.clone()).help("a case has the name of its file")
+}
+
+pub(super) fn no_manifest(place: &Place, operation: &str) -> Diagnostic {
+    Diagnostic::error("no_manifest", format!("`{operation}` needs a `manifest`"), place.clone())
+}
+
+pub(super) fn one_verdict(place: &Place) -> Diagnostic {
+    let message = "expected one reviewer and the verdict";
+    Diagnostic::error("one_verdict", message, place.clone())
+        .help("write it as `- someone@example.com: approved`")
+}
+
+pub(super) fn nothing_expected(place: &Place) -> Diagnostic {
+    Diagnostic::error("nothing_expected", "`expect` has no keys: the case would always pass", place.clone())
+}
+
+pub(super) fn only_true(node: &Node) -> Diagnostic {
+    let message = format!("expected `true`, found {}", node.kind_name());
+    Diagnostic::error("only_true", message, node.place.clone()).help("leave the key out to allow warnings")
+}
+
+pub(super) fn not_a_step(place: &Place) -> Diagnostic {
+    let message = "expected a step and its outcome";
+    Diagnostic::error("not_a_step", message, place.clone()).help(r#"write it as `- ["before[0]", pass]`"#)
+}
+
+pub(super) fn payload(place: &Place) -> Diagnostic {
+    let message = "an event has exactly one of `payload` and `raw_body`";
+    Diagnostic::error("payload", message, place.clone())
+}
+
+// Running.
+
+pub(super) fn unreadable_manifests(place: &Place, error: &LoadError) -> Diagnostic {
+    Diagnostic::error("unreadable_manifests", error.to_string(), place.clone())
+}
+
+pub(super) fn no_agent(place: &Place) -> Diagnostic {
+    let message = "none of the manifests is the agent under test";
+    Diagnostic::error("no_agent", message, place.clone())
+}
+
+pub(super) fn cannot_start(place: &Place, error: &TaskError) -> Diagnostic {
+    Diagnostic::error("cannot_start", error.to_string(), place.clone())
+}
+
+pub(super) fn impossible_past(place: &Place, error: &TaskError) -> Diagnostic {
+    let message = format!("this cannot have happened: {error}");
+    Diagnostic::error("impossible_past", message, place.clone())
+}
+
+pub(super) fn impossible_call(place: &Place, error: &TaskError) -> Diagnostic {
+    let message = format!("the operation is not possible: {error}");
+    Diagnostic::error("impossible_call", message, place.clone())
+}
+
+pub(super) fn no_schema(place: &Place, error: &TaskError) -> Diagnostic {
+    Diagnostic::error("no_schema", error.to_string(), place.clone())
+}
+
+pub(super) fn other_reviewer(reviewer: &Embedded, asked: &str) -> Diagnostic {
+    let message = format!("`{}` decides, but `{asked}` is asked", reviewer.text);
+    Diagnostic::error("other_reviewer", message, reviewer.place.clone())
+}
+
+/// Words in backticks, divided by commas and a last `or`.
+pub(super) fn alternatives(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
+            format!("{} or `{last}`", first.join(", "))
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! YAML to a case: every key of the format, and a finding with its place for every other.
+//!
+//! In: the text of a case file. Out: a [`Case`], or nothing and findings. A case is a test, so nothing in it is
+//! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
+//! no manifest; those stay trees until [`run`](super::run) loads them.
+
+use super::case::{BoundVariables, Case, Manifests, Operation, StateEntry, Verdict};
+use super::environment::Environment;
+use super::{expect, messages, values};
+use crate::cel::Timestamp;
+use crate::context::{Scope, Status};
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::node::Node;
+use crate::manifest::reader::{Fields, Path, Reader};
+use crate::manifest::yaml::{self, YamlDocument};
+use crate::source::{Embedded, Place, Source, Span};
+use crate::task::{Call, Next, Past, PastCall, TemplateKind};
+
+/// Reads a case file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn read(source: &Source, limits: &EvalLimits) -> Result<Case, Vec<Diagnostic>> {
+    read_with(source, limits, "a case", read_case)
+}
+
+/// Reads the one document of a file; what is wrong with it are errors of the format, not of a rule of the
+/// specification's, so the findings name none.
+pub(super) fn read_with<T>(
+    source: &Source,
+    limits: &EvalLimits,
+    what: &str,
+    read: impl FnOnce(&mut Fields<'_>, &mut Reader) -> Option<T>,
+) -> Result<T, Vec<Diagnostic>> {
+    let mut findings = Vec::new();
+    let documents = yaml::parse(source, limits, &mut findings);
+    let [YamlDocument { node, sound: true }] = documents.as_slice() else {
+        if findings.is_empty() {
+            let start = Place::new(source, Span::new(0, 0));
+            findings.push(messages::documents(start, documents.len()));
+        }
+        return Err(findings);
+    };
+    let mut reader = Reader::default();
+    let path = Path::document("");
+    let thing = reader.fields(node, &path).and_then(|mut fields| {
+        let thing = read(&mut fields, &mut reader);
+        fields.refuse_others(what, &mut reader);
+        thing
+    });
+    findings.extend(reader.into_findings().into_iter().map(|finding| Diagnostic { rule: None, ..finding }));
+    match thing {
+        Some(thing) if findings.is_empty() => Ok(thing),
+        _ => Err(findings),
+    }
+}
+
+fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
+    let name = read_name(fields, reader);
+    let requirements = values::items(fields, "requirements", reader, |node, path, reader| {
+        Some(reader.text(node, path)?.text.to_string())
+    });
+    let about = values::string(fields, "about", reader).unwrap_or_default();
+    let manifests = read_manifests(fields, reader);
+    let settings = values::by_name(fields, "settings", reader, |node, _, _| Some(node.to_json().into()));
+    let auth = values::strings(fields, "auth", reader);
+    let environment = Environment::read(fields, reader);
+    let mocks = values::mocks(fields, reader);
+    let reviews = values::by_name(fields, "reviews", reader, |node, path, reader| {
+        let verdict = reader.text(node, path)?;
+        values::one_of(&verdict, path, &values::VERDICTS, reader)
+    });
+    let files = values::strings(fields, "files", reader);
+    let state = values::items(fields, "state", reader, read_past);
+    let resume = values::items(fields, "resume", reader, read_verdict);
+    let operation = read_operation(fields, reader);
+    let expect = fields
+        .required("expect", "", reader)
+        .map(|field| expect::read(field.node, &field.path, reader))
+        .unwrap_or_default();
+    let (operation, operation_place) = operation?;
+    if matches!(manifests, Some(Manifests::None)) && operation.name() != "bundle" {
+        reader.report(&Path::document("manifest"), messages::no_manifest(&operation_place, operation.name()));
+    }
+    Some(Case {
+        name: name?,
+        requirements,
+        about,
+        manifests: manifests?,
+        settings,
+        auth,
+        environment,
+        mocks,
+        reviews,
+        files,
+        state,
+        operation,
+        operation_place,
+        resume,
+        expect,
+    })
+}
+
+/// The name, which must be that of the file: a report names the case, and a reader looks for the file.
+fn read_name(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Embedded> {
+    let name = values::required_text(fields, "name", reader)?;
+    let file = name.place.source.name();
+    let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file);
+    if *name.text != *stem {
+        reader.report(&Path::document("name"), messages::other_name(&name, stem));
+    }
+    Some(name)
+}
+
+fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manifests> {
+    let Some(mut manifests) = values::fields(fields, "manifest", reader) else {
+        return Some(Manifests::None);
+    };
+    let files = manifests.get("files");
+    if let Some(files) = files {
+        let paths = reader.texts(files.node, &files.path).unwrap_or_default();
+        let agent = values::required_text(&mut manifests, "agent", reader);
+        manifests.refuse_others("`manifest`", reader);
+        return Some(Manifests::Files { paths, agent: agent? });
+    }
+    let mut documents: Vec<(String, Node)> = Vec::new();
+    documents.extend(manifests.get("agent").map(|field| (String::new(), field.node.clone())));
+    for key in ["tools", "agents"] {
+        let found = values::items(&mut manifests, key, reader, |node, _, _| Some(node.clone()));
+        documents.extend(found.into_iter().enumerate().map(|(at, node)| (format!("{key}[{at}]"), node)));
+    }
+    for key in ["mount", "trigger", "schedule"] {
+        documents.extend(manifests.get(key).map(|field| (key.to_owned(), field.node.clone())));
+    }
+    manifests.refuse_others("`manifest`", reader);
+    Some(Manifests::Inline(documents))
+}
+
+const EVENTS: [&str; 7] = ["input", "llm", "call", "invoke", "output", "interrupt", "locked"];
+
+fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry> {
+    let mut fields = reader.fields(node, path)?;
+    let at = values::time(&mut fields, "at", reader);
+    let Some((key, value)) = values::only_key(node, &["at"]) else {
+        reader.report(path, messages::one_key_of(&node.place, "an entry of `state`", &EVENTS));
+        return None;
+    };
+    let path = path.key(&key.text);
+    let mut recorded_at = None;
+    let past = match &*key.text {
+        "input" => Past::Input(values::entry(value, &path, reader)?),
+        "output" => Past::Output(values::entry(value, &path, reader)?),
+        "llm" => Past::ModelTurn(values::usage(value, &path, reader)?),
+        "call" => Past::Call(read_past_call(value, &path, &mut recorded_at, reader)?),
+        "invoke" => Past::Invoke(read_past_call(value, &path, &mut recorded_at, reader)?),
+        "interrupt" => {
+            reader.fields(value, &path)?.refuse_others("`interrupt`", reader);
+            Past::Interrupt
+        }
+        "locked" => {
+            let mut fields = reader.fields(value, &path)?;
+            let reason = values::string(&mut fields, "reason", reader).unwrap_or_default();
+            fields.refuse_others("`locked`", reader);
+            Past::Locked(reason)
+        }
+        _ => {
+            reader.report(&path, messages::unknown_key(key, "an entry of `state`", &EVENTS));
+            return None;
+        }
+    };
+    Some(StateEntry { place: key.place.clone(), at, recorded_at, past })
+}
+
+fn read_past_call(
+    node: &Node,
+    path: &Path,
+    recorded_at: &mut Option<Timestamp>,
+    reader: &mut Reader,
+) -> Option<PastCall> {
+    let mut fields = reader.fields(node, path)?;
+    let words = [
+        ("successful", Status::Successful),
+        ("errored", Status::Errored),
+        ("restricted", Status::Restricted),
+    ];
+    let function = values::required_text(&mut fields, "fn", reader);
+    let arguments = values::arguments(&mut fields, reader);
+    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(Status::Successful);
+    let output = values::json(&mut fields, "output");
+    let task_id = values::string(&mut fields, "task_id", reader);
+    *recorded_at = values::time(&mut fields, "at", reader);
+    let executed = fields.boolean("executed", status != Status::Restricted, reader);
+    fields.refuse_others("a call", reader);
+    let function = function?.text.to_string();
+    Some(PastCall { function, arguments, output, status, executed, task_id })
+}
+
+fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict> {
+    let Some((reviewer, verdict)) = values::only_key(node, &[]) else {
+        reader.report(path, messages::one_verdict(&node.place));
+        return None;
+    };
+    let path = path.key(&reviewer.text);
+    let verdict = reader.text(verdict, &path)?;
+    let approved = values::one_of(&verdict, &path, &values::VERDICTS, reader)?;
+    Some(Verdict { reviewer: reviewer.clone(), approved })
+}
+
+const OPERATIONS: [&str; 19] = [
+    "validate",
+    "functions",
+    "schema",
+    "binding",
+    "before",
+    "after",
+    "invoke",
+    "input",
+    "output",
+    "prompt",
+    "limits",
+    "event",
+    "subscription",
+    "allowlist",
+    "trigger",
+    "cel",
+    "interpolate",
+    "script",
+    "bundle",
+];
+
+const CEL_SCOPES: [(&str, Scope); 9] = [
+    ("before", Scope::Before),
+    ("after", Scope::After),
+    ("guardrail_before", Scope::GuardrailBefore),
+    ("guardrail_after", Scope::GuardrailAfter),
+    ("binding", Scope::Binding),
+    ("exposes", Scope::Exposes),
+    ("cel_tool", Scope::CelTool),
+    ("filter", Scope::Filter),
+    ("trigger", Scope::Trigger),
+];
+
+const TEMPLATE_KINDS: [(&str, TemplateKind); 4] = [
+    ("tool", TemplateKind::Tool),
+    ("prompt", TemplateKind::Prompt),
+    ("event", TemplateKind::Event),
+    ("error_message", TemplateKind::ErrorMessage),
+];
+
+fn read_operation(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<(Operation, Place)> {
+    let call = fields.required("call", "", reader)?;
+    let mut fields = reader.fields(call.node, &call.path)?;
+    let op = values::required_text(&mut fields, "op", reader)?;
+    let operation = read_operation_keys(&op, &mut fields, reader);
+    if operation.is_some() {
+        fields.refuse_others(&format!("`{}`", op.text), reader);
+    }
+    Some((operation?, op.place))
+}
+
+fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Operation> {
+    Some(match &*op.text {
+        "validate" => Operation::Validate,
+        "functions" => Operation::Functions,
+        "schema" => Operation::Schema(values::required_text(fields, "fn", reader)?),
+        "binding" => Operation::Binding(read_call(fields, reader)?),
+        "before" => Operation::Before(read_call(fields, reader)?),
+        "after" => {
+            let result = values::call_result(fields, reader);
+            Operation::After(read_call(fields, reader)?, result)
+        }
+        "invoke" => Operation::Invoke(read_call(fields, reader)?),
+        "input" => Operation::Input(read_required_object(fields, "input", reader)?),
+        "output" => Operation::Output(read_required_object(fields, "output", reader)?),
+        "prompt" => Operation::Prompt,
+        "limits" => {
+            let words = [("llm", Next::ModelTurn), ("capability", Next::Capability), ("none", Next::Other)];
+            fields.required("next", "", reader)?;
+            Operation::Limits(values::word(fields, "next", &words, reader)?)
+        }
+        "cel" => {
+            fields.required("scope", "", reader)?;
+            let scope = values::word(fields, "scope", &CEL_SCOPES, reader);
+            let expr = values::required_text(fields, "expr", reader);
+            let bound = read_bound(fields);
+            Operation::Cel { scope: scope?, expr: expr?, bound }
+        }
+        "interpolate" => {
+            fields.required("scope", "", reader)?;
+            let kind = values::word(fields, "scope", &TEMPLATE_KINDS, reader);
+            let template = values::required_text(fields, "template", reader);
+            let parameters = values::object(fields, "parameters", reader);
+            let bound = read_bound(fields);
+            Operation::Interpolate { kind: kind?, template: template?, parameters, bound }
+        }
+        _ => return read_not_yet(op, fields, reader),
+    })
+}
+
+/// The operations that the engine does not have yet: their keys are read, so that a mistake is found all the same.
+fn read_not_yet(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Operation> {
+    let name = match &*op.text {
+        "event" => {
+            values::required_text(fields, "capability", reader);
+            values::required_text(fields, "event", reader);
+            let payload = fields.written("payload").is_some();
+            let raw_body = fields.text("raw_body", reader).is_some();
+            if payload == raw_body {
+                reader.report(&fields.path, messages::payload(&op.place));
+            }
+            values::strings(fields, "headers", reader);
+            "event"
+        }
+        "subscription" => {
+            values::required_text(fields, "capability", reader);
+            values::required_text(fields, "event", reader);
+            "subscription"
+        }
+        "allowlist" => {
+            values::required_text(fields, "capability", reader);
+            "allowlist"
+        }
+        "trigger" => {
+            values::json(fields, "payload");
+            "trigger"
+        }
+        "script" => {
+            values::required_text(fields, "source", reader);
+            "script"
+        }
+        "bundle" => {
+            values::required_text(fields, "text", reader);
+            "bundle"
+        }
+        _ => {
+            reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));
+            return None;
+        }
+    };
+    Some(Operation::NotYet(name))
+}
+
+fn read_call(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Call> {
+    let function = values::required_text(fields, "fn", reader);
+    let arguments = values::arguments(fields, reader);
+    Some(Call { function: function?.text.to_string(), arguments })
+}
+
+fn read_required_object(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    reader: &mut Reader,
+) -> Option<crate::cel::Json> {
+    fields.required(key, "", reader)?;
+    values::object(fields, key, reader)
+}
+
+fn read_bound(fields: &mut Fields<'_>) -> BoundVariables {
+    let [input, output, event] = ["input", "output", "event"].map(|key| values::json(fields, key));
+    BoundVariables { input, output, event }
+}

@@ -1,0 +1,176 @@
+//! The outcome of cases: for people expected and found side by side, for programs JSON.
+//!
+//! In: what came of each case. Out: text or JSON, and the counts. It decides nothing: a case has passed, failed, is
+//! broken (it cannot be read or run, which counts as failed), or needs what the engine does not have yet.
+
+use super::expect::{Found, Mismatch};
+use super::palette::Palette;
+use super::table;
+use crate::diagnostic::Diagnostic;
+use crate::task::Origin;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What came of one case.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The name of the case, or of the file if that cannot be read.
+    pub name: String,
+    /// The sentence about it.
+    pub about: String,
+    /// The file.
+    pub file: String,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of one case.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Everything held.
+    Passed,
+    /// Some checks did not hold.
+    Failed {
+        /// Which ones.
+        mismatches: Vec<Mismatch>,
+        /// What the operation did.
+        found: Box<Found>,
+    },
+    /// The case cannot be read or run.
+    Broken(Vec<Diagnostic>),
+    /// It needs an operation or a part of the state that the engine does not have yet, by its name.
+    NotYet(&'static str),
+}
+
+/// How many cases came to what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Passed.
+    pub passed: usize,
+    /// Failed or broken.
+    pub failed: usize,
+    /// Not run, by what they need.
+    pub not_yet: BTreeMap<&'static str, usize>,
+}
+
+impl Report {
+    /// The word for what came of it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Broken(_) => "broken",
+            Outcome::NotYet(_) => "not yet supported",
+        }
+    }
+
+    /// The report for a person; of a case that passed or was not run, nothing.
+    #[must_use]
+    pub fn render(&self, palette: &Palette) -> String {
+        let mut text = String::new();
+        match &self.outcome {
+            Outcome::Passed | Outcome::NotYet(_) => {}
+            Outcome::Failed { mismatches, found } => {
+                self.head(&mut text, palette);
+                let place = mismatches.first().map(|mismatch| mismatch.place.to_string());
+                let place = place.as_deref().unwrap_or(&self.file);
+                let _ = writeln!(text, "  {}at{} {place}", palette.dim, palette.reset);
+                table::side_by_side(&mut text, mismatches, palette);
+                explain(&mut text, found, palette);
+            }
+            Outcome::Broken(diagnostics) => {
+                self.head(&mut text, palette);
+                for diagnostic in diagnostics {
+                    let _ = writeln!(text, "{}", diagnostic.render(palette.is_colored()));
+                }
+            }
+        }
+        text
+    }
+
+    fn head(&self, text: &mut String, palette: &Palette) {
+        let Palette { red, bold, reset, .. } = palette;
+        let _ = writeln!(text, "{red}{bold}{}{reset} {bold}{}{reset} {}", self.word(), self.name, self.about);
+    }
+
+    /// The report for a program.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = json!({ "case": self.name, "file": self.file, "outcome": self.word() });
+        let (key, value) = match &self.outcome {
+            Outcome::Passed => return object,
+            Outcome::NotYet(what) => ("needs", json!(what)),
+            Outcome::Failed { mismatches, .. } => {
+                ("mismatches", mismatches.iter().map(mismatch_to_json).collect())
+            }
+            Outcome::Broken(found) => ("diagnostics", found.iter().map(Diagnostic::to_json).collect()),
+        };
+        if let Some(object) = object.as_object_mut() {
+            object.insert(key.to_owned(), value);
+        }
+        object
+    }
+}
+
+fn mismatch_to_json(mismatch: &Mismatch) -> Value {
+    let position = mismatch.place.position();
+    json!({
+        "key": mismatch.key,
+        "expected": mismatch.expected,
+        "found": mismatch.found,
+        "line": position.line,
+        "column": position.column,
+    })
+}
+
+/// Which rule decided, and what went wrong on the way: where to look first when a case fails.
+fn explain(text: &mut String, found: &Found, palette: &Palette) {
+    let Palette { dim, reset, .. } = palette;
+    if let Some(origin) = &found.decided_by {
+        let _ = writeln!(text, "  {dim}decided by{reset} {} {dim}at{reset} {}", origin.path, place(origin));
+    }
+    for finding in &found.findings {
+        let at = finding.origin.as_ref().map(|origin| format!(" {dim}at{reset} {}", place(origin)));
+        let _ = writeln!(text, "  {dim}note:{reset} {}{}", finding.message, at.unwrap_or_default());
+    }
+    for diagnostic in found.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()) {
+        let _ = writeln!(text, "  {dim}note:{reset} {diagnostic}");
+    }
+}
+
+fn place(origin: &Origin) -> String {
+    format!("{}:{}:{}", origin.file, origin.line, origin.column)
+}
+
+impl Summary {
+    /// Counts a case.
+    pub fn add(&mut self, report: &Report) {
+        let count = match report.outcome {
+            Outcome::Passed => &mut self.passed,
+            Outcome::Failed { .. } | Outcome::Broken(_) => &mut self.failed,
+            Outcome::NotYet(what) => self.not_yet.entry(what).or_default(),
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// The counts for a person. The last line is always `N passed, M failed`; the one before says what was not run.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        let all: usize = self.not_yet.values().sum();
+        if all > 0 {
+            let each = self.not_yet.iter().map(|(what, count)| format!("{count} {what}"));
+            let _ = writeln!(text, "{all} not yet supported: {}", each.collect::<Vec<_>>().join(", "));
+        }
+        let _ = writeln!(text, "{} passed, {} failed", self.passed, self.failed);
+        text
+    }
+
+    /// The counts for a program.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({ "passed": self.passed, "failed": self.failed, "not_yet_supported": self.not_yet })
+    }
+}

@@ -1,0 +1,403 @@
+//! A case through the engine: its past put on record, its operation carried out, its expectations compared.
+//!
+//! In: a [`Case`]. Out: a [`Report`]. Only public operations of the engine and the task are used, in the order in which a
+//! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
+//! valid, its past is impossible) is broken, never passed.
+
+use super::case::{Aspect, BoundVariables, Case, Manifests, Operation};
+use super::expect::{Found, Mismatch, compare};
+use super::messages;
+use super::report::{Outcome, Report};
+use super::world::World;
+use crate::cel::Json;
+use crate::context::Scope;
+use crate::diagnostic::Diagnostic;
+use crate::engine::Engine;
+use crate::limits::EvalLimits;
+use crate::manifest::Catalog;
+use crate::manifest::agent::Agent;
+use crate::manifest::load::LoadError;
+use crate::source::Embedded;
+use crate::task::{
+    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, Task, TemplateKind, Trial,
+    Tried, Verdict,
+};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Runs cases, and keeps the manifests that it has compiled.
+#[derive(Debug, Default)]
+pub struct Runner {
+    limits: EvalLimits,
+    compiled: HashMap<Vec<PathBuf>, Rc<Compiled>>,
+}
+
+/// Manifests, compiled.
+#[derive(Debug)]
+struct Compiled {
+    catalog: Catalog,
+    engine: Engine,
+    findings: Vec<Diagnostic>,
+}
+
+/// Why a case has no result.
+enum Stopped {
+    Broken(Vec<Diagnostic>),
+    NotYet(&'static str),
+}
+
+impl From<Diagnostic> for Stopped {
+    fn from(finding: Diagnostic) -> Self {
+        Self::Broken(vec![finding])
+    }
+}
+
+impl Runner {
+    /// A runner under these bounds.
+    #[must_use]
+    pub fn new(limits: EvalLimits) -> Self {
+        Self { limits, compiled: HashMap::new() }
+    }
+
+    /// Runs a case.
+    pub fn run(&mut self, case: &Case) -> Report {
+        let outcome = match self.outcome(case) {
+            Ok(outcome) => outcome,
+            Err(Stopped::Broken(findings)) => Outcome::Broken(findings),
+            Err(Stopped::NotYet(what)) => Outcome::NotYet(what),
+        };
+        Report {
+            name: case.name.text.to_string(),
+            about: case.about.clone(),
+            file: case.name.place.source.name().to_owned(),
+            outcome,
+        }
+    }
+
+    fn outcome(&mut self, case: &Case) -> Result<Outcome, Stopped> {
+        if let Operation::NotYet(what) = case.operation {
+            return Err(Stopped::NotYet(what));
+        }
+        if let Manifests::Inline(documents) = &case.manifests {
+            let unread = ["trigger", "schedule"].into_iter();
+            let needed = unread.filter(|what| documents.iter().any(|(path, _)| path == what)).next();
+            if let Some(what) = needed {
+                return Err(Stopped::NotYet(what));
+            }
+        }
+        let compiled =
+            self.compile(case).map_err(|error| messages::unreadable_manifests(&case.name.place, &error))?;
+        if matches!(case.operation, Operation::Validate) {
+            return Ok(validate(case, &compiled.findings));
+        }
+        let mut trial = Running::start(case, &compiled)?;
+        let mut found = trial.carry_out()?;
+        let mismatches = trial.compare(&mut found);
+        Ok(outcome(mismatches, found))
+    }
+
+    fn compile(&mut self, case: &Case) -> Result<Rc<Compiled>, LoadError> {
+        let paths = case.manifest_paths();
+        if let Some(known) = self.compiled.get(&paths).filter(|_| !paths.is_empty()) {
+            return Ok(known.clone());
+        }
+        let (catalog, mut findings) = case.catalog(&self.limits)?;
+        let (engine, more) = Engine::from_catalog(&catalog, self.limits);
+        findings.extend(more);
+        let compiled = Rc::new(Compiled { catalog, engine, findings });
+        if !paths.is_empty() {
+            self.compiled.insert(paths, compiled.clone());
+        }
+        Ok(compiled)
+    }
+}
+
+fn validate(case: &Case, findings: &[Diagnostic]) -> Outcome {
+    let valid = !findings.iter().any(Diagnostic::is_error);
+    let mut found = Found { diagnostics: findings.to_vec(), ..Found::default() };
+    found.set(Aspect::Decision, Some(if valid { "valid" } else { "invalid" }));
+    let mismatches = compare(&case.expect, &found, |_| Err("no task was started".to_owned()));
+    outcome(mismatches, found)
+}
+
+fn outcome(mismatches: Vec<Mismatch>, found: Found) -> Outcome {
+    if mismatches.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed { mismatches, found: Box::new(found) }
+    }
+}
+
+/// A case under way.
+struct Running<'c> {
+    case: &'c Case,
+    task: Task,
+    world: World,
+    /// How many verdicts of `resume` were given.
+    resumed: usize,
+}
+
+impl<'c> Running<'c> {
+    fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Stopped> {
+        let agent =
+            agent_under_test(case, &compiled.catalog).ok_or_else(|| messages::no_agent(&case.name.place))?;
+        let started = case.environment.start(&compiled.engine, &agent);
+        let mut task = started.map_err(|error| {
+            let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
+            let mut findings = vec![messages::cannot_start(&case.name.place, &error)];
+            findings.extend(errors);
+            Stopped::Broken(findings)
+        })?;
+        let mut at = case.environment.started_at;
+        for entry in &case.state {
+            at = entry.at.unwrap_or(at);
+            task.record(entry.past.clone(), entry.recorded_at.unwrap_or(at))
+                .map_err(|error| messages::impossible_past(&entry.place, &error))?;
+        }
+        let world = World {
+            now: case.environment.now,
+            mocks: case.mocks.clone(),
+            reviews: case.reviews.clone(),
+            files: case.files.clone(),
+            invoked: Vec::new(),
+        };
+        Ok(Self { case, task, world, resumed: 0 })
+    }
+
+    fn carry_out(&mut self) -> Result<Found, Stopped> {
+        let case = self.case;
+        let now = self.world.now;
+        Ok(match &case.operation {
+            Operation::Validate | Operation::NotYet(_) => Found::default(),
+            Operation::Functions => {
+                let mut names: Vec<&str> = self.task.functions().collect();
+                names.sort_unstable();
+                value(Some(serde_json::json!(names).into()))
+            }
+            Operation::Schema(function) => {
+                let schema = self.task.schema(&function.text);
+                let schema = schema.map_err(|error| messages::no_schema(&function.place, &error))?;
+                let properties = schema.get("properties").and_then(Value::as_object);
+                let mut names: Vec<&str> = properties
+                    .into_iter()
+                    .flat_map(|properties| properties.keys().map(String::as_str))
+                    .collect();
+                names.sort_unstable();
+                value(Some(serde_json::json!(names).into()))
+            }
+            Operation::Binding(call) => self.decided(self.task.resolve(call, now)),
+            Operation::Before(call) => {
+                let progress = self.task.before(call, now);
+                self.driven(progress)?
+            }
+            Operation::After(call, result) => {
+                let progress = self.after(call, result.clone())?;
+                self.driven(progress)?
+            }
+            Operation::Invoke(call) => {
+                let progress = self.task.invoke(call, now);
+                self.driven(progress)?
+            }
+            Operation::Input(input) => {
+                let progress = self.task.input(input, now);
+                self.message(progress)?
+            }
+            Operation::Output(output) => {
+                let progress = self.task.output(output, now);
+                self.message(progress)?
+            }
+            Operation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
+            Operation::Limits(next) => self.limits(*next),
+            Operation::Cel { scope, expr, bound } => self.evaluate(*scope, expr, bound)?,
+            Operation::Interpolate { kind, template, parameters, bound } => {
+                self.interpolate(*kind, &template.text, parameters.as_ref(), bound)
+            }
+        })
+    }
+
+    /// The call is let through first: `after` is about its result alone. Its arguments are resolved as those of any call,
+    /// unless that fails, which is another operation's affair.
+    fn after(&mut self, call: &Call, result: CallResult) -> Result<Progress, Stopped> {
+        let now = self.world.now;
+        let resolved = self.task.resolve(call, now);
+        let mut call = call.clone();
+        if let (Verdict::Allow, Some(arguments)) = (resolved.verdict, resolved.value) {
+            call.arguments = arguments;
+        }
+        let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+        let id = self.task.await_result(&call).map_err(impossible)?;
+        Ok(self.task.after(id, result, now).map_err(impossible)?)
+    }
+
+    /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.
+    fn drive(&mut self, progress: Progress) -> Result<Decision, Stopped> {
+        let wrong = |error| messages::impossible_call(&self.case.operation_place, &error);
+        let mut decision = self.task.drive(progress, &mut self.world).map_err(wrong)?;
+        while let Some(asked) = &decision.reviewer
+            && let Some(approved) = self.next_verdict(asked)?
+        {
+            let progress = self.task.resume(Answer::Review(approved), self.world.now).map_err(wrong)?;
+            decision = self.task.drive(progress, &mut self.world).map_err(wrong)?;
+        }
+        Ok(decision)
+    }
+
+    fn driven(&mut self, progress: Progress) -> Result<Found, Stopped> {
+        let decision = self.drive(progress)?;
+        Ok(self.decided(decision))
+    }
+
+    /// The value of an operation on a message is its text.
+    fn message(&mut self, progress: Progress) -> Result<Found, Stopped> {
+        let decision = self.drive(progress)?;
+        let text = decision.text().map(|text| Json::string(&text));
+        Ok(Found { value: text, ..self.decided(decision) })
+    }
+
+    fn limits(&mut self, next: Next) -> Found {
+        let decision = self.task.limits(next, self.world.now);
+        let allowed = decision.is_allowed();
+        let mut found = self.decided(decision);
+        if allowed {
+            found.set(Aspect::Decision, Some("ok"));
+        }
+        found
+    }
+
+    fn decided(&self, decision: Decision) -> Found {
+        let trace = decision.trace.iter();
+        let mut found = Found {
+            trace: trace.map(|entry| (entry.step.to_string(), entry.outcome.as_str().to_owned())).collect(),
+            value: decision.value,
+            exposes: decision.exposes,
+            decided_by: decision.decided_by,
+            findings: decision.findings,
+            ..Found::default()
+        };
+        found.set(Aspect::Decision, Some(decision.verdict.as_str()));
+        found.set(Aspect::Message, decision.message);
+        found.set(Aspect::Reason, decision.reason);
+        found.set(Aspect::Reviewer, decision.reviewer);
+        found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
+        found
+    }
+
+    fn evaluate(&mut self, scope: Scope, expr: &Embedded, bound: &BoundVariables) -> Result<Found, Stopped> {
+        let trial = Trial {
+            input: bound.input.as_ref(),
+            output: bound.output.as_ref(),
+            event: bound.event.as_ref(),
+            ..Trial::new(scope, &expr.text)
+        };
+        let mut answers = Vec::new();
+        loop {
+            let question = match self.task.evaluate(&trial, &answers, self.world.now) {
+                Ok(Tried::Value(result)) => return Ok(value(Some(result))),
+                Ok(Tried::Failed(error)) => return Ok(failed("error", Some(error.to_string()))),
+                Ok(Tried::Asks(request)) => request,
+                Err(issues) => {
+                    let message = issues.iter().map(|issue| issue.message.as_str()).collect::<Vec<_>>();
+                    return Ok(failed("reject", Some(message.join("; "))));
+                }
+            };
+            let Some(answer) = self.answer(&question)? else {
+                let mut found = failed("suspend", None::<String>);
+                if let Request::Review { reviewer } = question {
+                    found.set(Aspect::Reviewer, Some(reviewer));
+                }
+                return Ok(found);
+            };
+            answers.push(Exchange { question, answer });
+        }
+    }
+
+    /// The answer to a question of an expression: from the world, or the next verdict of `resume`.
+    fn answer(&mut self, question: &Request) -> Result<Option<Answer>, Stopped> {
+        let known = self.world.answer(question);
+        let (None, Request::Review { reviewer }) = (&known, question) else { return Ok(known) };
+        let verdict = self.next_verdict(reviewer)?;
+        Ok(verdict.map(Answer::Review))
+    }
+
+    /// The next verdict of `resume`, which must be that of the reviewer who is asked.
+    fn next_verdict(&mut self, asked: &str) -> Result<Option<bool>, Stopped> {
+        let Some(verdict) = self.case.resume.get(self.resumed) else { return Ok(None) };
+        if *verdict.reviewer.text != *asked {
+            return Err(messages::other_reviewer(&verdict.reviewer, asked).into());
+        }
+        self.resumed = self.resumed.saturating_add(1);
+        Ok(Some(verdict.approved))
+    }
+
+    fn interpolate(
+        &self,
+        kind: TemplateKind,
+        template: &str,
+        parameters: Option<&Json>,
+        bound: &BoundVariables,
+    ) -> Found {
+        let given = Given {
+            settings: Some(&self.case.settings),
+            auth: Some(&self.case.auth),
+            parameters,
+            input: bound.input.as_ref(),
+            output: bound.output.as_ref(),
+            event: bound.event.as_ref(),
+            ..Given::default()
+        };
+        match self.task.interpolate(kind, template, &given, self.world.now) {
+            Ok(text) => value(Some(Json::string(&text))),
+            Err(error) => failed("error", Some(error.to_string())),
+        }
+    }
+
+    fn compare(self, found: &mut Found) -> Vec<Mismatch> {
+        found.set(Aspect::Task, Some(self.task.state().as_str()));
+        found.invoked = self.world.invoked;
+        found.files = self.world.files;
+        let mut mismatches = compare(&self.case.expect, found, |expr| {
+            // the scope of prompts has `context` and `now`, and nothing of an operation
+            match self.task.evaluate(&Trial::new(Scope::Prompt, &expr.text), &[], self.world.now) {
+                Ok(Tried::Value(value)) => Ok(value),
+                Ok(Tried::Failed(error)) => Err(error.to_string()),
+                Ok(Tried::Asks(_)) => Err("it asks".to_owned()),
+                Err(issues) => Err(issues.first().map(|issue| issue.message.clone()).unwrap_or_default()),
+            }
+        });
+        if let Some(unused) = self.case.resume.get(self.resumed) {
+            mismatches.push(Mismatch {
+                place: unused.reviewer.place.clone(),
+                key: "resume".to_owned(),
+                expected: Some(Value::from(&*unused.reviewer.text)),
+                found: None,
+            });
+        }
+        mismatches
+    }
+}
+
+/// The agent that the case is about: of its own manifests the one under `agent`, of files the one that it names.
+fn agent_under_test(case: &Case, catalog: &Catalog) -> Option<Arc<Agent>> {
+    let mut agents = catalog.agents().iter().map(|resolved| &resolved.agent);
+    match &case.manifests {
+        Manifests::Files { agent: name, .. } => agents.find(|agent| agent.name.text == name.text).cloned(),
+        Manifests::Inline(_) => agents.find(|agent| agent.path.is_empty()).cloned(),
+        Manifests::None => None,
+    }
+}
+
+fn value(value: Option<Json>) -> Found {
+    let mut found = Found { value, ..Found::default() };
+    found.set(Aspect::Decision, Some("value"));
+    found
+}
+
+fn failed(decision: &str, message: Option<impl Into<String>>) -> Found {
+    let mut found = Found::default();
+    found.set(Aspect::Decision, Some(decision));
+    found.set(Aspect::Message, message);
+    found
+}

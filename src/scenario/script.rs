@@ -1,0 +1,165 @@
+//! A recorded task: the shape of the file that `celador run` plays, and how it is read.
+//!
+//! In: YAML with `agent`, the `env`, `settings` and `mocks` of a case, and `steps`. Out: a [`Script`], or findings with
+//! their places. Whether a step is possible shows only when it is played, in [`replay`](super::replay).
+
+use super::environment::Environment;
+use super::read::read_with;
+use super::{messages, values};
+use crate::cel::{Json, Timestamp};
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::node::Node;
+use crate::manifest::reader::{Fields, Path, Reader};
+use crate::source::{Embedded, Place, Source};
+use crate::task::{CallResult, Usage};
+use std::collections::BTreeMap;
+
+/// A recorded task.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The agent's name.
+    pub agent: Embedded,
+    /// What the task starts with.
+    pub environment: Environment,
+    /// What the executions of invoke steps return in turn, by function key; the last one repeats.
+    pub mocks: BTreeMap<String, Vec<CallResult>>,
+    /// The files below the mount prefix.
+    pub files: BTreeMap<String, String>,
+    /// The steps, in order.
+    pub steps: Vec<ScriptStep>,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct ScriptStep {
+    /// Where it stands.
+    pub place: Place,
+    /// When it happens; when the step before did, if it does not say.
+    pub at: Option<Timestamp>,
+    /// What happens.
+    pub action: ScriptAction,
+}
+
+/// What happens in a step.
+#[derive(Clone, Debug)]
+pub enum ScriptAction {
+    /// Somebody says something: an object with `message`.
+    Input(Json),
+    /// The model has answered.
+    ModelTurn(Usage),
+    /// The model calls a function.
+    Call {
+        /// The name by which later steps know the call.
+        id: Embedded,
+        /// The function.
+        function: Embedded,
+        /// The arguments as the model wrote them: an object.
+        arguments: Json,
+        /// What came of it, if it is let through at once, and where that stands.
+        result: Option<(CallResult, Place)>,
+    },
+    /// A function that was let through has run.
+    Result {
+        /// The call.
+        id: Embedded,
+        /// What came of it.
+        result: CallResult,
+    },
+    /// A reviewer decides.
+    Review {
+        /// Who.
+        reviewer: Embedded,
+        /// Whether it approves.
+        approved: bool,
+    },
+    /// The model has a response: an object with `message`.
+    Output(Json),
+}
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(source: &Source, limits: &EvalLimits) -> Result<Self, Vec<Diagnostic>> {
+        read_with(source, limits, "a recorded task", read_script)
+    }
+}
+
+fn read_script(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Script> {
+    let agent = values::required_text(fields, "agent", reader);
+    let environment = Environment::read(fields, reader);
+    // settings and tokens never enter a task (CTX-22): they are for the tools, which are not run here
+    values::strings(fields, "settings", reader);
+    values::strings(fields, "auth", reader);
+    let mocks = values::mocks(fields, reader);
+    let files = values::strings(fields, "files", reader);
+    fields.required("steps", "", reader)?;
+    let steps = values::items(fields, "steps", reader, read_step);
+    Some(Script { agent: agent?, environment, mocks, files, steps })
+}
+
+const ACTIONS: [&str; 6] = ["input", "llm", "call", "result", "review", "output"];
+
+fn read_step(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptStep> {
+    let mut fields = reader.fields(node, path)?;
+    let at = values::time(&mut fields, "at", reader);
+    let of_call = node.get("call").is_some();
+    let others: &[&str] = if of_call { &["at", "result"] } else { &["at"] };
+    let Some((key, value)) = values::only_key(node, others) else {
+        reader.report(path, messages::one_key_of(&node.place, "a step", &ACTIONS));
+        return None;
+    };
+    let inside = path.key(&key.text);
+    let action = match &*key.text {
+        "input" => ScriptAction::Input(values::entry(value, &inside, reader)?),
+        "output" => ScriptAction::Output(values::entry(value, &inside, reader)?),
+        "llm" => ScriptAction::ModelTurn(values::usage(value, &inside, reader)?),
+        "call" => {
+            let result = fields.get("result").and_then(|field| {
+                let mut result = reader.fields(field.node, &field.path)?;
+                let read = values::call_result(&mut result, reader);
+                result.refuse_others("a result", reader);
+                Some((read, field.key.place.clone()))
+            });
+            read_call(value, &inside, result, reader)?
+        }
+        "result" => {
+            let mut fields = reader.fields(value, &inside)?;
+            let id = values::required_text(&mut fields, "id", reader);
+            let result = values::call_result(&mut fields, reader);
+            fields.refuse_others("a result", reader);
+            ScriptAction::Result { id: id?, result }
+        }
+        "review" => read_review(value, &inside, reader)?,
+        _ => {
+            reader.report(&inside, messages::unknown_key(key, "a step", &ACTIONS));
+            return None;
+        }
+    };
+    Some(ScriptStep { place: key.place.clone(), at, action })
+}
+
+fn read_call(
+    node: &Node,
+    path: &Path,
+    result: Option<(CallResult, Place)>,
+    reader: &mut Reader,
+) -> Option<ScriptAction> {
+    let mut fields = reader.fields(node, path)?;
+    let id = values::required_text(&mut fields, "id", reader);
+    let function = values::required_text(&mut fields, "fn", reader);
+    let arguments = values::arguments(&mut fields, reader);
+    fields.refuse_others("a call", reader);
+    Some(ScriptAction::Call { id: id?, function: function?, arguments, result })
+}
+
+fn read_review(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptAction> {
+    let mut fields = reader.fields(node, path)?;
+    let reviewer = values::required_text(&mut fields, "reviewer", reader);
+    fields.required("verdict", "", reader);
+    let verdict = values::word(&mut fields, "verdict", &values::VERDICTS, reader);
+    fields.refuse_others("a review", reader);
+    Some(ScriptAction::Review { reviewer: reviewer?, approved: verdict? })
+}

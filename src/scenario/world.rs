@@ -1,0 +1,65 @@
+//! The world around a task of a case or a script: mocks for tools, verdicts for reviewers, files in memory.
+//!
+//! In: what the case says. Out: answers to everything that an operation asks for, and a record of what was executed. It
+//! never decides anything, and a function without a mock gives `{}`.
+
+use crate::cel::{Json, Timestamp};
+use crate::task::{Answer, CallResult, Host, Invocation, Request};
+use std::collections::BTreeMap;
+
+/// A host that answers at once, from memory.
+#[derive(Clone, Debug)]
+pub(super) struct World {
+    /// The time.
+    pub(super) now: Timestamp,
+    /// What executions return in turn; the last one repeats.
+    pub(super) mocks: BTreeMap<String, Vec<CallResult>>,
+    /// Who approves or denies; others are undecided.
+    pub(super) reviews: BTreeMap<String, bool>,
+    /// The files below the mount prefix.
+    pub(super) files: BTreeMap<String, String>,
+    /// What was executed: function and arguments, in order.
+    pub(super) invoked: Vec<(String, Json)>,
+}
+
+impl World {
+    /// The answer to a question of an expression; none to a review that is undecided.
+    pub(super) fn answer(&mut self, question: &Request) -> Option<Answer> {
+        Some(match question {
+            Request::Invoke(invocation) => Answer::Result(self.invoke(invocation)),
+            Request::Review { reviewer } => Answer::Review(self.review(reviewer)?),
+            Request::ReadMount { path } => self.read_mount(path).map_or(Answer::Failed, Answer::Text),
+            Request::WriteMount { path, text } => {
+                self.write_mount(path, text);
+                Answer::Written
+            }
+        })
+    }
+}
+
+impl Host for World {
+    fn now(&mut self) -> Timestamp {
+        self.now
+    }
+
+    fn invoke(&mut self, invocation: &Invocation) -> CallResult {
+        let before = self.invoked.iter().filter(|(function, _)| *function == invocation.function).count();
+        self.invoked.push((invocation.function.clone(), invocation.arguments.clone()));
+        let results = self.mocks.get(&invocation.function);
+        let result = results.and_then(|results| results.get(before).or(results.last()));
+        result.cloned().unwrap_or_else(|| CallResult::successful(Json::object([])))
+    }
+
+    fn review(&mut self, reviewer: &str) -> Option<bool> {
+        self.reviews.get(reviewer).copied()
+    }
+
+    fn read_mount(&mut self, path: &str) -> Option<String> {
+        self.files.get(path).cloned()
+    }
+
+    fn write_mount(&mut self, path: &str, text: &str) -> bool {
+        self.files.insert(path.to_owned(), text.to_owned());
+        true
+    }
+}

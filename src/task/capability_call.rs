@@ -1,0 +1,276 @@
+//! Calls by the model: parameters, steps ahead, execution, record, steps behind (MW, PAR, BND).
+//!
+//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
+//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
+//! an error or a block message goes to the model (CTX-25).
+
+use super::decision::{CallId, Decision, Finding, Verdict};
+use super::effect::{CallResult, CallStatus, Caller, Progress};
+use super::operation::{CallUnderWay, Extent, OpenCall, Operation, Stage, Subject};
+use super::start::{Call, Next};
+use super::state::End;
+use super::steps::{Carried, Flow, Stopped, borrowed, function_id};
+use super::{Task, TaskError, messages};
+use crate::cel::{Json, Timestamp};
+use crate::context::{self, InvocationId, Moment, Status, TurnKind};
+use crate::policy::{Function, Policy, Resolution};
+
+impl Task {
+    /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
+    /// the resolved arguments and the id under which [`Task::after`] takes the result. An action with a `cel` backend is
+    /// run by [`Task::invoke`] only.
+    pub fn before(&mut self, call: &Call, now: Timestamp) -> Progress {
+        self.begin(call, Extent::Before, now)
+    }
+
+    /// A whole call: what [`Task::before`] does, the execution, and what [`Task::after`] does.
+    pub fn invoke(&mut self, call: &Call, now: Timestamp) -> Progress {
+        self.begin(call, Extent::Whole, now)
+    }
+
+    /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
+    /// receives.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    pub fn after(&mut self, call: CallId, result: CallResult, now: Timestamp) -> Result<Progress, TaskError> {
+        let position = self.open.iter().position(|open| open.id == call);
+        let position = position.ok_or(TaskError::UnknownCall(call.0))?;
+        if let Some(refusal) = self.refusal(now) {
+            return Ok(refusal.into());
+        }
+        let OpenCall { function, arguments, .. } = self.open.remove(position);
+        let call = CallUnderWay {
+            function,
+            arguments,
+            unbound: false,
+            extent: Extent::Whole,
+            output: None,
+            record: None,
+        };
+        let mut operation = Operation::new(Subject::Call(call), Stage::After);
+        let policy = self.policy.clone();
+        match self.record_result(&policy, &mut operation, result, &now.into()) {
+            Flow::Ended(verdict, reason) => Ok(ended(operation, verdict, reason).into()),
+            _ => Ok(self.advance(operation, now)),
+        }
+    }
+
+    /// Awaits the result of a call that was let through elsewhere, with its resolved arguments.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownFunction`] for a function that the agent does not have.
+    pub fn await_result(&mut self, call: &Call) -> Result<CallId, TaskError> {
+        let position = self.policy.position(&call.function);
+        let position = position.ok_or_else(|| TaskError::UnknownFunction(call.function.clone()))?;
+        Ok(self.open_call(position, call.arguments.clone()))
+    }
+
+    /// The arguments that a call would run with, without middleware and without a trace on record: allow, or error.
+    #[must_use]
+    pub fn resolve(&self, call: &Call, now: Timestamp) -> Decision {
+        let Some((_, function)) = self.offered(&self.policy, &call.function) else {
+            let message = Some(messages::unknown_function(&call.function));
+            return Decision { message, ..Decision::new(Verdict::Error) };
+        };
+        let mut findings = Vec::new();
+        let resolution = self.resolve_parameters(function, &call.arguments, &now.into(), &mut findings);
+        let message = if !resolution.faults.is_empty() {
+            messages::bad_arguments(&resolution.faults)
+        } else if !resolution.unbound.is_empty() {
+            messages::missing_policy_value()
+        } else {
+            return Decision { value: Some(resolution.arguments), findings, ..Decision::new(Verdict::Allow) };
+        };
+        Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
+    }
+
+    fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+        if let Some(decision) = self.refusal(now).or_else(|| self.beyond(Next::Capability, now)) {
+            return decision.into();
+        }
+        self.interrupted = false;
+        let policy = self.policy.clone();
+        let Some((position, function)) = self.offered(&policy, &call.function) else {
+            self.context.turn(TurnKind::Capability);
+            let message = Some(messages::unknown_function(&call.function));
+            return Decision { message, ..Decision::new(Verdict::Error) }.into();
+        };
+        let moment = Moment::from(now);
+        let mut findings = Vec::new();
+        let resolution = self.resolve_parameters(function, &call.arguments, &moment, &mut findings);
+        let subject = CallUnderWay {
+            function: position,
+            arguments: resolution.arguments,
+            unbound: !resolution.unbound.is_empty(),
+            extent,
+            output: None,
+            record: None,
+        };
+        if !resolution.faults.is_empty() {
+            self.record_call(&subject, None, Status::Errored, &moment);
+            self.context.turn(TurnKind::Capability);
+            let message = Some(messages::bad_arguments(&resolution.faults));
+            return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
+        }
+        let operation = Operation { findings, ..Operation::new(Subject::Call(subject), Stage::BeforeFirst) };
+        self.advance(operation, now)
+    }
+
+    /// A function that the model may call, with its position.
+    fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p Function)> {
+        let position = policy.position(key)?;
+        let function = policy.function(position)?;
+        function.offered.then_some((position, function))
+    }
+
+    /// Bindings, then the model's arguments, then defaults. What is wrong with a binding is a finding; the call is told
+    /// of it when its steps had their say.
+    fn resolve_parameters(
+        &self,
+        function: &Function,
+        given: &Json,
+        now: &Moment,
+        findings: &mut Vec<Finding>,
+    ) -> Resolution {
+        let bound = self.evaluate_bindings(function.bindings.iter(), now, findings);
+        let resolution = function.parameters.resolve(&borrowed(&bound), given.root());
+        let origin = |name: &str| {
+            let binding = function.bindings.iter().find(|binding| *binding.name == *name);
+            binding.map(|binding| binding.origin())
+        };
+        for name in &resolution.unbound {
+            let misfit = bound.iter().any(|(bound, value)| *bound == &**name && value.is_some());
+            if misfit {
+                findings.push(Finding::new("binding_misfit", messages::binding_misfit(name), origin(name)));
+            }
+        }
+        for name in &resolution.ignored {
+            findings.push(Finding::new("override_ignored", messages::override_ignored(name), origin(name)));
+        }
+        resolution
+    }
+
+    /// Carries the call out and records what came of it.
+    pub(super) fn execute(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
+        let Some(call) = operation.call() else { return Flow::Passed };
+        let Some(function) = policy.function(call.function) else { return Flow::Passed };
+        let arguments = call.arguments.clone();
+        match self.carry_out(function, &arguments, Caller::Model, operation, now) {
+            Carried::Asks(request) => Flow::Asks(request),
+            Carried::Result(result) => self.record_result(policy, operation, result, now),
+        }
+    }
+
+    /// Puts the result of a call on record and into the hands of `after`; an error that nothing can recover ends the
+    /// task (LIFE-02).
+    fn record_result(
+        &mut self,
+        policy: &Policy,
+        operation: &mut Operation,
+        result: CallResult,
+        now: &Moment,
+    ) -> Flow {
+        let Subject::Call(call) = &mut operation.subject else { return Flow::Passed };
+        let status = match result.status {
+            CallStatus::Successful => Status::Successful,
+            CallStatus::Errored | CallStatus::Unrecoverable => Status::Errored,
+        };
+        let ends = result.status == CallStatus::Unrecoverable;
+        call.output = Some(result.output.clone());
+        call.record = Some(self.record_call(call, Some(result), status, now));
+        if ends {
+            let key = policy.function(call.function).map_or("", |function| &*function.key);
+            let reason = messages::unrecoverable(key);
+            self.end = Some(End::Terminated(reason.clone()));
+            return Flow::Ended(Verdict::Terminate, reason);
+        }
+        Flow::Passed
+    }
+
+    fn record_call(
+        &mut self,
+        call: &CallUnderWay,
+        result: Option<CallResult>,
+        status: Status,
+        now: &Moment,
+    ) -> InvocationId {
+        let executed = result.is_some();
+        let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
+        self.context.record(context::Invocation {
+            function: function_id(call.function),
+            at: *now,
+            input: call.arguments.clone(),
+            output,
+            status,
+            executed,
+            origin: context::Origin::Model,
+            task_id: task_id.map(Into::into),
+        })
+    }
+
+    fn open_call(&mut self, function: usize, arguments: Json) -> CallId {
+        let id = CallId(self.next_call);
+        self.next_call = self.next_call.saturating_add(1);
+        self.open.push(OpenCall { id, function, arguments });
+        id
+    }
+
+    /// Ends an operation in which nothing stood in the way.
+    pub(super) fn finish(&mut self, mut operation: Operation, now: Moment) -> Decision {
+        let call = match &mut operation.subject {
+            Subject::Call(call) => call,
+            Subject::Input => return self.admit(operation),
+            Subject::Output => return self.deliver(operation),
+        };
+        if operation.stage == Stage::After {
+            let value = call.output.take();
+            self.context.turn(TurnKind::Capability);
+            return Decision { value, ..operation.decide(Verdict::Allow) };
+        }
+        if call.unbound {
+            let call = call.clone();
+            self.record_call(&call, None, Status::Errored, &now);
+            self.context.turn(TurnKind::Capability);
+            let message = Some(messages::missing_policy_value());
+            return Decision { message, ..operation.decide(Verdict::Error) };
+        }
+        let value = call.arguments.clone();
+        let id = self.open_call(call.function, value.clone());
+        Decision { value: Some(value), call: Some(id), ..operation.decide(Verdict::Allow) }
+    }
+
+    /// Ends an operation that a step stopped.
+    pub(super) fn stop(&mut self, operation: Operation, stopped: Stopped, now: Moment) -> Decision {
+        self.withdraw(&operation, now);
+        let Stopped { verdict, message, origin } = stopped;
+        let mut decision = operation.decide(verdict);
+        if verdict == Verdict::LockTask {
+            self.end = Some(End::Locked(message.clone()));
+            decision.reason = Some(message.clone());
+        } else {
+            self.context.turn(TurnKind::Capability);
+        }
+        decision.message = Some(message);
+        decision.decided_by = Some(origin);
+        decision
+    }
+
+    /// Takes back what an operation that does not come through was about: a call becomes restricted (REC-05, REC-06), an
+    /// input was never accepted, a response never delivered.
+    pub(super) fn withdraw(&mut self, operation: &Operation, now: Moment) {
+        match &operation.subject {
+            Subject::Input => drop(self.context.pop_input()),
+            Subject::Output => drop(self.context.pop_output()),
+            Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),
+            Subject::Call(call) => {
+                self.record_call(call, None, Status::Restricted, &now);
+            }
+        }
+    }
+}
+
+/// The decision of an operation at whose end the task has ended too.
+pub(super) fn ended(operation: Operation, verdict: Verdict, reason: String) -> Decision {
+    Decision { message: Some(reason.clone()), reason: Some(reason), ..operation.decide(verdict) }
+}

@@ -1,0 +1,232 @@
+//! What an operation ends in: one verdict with everything that explains it.
+//!
+//! A denial is a [`Decision`] like any other, never an error (MW-28). Texts in it are those of the manifest's author,
+//! rendered, or fixed words of [`messages`](super::messages); what went wrong inside an expression is told by code and
+//! place, never by a value. All of it is plain data that goes over a wire.
+
+use crate::cel::Json;
+use crate::manifest::step::Hook;
+use crate::policy::Origin;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The answer to one operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decision {
+    /// What is to happen.
+    pub verdict: Verdict,
+    /// What goes on: resolved arguments (`before`), what the model receives (`after`, `invoke`), the admitted input or
+    /// the delivered response as an object with `message` (`input`, `output`), the result of an expression.
+    pub value: Option<Json>,
+    /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34, A-94); for the
+    /// caller in all other cases but allow.
+    pub message: Option<String>,
+    /// Why the task is in its state, when it is locked or terminated (MW-38, GR-14, LIM-01).
+    pub reason: Option<String>,
+    /// Who is asked, when the verdict is [`Verdict::Suspend`] for a review (RV-01).
+    pub reviewer: Option<String>,
+    /// The limit that ended the task.
+    pub limit: Option<LimitReached>,
+    /// The call that was let through by `before`, for `after`.
+    pub call: Option<CallId>,
+    /// The rule of the manifest that decided, unless nothing stood in the way.
+    pub decided_by: Option<Origin>,
+    /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
+    pub trace: Vec<TraceEntry>,
+    /// What `exposes` adds to a response (EXP-01): an object.
+    pub exposes: Option<Json>,
+    /// What went wrong or was ignored on the way without deciding by itself.
+    pub findings: Vec<Finding>,
+}
+
+/// What is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Go on with [`Decision::value`].
+    Allow,
+    /// Do not; the model gets the message as an error of the tool.
+    Block,
+    /// Do not, and never again: the task is locked (MW-31).
+    LockTask,
+    /// Wait: somebody has to answer first.
+    Suspend,
+    /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
+    Terminate,
+    /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14).
+    Rejected,
+    /// The input does not fit the agent's parameters (CTX-18, CTX-20).
+    InvalidInput,
+    /// The call could not be formed; the model gets the message.
+    Error,
+}
+
+impl Verdict {
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Block => "block",
+            Self::LockTask => "lock_task",
+            Self::Suspend => "suspend",
+            Self::Terminate => "terminate",
+            Self::Rejected => "rejected",
+            Self::InvalidInput => "invalid_input",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A call that was let through and whose result is awaited. Unique in its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub u64);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A limit that was reached: the step that would have gone beyond it was not taken (LIM-02).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitReached {
+    /// Its name, such as `max_turns`.
+    pub which: Cow<'static, str>,
+    /// What the manifest allows; nanoseconds for `max_age`.
+    pub bound: u64,
+    /// What the step would have made of it.
+    pub value: u64,
+}
+
+/// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct StepName {
+    /// The list.
+    pub hook: Hook,
+    /// The position, from 0, as in the manifest.
+    pub index: usize,
+}
+
+const HOOKS: [(Hook, &str); 5] = [
+    (Hook::BeforeFirst, "before_first"),
+    (Hook::Before, "before"),
+    (Hook::After, "after"),
+    (Hook::GuardrailBefore, "guardrails.before"),
+    (Hook::GuardrailAfter, "guardrails.after"),
+];
+
+impl fmt::Display for StepName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = HOOKS.iter().find(|(hook, _)| *hook == self.hook).map_or("", |(_, name)| name);
+        write!(f, "{list}[{}]", self.index)
+    }
+}
+
+impl From<StepName> for String {
+    fn from(name: StepName) -> Self {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for StepName {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        let parts = text.strip_suffix(']').and_then(|text| text.split_once('['));
+        let step = parts.and_then(|(list, index)| {
+            let (hook, _) = HOOKS.iter().find(|(_, name)| *name == list)?;
+            Some(Self { hook: *hook, index: index.parse().ok()? })
+        });
+        step.ok_or("a step is named as `before[0]`")
+    }
+}
+
+/// One step that was evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceEntry {
+    /// Which one.
+    pub step: StepName,
+    /// How it ended.
+    pub outcome: StepOutcome,
+    /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
+    pub message: Option<String>,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// Nothing stands in the way.
+    Pass,
+    /// Its `on_fail` decides what follows.
+    Fail,
+    /// It waits for an answer.
+    Suspend,
+}
+
+impl StepOutcome {
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Suspend => "suspend",
+        }
+    }
+}
+
+/// What went wrong or was ignored at a place of the manifests: an expression that failed, a bound parameter that the
+/// model tried to set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A stable word for programs, such as `no_such_key`.
+    pub code: Cow<'static, str>,
+    /// One line: what happened. Holds no task data.
+    pub message: String,
+    /// The place, if it is one of the manifests.
+    pub origin: Option<Origin>,
+}
+
+impl Decision {
+    /// A decision with nothing but its verdict.
+    pub(crate) fn new(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            value: None,
+            message: None,
+            reason: None,
+            reviewer: None,
+            limit: None,
+            call: None,
+            decided_by: None,
+            trace: Vec::new(),
+            exposes: None,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Whether the operation goes on.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        self.verdict == Verdict::Allow
+    }
+
+    /// The text of the admitted or delivered message: that of its parts, one after the other. Nothing if the value is
+    /// no message.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let message = self.value.as_ref()?.root().get("message")?;
+        Some(message.items().filter_map(|part| part.get("text")?.as_str()).collect())
+    }
+}

@@ -1,0 +1,58 @@
+//! Driving an operation to its decision with a host that answers at once.
+//!
+//! In: the first [`Progress`] of an operation and a [`Host`]. Out: its decision. A review that is not decided yet ends in
+//! [`Verdict::Suspend`](super::Verdict::Suspend); the task stays pending and goes on with
+//! [`Task::resume`](super::Task::resume). Hosts that wait for IO drive the same loop themselves.
+
+use super::effect::{Answer, CallResult, Invocation, Progress, Request};
+use super::{Decision, Task, TaskError};
+use crate::cel::Timestamp;
+
+/// Carries out what operations ask for.
+pub trait Host {
+    /// The time: after an answer an operation goes on at a later one (A-44).
+    fn now(&mut self) -> Timestamp;
+
+    /// Carries out a capability.
+    fn invoke(&mut self, invocation: &Invocation) -> CallResult;
+
+    /// The verdict of a review; none if it is not decided yet.
+    fn review(&mut self, reviewer: &str) -> Option<bool>;
+
+    /// The content of a file of the mount; none if it cannot be read.
+    fn read_mount(&mut self, path: &str) -> Option<String>;
+
+    /// Writes a file of the mount; false if it cannot be written.
+    fn write_mount(&mut self, path: &str, text: &str) -> bool;
+}
+
+impl Task {
+    /// Answers whatever an operation asks until it is decided or a review is open.
+    ///
+    /// ```ignore
+    /// let progress = task.invoke(call, host.now())?;
+    /// let decision = task.drive(progress, &mut host)?;
+    /// ```
+    ///
+    /// # Errors
+    /// [`TaskError`] if the progress is not that of this task's pending operation.
+    pub fn drive(&mut self, mut progress: Progress, host: &mut dyn Host) -> Result<Decision, TaskError> {
+        loop {
+            let request = match progress {
+                Progress::Decided(decision) => return Ok(decision),
+                Progress::Asks(request) => request,
+            };
+            let answer = match &request {
+                Request::Invoke(invocation) => Answer::Result(host.invoke(invocation)),
+                Request::Review { reviewer } => match host.review(reviewer) {
+                    Some(approved) => Answer::Review(approved),
+                    None => return self.suspension().ok_or(TaskError::NothingPending),
+                },
+                Request::ReadMount { path } => host.read_mount(path).map_or(Answer::Failed, Answer::Text),
+                Request::WriteMount { path, text } if host.write_mount(path, text) => Answer::Written,
+                Request::WriteMount { .. } => Answer::Failed,
+            };
+            progress = self.resume(answer, host.now())?;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What an operation asks of its host, and what the host answers.
+//!
+//! The engine does no IO. An operation that needs something from outside ends in [`Progress::Asks`]; the host does it
+//! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
+
+use super::decision::Decision;
+use crate::cel::Json;
+use crate::policy::InvocationTarget;
+use serde::{Deserialize, Serialize};
+
+/// How far an operation came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// To its end.
+    Decided(Decision),
+    /// To a question. Until it is answered every other operation of the task is rejected (RV-13).
+    Asks(Request),
+}
+
+/// What an operation asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Carry out a capability; answer with [`Answer::Result`].
+    Invoke(Invocation),
+    /// Ask this person; answer with [`Answer::Review`] (RV-01). May take days: [`Task::save`](super::Task::save).
+    Review {
+        /// A user's id or e-mail address, not empty (RV-06, RV-09).
+        reviewer: String,
+    },
+    /// Read a file; answer with [`Answer::Text`] (MNT-05), or [`Answer::Failed`] if there is none (MNT-11).
+    ReadMount {
+        /// The path below the mount's prefix, free of traversal (MNT-08).
+        path: String,
+    },
+    /// Write a file; answer with [`Answer::Written`] (MNT-06).
+    WriteMount {
+        /// The path below the mount's prefix, free of traversal (MNT-08).
+        path: String,
+        /// The whole new content.
+        text: String,
+    },
+}
+
+/// A capability to be carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The function's key: the name that the model knows, the key of its record.
+    pub function: String,
+    /// Who wants it.
+    pub caller: Caller,
+    /// What it is.
+    pub target: InvocationTarget,
+    /// The resolved arguments: an object.
+    pub arguments: Json,
+}
+
+/// Who wants a capability carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caller {
+    /// The model.
+    Model,
+    /// An invoke step; the model sees nothing of it (MW-14).
+    Middleware,
+}
+
+/// The answer to a [`Request`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// To [`Request::Invoke`].
+    Result(CallResult),
+    /// To [`Request::Review`]: whether it was approved (RV-02, RV-03).
+    Review(bool),
+    /// To [`Request::ReadMount`]: the file.
+    Text(String),
+    /// To [`Request::WriteMount`]: it is written.
+    Written,
+    /// To [`Request::ReadMount`] and [`Request::WriteMount`]: it could not be done; the expression fails.
+    Failed,
+}
+
+/// What came of carrying out a capability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallResult {
+    /// Whether it worked.
+    pub status: CallStatus,
+    /// What it gave: the result, or the error as data.
+    pub output: Json,
+    /// The child task, if it was a delegation (REC-14).
+    pub task_id: Option<String>,
+}
+
+/// Whether carrying out a capability worked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// It did.
+    Successful,
+    /// The tool says no: HTTP errors and the like. The model gets to see it (LIFE-03).
+    Errored,
+    /// It cannot work: unreachable endpoint, invalid configuration. The task ends (LIFE-02).
+    Unrecoverable,
+}
+
+impl CallResult {
+    /// A result that worked, of a tool.
+    #[must_use]
+    pub fn successful(output: Json) -> Self {
+        Self { status: CallStatus::Successful, output, task_id: None }
+    }
+
+    /// An error of a tool.
+    #[must_use]
+    pub fn errored(output: Json) -> Self {
+        Self { status: CallStatus::Errored, output, task_id: None }
+    }
+}

@@ -1,0 +1,34 @@
+//! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
+
+/// What a host did that cannot be answered with a decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// `engine.start` with the name of an agent that is not loaded
+    #[error("no agent `{0}` is loaded")]
+    UnknownAgent(String),
+    /// `engine.start` with an agent whose manifest has errors
+    #[error("the agent `{0}` is not valid and must not run")]
+    InvalidAgent(String),
+    /// `task.after` with an id that `before` never gave, or twice with the same one
+    #[error("no result of call {0} is awaited")]
+    UnknownCall(u64),
+    /// `task.schema("nope")`
+    #[error("the agent has no function `{0}`")]
+    UnknownFunction(String),
+    /// `task.resume` while nothing was asked
+    #[error("nothing was asked")]
+    NothingPending,
+    /// `task.resume(Answer::Written)` to a review
+    #[error("the answer is not of the kind that was asked for")]
+    WrongAnswer,
+    /// `engine.restore` of a task of another format
+    #[error("saved in format {0}, which this version does not read")]
+    UnknownFormat(u32),
+    /// `engine.restore` of a task that waits in the middle of a policy that has since changed
+    #[error("the policy has changed since the task was suspended")]
+    PolicyChanged,
+    /// `engine.restore` of data that no task ever saved
+    #[error("the saved task does not fit its agent: {0}")]
+    NotRestorable(&'static str),
+}

@@ -1,0 +1,83 @@
+//! The limits of a task at work (LIM): tested ahead of each step, and after each model turn.
+
+use super::decision::{Decision, LimitReached, Verdict};
+use super::operation::Pending;
+use super::start::{Next, Usage};
+use super::state::End;
+use super::{Task, messages};
+use crate::cel::Timestamp;
+use crate::context::TurnKind;
+use crate::policy::{Used, exceeded};
+use std::borrow::Cow;
+
+impl Task {
+    /// Whether a step may be taken: allow, or terminate with the limit that it would exceed. Takes no step by itself;
+    /// [`Task::before`], [`Task::invoke`] and [`Task::input`] ask for themselves.
+    pub fn limits(&mut self, next: Next, now: Timestamp) -> Decision {
+        if let Some(refusal) = self.refusal(now) {
+            return refusal;
+        }
+        self.beyond(next, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
+    }
+
+    /// Records a turn of the model and what it used, then tests the token limits: nothing that the model asked for may
+    /// run once they are exceeded (LIM-06).
+    pub fn model_turn(&mut self, usage: Usage, now: Timestamp) -> Decision {
+        if let Some(refusal) = self.refusal(now) {
+            return refusal;
+        }
+        self.interrupted = false;
+        self.record_turn(usage);
+        self.beyond(Next::Other, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
+    }
+
+    pub(super) fn record_turn(&mut self, usage: Usage) {
+        self.context.turn(TurnKind::Llm);
+        self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+    }
+
+    /// Ends the task if the step would exceed a limit.
+    pub(super) fn beyond(&mut self, next: Next, now: Timestamp) -> Option<Decision> {
+        let exceeded = exceeded(self.policy.task_limits(), &self.used(next, now))?;
+        self.end = Some(End::Terminated(messages::limit_exceeded()));
+        Some(Decision {
+            reason: Some(messages::limit_exceeded()),
+            message: Some(messages::limit_exceeded()),
+            limit: Some(LimitReached {
+                which: Cow::Borrowed(exceeded.name),
+                bound: exceeded.bound,
+                value: exceeded.value,
+            }),
+            ..Decision::new(Verdict::Terminate)
+        })
+    }
+
+    /// Ends a task whose review took longer than `max_age` allows (RV-12); what waited is stopped.
+    pub(super) fn expire(&mut self, now: Timestamp) -> Option<Decision> {
+        if !self.is_in_review() {
+            return None;
+        }
+        let mut decision = self.beyond(Next::Other, now)?;
+        if let Some(pending) = self.pending.take() {
+            let Pending { operation, .. } = *pending;
+            self.withdraw(&operation, now.into());
+            decision.trace = operation.trace;
+            decision.findings = operation.findings;
+        }
+        Some(decision)
+    }
+
+    /// What the task has used, the coming step included. Calls in flight have no entry on record yet.
+    fn used(&self, next: Next, now: Timestamp) -> Used {
+        let age = now.nanos().saturating_sub(self.context.started_at().nanos());
+        let turns = u64::from(self.context.llm_turns());
+        let calls = u64::from(self.context.calls_by_model()).saturating_add(self.open.len() as u64);
+        Used {
+            age: u64::try_from(age.max(0)).unwrap_or(u64::MAX),
+            turns: turns.saturating_add(u64::from(next == Next::ModelTurn)),
+            prompt_tokens: self.context.prompt_tokens().unsigned_abs(),
+            completion_tokens: self.context.completion_tokens().unsigned_abs(),
+            calls: calls.saturating_add(u64::from(next == Next::Capability)),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Inputs and responses: parameters, `exposes`, guardrails (GR, CTX, EXP).
+//!
+//! The entry under test is the last of `context.input` or `context.output` while its guardrails run; it stays if they
+//! let it through and is taken back if not. A turn of an input is added when the input is admitted.
+
+use super::decision::{Decision, Finding, Verdict};
+use super::effect::Progress;
+use super::operation::{Operation, Stage, Subject};
+use super::replay::{Halt, Replay};
+use super::start::Next;
+use super::{Task, messages};
+use crate::cel::{Json, JsonRef, Timestamp};
+use crate::context::{Moment, TaskIo, TurnKind};
+
+impl Task {
+    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
+    /// `guardrails.before` tests it. Allow carries the admitted entry.
+    pub fn input(&mut self, input: &Json, now: Timestamp) -> Progress {
+        if let Some(decision) = self.refusal(now).or_else(|| self.beyond(Next::Other, now)) {
+            return decision.into();
+        }
+        match self.entry(input.root()) {
+            Ok(entry) => {
+                self.interrupted = false;
+                self.context.push_input(entry);
+                self.advance(Operation::new(Subject::Input, Stage::GuardrailBefore), now)
+            }
+            Err(message) => {
+                Decision { message: Some(message), ..Decision::new(Verdict::InvalidInput) }.into()
+            }
+        }
+    }
+
+    /// Takes the model's response: `{message}`, or a text alone. `exposes` is computed, then `guardrails.after` tests the
+    /// whole (GR-17). Allow carries the entry that is delivered.
+    pub fn output(&mut self, output: &Json, now: Timestamp) -> Progress {
+        if let Some(refusal) = self.refusal(now) {
+            return refusal.into();
+        }
+        let message = output.root().get("message").unwrap_or(output.root());
+        let entry = match TaskIo::new(message) {
+            Ok(entry) => entry,
+            Err(error) => {
+                let message = Some(messages::not_a_message(error));
+                return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
+            }
+        };
+        self.interrupted = false;
+        self.context.push_output(entry.clone());
+        let mut operation = Operation::new(Subject::Output, Stage::GuardrailAfter);
+        if !self.policy.exposes().is_empty() {
+            let exposed = self.expose(&now.into(), &mut operation.findings);
+            self.context.replace_last_output(entry.with_extra(exposed.root()));
+        }
+        self.advance(operation, now)
+    }
+
+    /// The entry of an input, its parameters resolved; or why it is not valid.
+    pub(super) fn entry(&self, input: JsonRef<'_>) -> Result<TaskIo, String> {
+        let parameters = self.policy.input();
+        if !input.is_object() && input.as_str().is_none() {
+            return Err(messages::input_not_an_object(input.value().kind()));
+        }
+        let text = input.as_str().map(|_| input);
+        let message = text.or_else(|| input.get("message"));
+        let message = message.or_else(|| parameters.default_message().map(Json::root));
+        let entry = match message {
+            Some(message) => TaskIo::new(message),
+            None => Err(crate::context::TaskIoError::NoMessage),
+        };
+        let entry = entry.map_err(messages::not_a_message)?;
+        let previous = self.context.last_input().map(TaskIo::extra);
+        match parameters.admit(input, previous) {
+            Ok(extra) => Ok(entry.with_extra(extra.root())),
+            Err(faults) => Err(messages::bad_input(&faults)),
+        }
+    }
+
+    /// The values of `exposes`. One that fails is null and a finding; the response still goes out (EXP-03).
+    fn expose(&self, now: &Moment, findings: &mut Vec<Finding>) -> Json {
+        let bound = self.surroundings(now);
+        let values = self.policy.exposes().iter().map(|expose| {
+            let mut replay = Replay::new(&[], false);
+            let value = match replay.settle(expose.value.json(&bound, None)) {
+                Ok(value) => value,
+                Err(Halt::Failed(error)) => {
+                    findings.push(Finding::of_error(&error, expose.value.origin_of(error.span)));
+                    Json::null()
+                }
+                // the scope of `exposes` has no function that asks
+                Err(Halt::Asks(..)) => Json::null(),
+            };
+            (&*expose.name, value)
+        });
+        Json::object(values)
+    }
+
+    /// Accepts the input under test.
+    pub(super) fn admit(&mut self, operation: Operation) -> Decision {
+        self.context.turn(TurnKind::Input);
+        let value = self.context.last_input().map(TaskIo::to_json);
+        Decision { value, ..operation.decide(Verdict::Allow) }
+    }
+
+    /// Lets the response under test out.
+    pub(super) fn deliver(&mut self, operation: Operation) -> Decision {
+        let entry = self.context.last_output();
+        let value = entry.map(TaskIo::to_json);
+        let exposes = entry.map(|entry| entry.extra().to_json()).filter(|exposes| !exposes.root().is_empty());
+        Decision { value, exposes, ..operation.decide(Verdict::Allow) }
+    }
+}

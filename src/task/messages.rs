@@ -1,0 +1,87 @@
+//! Every fixed text of a task, one function each: what a model reads, and what stands in findings.
+//!
+//! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
+
+use crate::cel::Kind;
+use crate::context::TaskIoError;
+
+// For the model.
+
+/// The message of a failing capability step that has none of its own.
+pub(super) fn blocked() -> String {
+    "Blocked by policy.".to_owned()
+}
+
+/// The reason of a failing guardrail that has none of its own.
+pub(super) fn locked() -> String {
+    "Task locked by policy.".to_owned()
+}
+
+pub(super) fn unknown_function(name: &str) -> String {
+    format!("there is no function `{name}`")
+}
+
+pub(super) fn bad_arguments(faults: &[String]) -> String {
+    format!("the call cannot be formed: {}", faults.join("; "))
+}
+
+pub(super) fn missing_policy_value() -> String {
+    "the call cannot be formed: a value that the policy supplies is not available yet".to_owned()
+}
+
+/// What a CEL tool that fails gives in place of a result (TOOL-08).
+pub(super) fn tool_failed(code: &str) -> String {
+    format!("the tool failed: {code}")
+}
+
+// For the sender of an input.
+
+pub(super) fn bad_input(faults: &[String]) -> String {
+    format!("the input is not valid: {}", faults.join("; "))
+}
+
+pub(super) fn input_not_an_object(found: Kind) -> String {
+    format!("expected an object, found {found}")
+}
+
+pub(super) fn not_a_message(error: TaskIoError) -> String {
+    error.to_string()
+}
+
+// For the host.
+
+/// The reason of every limit (LIM-01).
+pub(super) fn limit_exceeded() -> String {
+    "limit_exceeded".to_owned()
+}
+
+pub(super) fn unrecoverable(function: &str) -> String {
+    format!("`{function}` cannot work: its error is not recoverable")
+}
+
+pub(super) fn waiting() -> String {
+    "the task waits for an answer".to_owned()
+}
+
+// Findings.
+
+pub(super) fn override_ignored(parameter: &str) -> String {
+    format!("the model's value for the bound parameter `{parameter}` was ignored")
+}
+
+pub(super) fn binding_misfit(parameter: &str) -> String {
+    format!("the value of the binding does not fit the parameter `{parameter}`")
+}
+
+pub(super) fn target_not_loaded() -> String {
+    "the target of the invoke step is not loaded".to_owned()
+}
+
+pub(super) fn invoke_failed(function: &str) -> String {
+    format!("the invoked capability `{function}` failed")
+}
+
+pub(super) fn no_such_message() -> String {
+    "the result of the transform is no message: expected text, a list of content parts, or an object with `message`"
+        .to_owned()
+}

@@ -1,0 +1,206 @@
+//! One running task: operations in, decisions out.
+//!
+//! The host tells a task what is about to happen and does what it is told:
+//!
+//! | operation | when | ends in |
+//! |---|---|---|
+//! | [`Task::input`] | somebody says something | allow with the admitted entry, lock_task, invalid_input, terminate |
+//! | [`Task::limits`] | ahead of a model turn | allow, terminate |
+//! | [`Task::model_turn`] | the model has answered | allow, terminate |
+//! | [`Task::before`] | the model calls a function | allow with the resolved arguments, block, lock_task, error, terminate |
+//! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
+//! | [`Task::invoke`] | instead of both | as `before` and `after` |
+//! | [`Task::output`] | the model has a response | allow with what is delivered, lock_task |
+//!
+//! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
+//! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
+//! no step any more, and one that waits takes none but the answer; both say [`Verdict::Rejected`].
+
+mod capability_call;
+mod decision;
+mod driver;
+mod effect;
+mod error;
+mod interpolation;
+mod limits;
+mod message;
+mod messages;
+mod mount_path;
+mod operation;
+mod record;
+mod replay;
+mod save;
+mod start;
+mod state;
+mod steps;
+mod trial;
+
+pub use crate::policy::{InvocationTarget, Origin};
+pub use decision::{CallId, Decision, Finding, LimitReached, StepName, StepOutcome, TraceEntry, Verdict};
+pub use driver::Host;
+pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
+pub use error::TaskError;
+pub use interpolation::{Given, InterpolationError, TemplateKind};
+pub use record::{Past, PastCall};
+pub use replay::Exchange;
+pub use save::SavedTask;
+pub use start::{Call, Next, StartTask, Usage, User};
+pub use state::TaskState;
+pub use trial::{Trial, Tried};
+
+use crate::cel::{Cache, Fault, Json, Timestamp};
+use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
+use crate::policy::Policy;
+use operation::{OpenCall, Operation, Pending};
+use state::End;
+use std::sync::Arc;
+
+/// A running task of one agent. It keeps the policy that it started with.
+#[derive(Debug)]
+pub struct Task {
+    id: String,
+    policy: Arc<Policy>,
+    cache: Arc<Cache>,
+    context: TaskContext,
+    runtime: Runtime,
+    mount: Option<Mount>,
+    end: Option<End>,
+    pending: Option<Box<Pending>>,
+    /// Calls that were let through and have no result yet.
+    open: Vec<OpenCall>,
+    next_call: u64,
+    interrupted: bool,
+}
+
+impl Task {
+    /// A task that starts under a policy; expressions that are tried out share a cache.
+    #[must_use]
+    pub fn new(policy: Arc<Policy>, cache: Arc<Cache>, start: StartTask) -> Self {
+        let agent = policy.agent();
+        let wish = agent.model.as_ref().map(|model| model.text.clone());
+        let facts = TaskStart {
+            agent: agent.name.text.clone(),
+            namespace: agent.namespace.text.clone(),
+            started_at: start.started_at,
+            user_id: start.user.id.into(),
+            user_email: start.user.email.map(Into::into),
+            model: start.model.map(Into::into).or(wish).unwrap_or_default(),
+        };
+        let context = TaskContext::new(policy.schema().clone(), facts);
+        let mount = policy.mount(&start.id);
+        Self {
+            id: start.id,
+            policy,
+            cache,
+            context,
+            runtime: start.runtime,
+            mount,
+            end: None,
+            pending: None,
+            open: Vec::new(),
+            next_call: 0,
+            interrupted: false,
+        }
+    }
+
+    /// The id that the host gave it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The policy that it runs under.
+    #[must_use]
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// The context, as the engine holds it.
+    #[must_use]
+    pub fn context(&self) -> &TaskContext {
+        &self.context
+    }
+
+    /// The context as JSON: exactly what expressions see. Linear.
+    ///
+    /// # Errors
+    /// As [`TaskContext::to_json`].
+    pub fn context_json(&self) -> Result<Json, Fault> {
+        self.context.to_json()
+    }
+
+    /// The mount, if the agent works in one; requests name paths below its prefix.
+    #[must_use]
+    pub fn mount(&self) -> Option<&Mount> {
+        self.mount.as_ref()
+    }
+
+    /// Whether it was interrupted and has taken no step since: it then has no event subscriptions (SUB-11).
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// What the pending operation asks for; none if nothing is pending.
+    #[must_use]
+    pub fn request(&self) -> Option<&Request> {
+        self.pending.as_ref().map(|pending| &pending.request)
+    }
+
+    /// The functions that the model is offered, in the order of the manifest (AG-11, AG-22).
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.policy.functions().iter().filter(|function| function.offered).map(|function| &*function.key)
+    }
+
+    /// The JSON Schema of a function's parameters as the model sees them (BND-03, BND-20).
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownFunction`] for one that the model is not offered.
+    pub fn schema(&self, function: &str) -> Result<&serde_json::Value, TaskError> {
+        let found = self.policy.position(function).and_then(|position| self.policy.function(position));
+        let offered = found.filter(|function| function.offered);
+        offered
+            .map(|function| &function.schema)
+            .ok_or_else(|| TaskError::UnknownFunction(function.to_owned()))
+    }
+
+    /// Goes on with the pending operation.
+    ///
+    /// # Errors
+    /// [`TaskError::NothingPending`], and [`TaskError::WrongAnswer`] for an answer of another kind than the request's;
+    /// the operation then still waits.
+    pub fn resume(&mut self, answer: Answer, now: Timestamp) -> Result<Progress, TaskError> {
+        let Some(pending) = &self.pending else { return Err(TaskError::NothingPending) };
+        if !answer.fits(&pending.request) {
+            return Err(TaskError::WrongAnswer);
+        }
+        if let Some(decision) = self.expire(now) {
+            return Ok(Progress::Decided(decision));
+        }
+        let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
+        let Pending { mut operation, request } = *pending;
+        operation.exchanges.push(Exchange { question: request, answer });
+        Ok(self.advance(operation, now))
+    }
+
+    /// The values that an operation's expressions see.
+    fn bound<'a>(&'a self, operation: &'a Operation, now: &'a Moment) -> Bound<'a> {
+        let call = operation.call();
+        Bound {
+            input: call.map(|call| call.arguments.value()),
+            output: call.and_then(|call| call.output.as_ref()).map(Json::value),
+            ..self.surroundings(now)
+        }
+    }
+
+    /// The values that any expression of the task sees.
+    fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
+        Bound {
+            context: Some(&self.context),
+            now: Some(now),
+            runtime: Some(&self.runtime),
+            mount: self.mount.as_ref(),
+            ..Bound::default()
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! An operation under way, as plain data: what it is about, how far it came, and what was asked and answered.
+//!
+//! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
+//! operation can wait for days, be stored, and go on in another process.
+
+use super::decision::{CallId, Decision, Finding, StepName, TraceEntry, Verdict};
+use super::effect::Request;
+use super::replay::Exchange;
+use crate::cel::Json;
+use crate::context::InvocationId;
+use crate::manifest::step::Hook;
+use crate::policy::{Policy, Step};
+use serde::{Deserialize, Serialize};
+
+/// An operation under way.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Operation {
+    pub(super) subject: Subject,
+    pub(super) stage: Stage,
+    /// The step of the stage's list that is next.
+    pub(super) step: usize,
+    /// Whether the condition of that step has held; it is not asked again after an answer, so that time cannot take a
+    /// step away while somebody reviews it.
+    pub(super) entered: bool,
+    /// The arguments of the invoke step under way, once they are formed.
+    pub(super) formed: Option<Json>,
+    /// Questions of the expression or call under way, with their answers.
+    pub(super) exchanges: Vec<Exchange>,
+    pub(super) trace: Vec<TraceEntry>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// What an operation is about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Subject {
+    /// A call by the model.
+    Call(CallUnderWay),
+    /// The last entry of `context.input`, not yet admitted.
+    Input,
+    /// The last entry of `context.output`, not yet delivered.
+    Output,
+}
+
+/// A call by the model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CallUnderWay {
+    /// The position of the function in the policy.
+    pub(super) function: usize,
+    /// The resolved arguments.
+    pub(super) arguments: Json,
+    /// Whether a binding could not be evaluated: reported after the steps had their say.
+    pub(super) unbound: bool,
+    /// How far the operation goes.
+    pub(super) extent: Extent,
+    /// What the model would receive, as the transforms so far left it.
+    pub(super) output: Option<Json>,
+    /// The entry on record, once it has run.
+    pub(super) record: Option<InvocationId>,
+}
+
+/// How far an operation on a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Extent {
+    /// To the decision whether it may run: the host runs it.
+    Before,
+    /// To what the model receives.
+    Whole,
+}
+
+/// The parts of operations, each in the order in which it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    BeforeFirst,
+    Before,
+    Execute,
+    After,
+    GuardrailBefore,
+    GuardrailAfter,
+}
+
+/// An operation that waits for an answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) operation: Operation,
+    pub(super) request: Request,
+}
+
+impl Stage {
+    /// The list of steps that the stage runs.
+    pub(super) fn hook(self) -> Option<Hook> {
+        match self {
+            Self::BeforeFirst => Some(Hook::BeforeFirst),
+            Self::Before => Some(Hook::Before),
+            Self::After => Some(Hook::After),
+            Self::GuardrailBefore => Some(Hook::GuardrailBefore),
+            Self::GuardrailAfter => Some(Hook::GuardrailAfter),
+            Self::Execute => None,
+        }
+    }
+}
+
+impl Operation {
+    pub(super) fn new(subject: Subject, stage: Stage) -> Self {
+        Self {
+            subject,
+            stage,
+            step: 0,
+            entered: false,
+            formed: None,
+            exchanges: Vec::new(),
+            trace: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// The stage that follows; none if the operation has come through.
+    pub(super) fn next_stage(&self) -> Option<Stage> {
+        match (self.stage, self.call()) {
+            (Stage::BeforeFirst, _) => Some(Stage::Before),
+            (Stage::Before, Some(call)) if call.extent == Extent::Whole && !call.unbound => {
+                Some(Stage::Execute)
+            }
+            (Stage::Execute, _) => Some(Stage::After),
+            (Stage::Before | Stage::After | Stage::GuardrailBefore | Stage::GuardrailAfter, _) => None,
+        }
+    }
+
+    /// Goes on with the first step of a stage.
+    pub(super) fn enter(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.step = 0;
+        self.leave_step();
+    }
+
+    /// Goes on with the next step of the list.
+    pub(super) fn next_step(&mut self) {
+        self.step = self.step.saturating_add(1);
+        self.leave_step();
+    }
+
+    fn leave_step(&mut self) {
+        self.entered = false;
+        self.formed = None;
+        self.exchanges.clear();
+    }
+
+    /// The name of the step that is under way, if one is.
+    pub(super) fn step_name(&self) -> Option<StepName> {
+        Some(StepName { hook: self.stage.hook()?, index: self.step })
+    }
+
+    /// The step that is under way, if one is.
+    pub(super) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
+        policy.steps(self.stage.hook()?, self.capability(policy)).get(self.step)
+    }
+
+    /// The capability of the call; guardrails have none, and for them it does not count.
+    pub(super) fn capability(&self, policy: &Policy) -> usize {
+        let function = self.call().and_then(|call| policy.function(call.function));
+        function.map_or(0, |function| function.capability)
+    }
+
+    /// The call, if it is about one.
+    pub(super) fn call(&self) -> Option<&CallUnderWay> {
+        match &self.subject {
+            Subject::Call(call) => Some(call),
+            Subject::Input | Subject::Output => None,
+        }
+    }
+
+    /// The decision that it ends in, with what was found on the way.
+    pub(super) fn decide(self, verdict: Verdict) -> Decision {
+        Decision { trace: self.trace, findings: self.findings, ..Decision::new(verdict) }
+    }
+}
+
+/// A call that was let through and whose result is awaited.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OpenCall {
+    pub(super) id: CallId,
+    /// The position of the function in the policy.
+    pub(super) function: usize,
+    pub(super) arguments: Json,
+}

@@ -1,0 +1,99 @@
+//! A task's past, told instead of lived: what happened before the engine was there, or in a test's first lines.
+//!
+//! In: one event after the other, each with its time. Out: a task as if it had gone through them. Nothing is tested and no
+//! policy runs.
+
+use super::start::Usage;
+use super::state::End;
+use super::steps::function_id;
+use super::{Task, TaskError};
+use crate::cel::{Json, Timestamp};
+use crate::context::{Invocation, Origin, Status, TaskIo, TurnKind};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Past {
+    /// An input was accepted: `{message, …parameters}`.
+    Input(Json),
+    /// The model took a turn.
+    ModelTurn(Usage),
+    /// A call by the model came to its end.
+    Call(PastCall),
+    /// An invoke step called a capability.
+    Invoke(PastCall),
+    /// A response was delivered: `{message, …exposes}`.
+    Output(Json),
+    /// The task was interrupted.
+    Interrupt,
+    /// The task was locked for this reason.
+    Locked(String),
+}
+
+/// A call that came to its end.
+#[derive(Clone, Debug)]
+pub struct PastCall {
+    /// The function's key.
+    pub function: String,
+    /// The resolved arguments.
+    pub arguments: Json,
+    /// What it gave, if it ran.
+    pub output: Option<Json>,
+    /// How it ended.
+    pub status: Status,
+    /// Whether it ran.
+    pub executed: bool,
+    /// The child task of a delegation.
+    pub task_id: Option<String>,
+}
+
+impl Task {
+    /// Puts an event of the past on record. All but the interruption itself end an interruption.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownFunction`] for a call of a function that the agent does not have;
+    /// [`TaskError::NotRestorable`] for an input or output that is no message.
+    pub fn record(&mut self, past: Past, at: Timestamp) -> Result<(), TaskError> {
+        self.interrupted = matches!(past, Past::Interrupt);
+        match past {
+            Past::Input(input) => {
+                let root = input.root();
+                // parameters that the manifest does not let through were accepted when it still did
+                let entry = self.entry(root).or_else(|_| entry(root))?;
+                self.context.push_input(entry);
+                self.context.turn(TurnKind::Input);
+            }
+            Past::Output(output) => self.context.push_output(entry(output.root())?),
+            Past::ModelTurn(usage) => self.record_turn(usage),
+            Past::Call(call) => {
+                self.record_past(call, Origin::Model, at)?;
+                self.context.turn(TurnKind::Capability);
+            }
+            Past::Invoke(call) => self.record_past(call, Origin::Middleware, at)?,
+            Past::Interrupt => {}
+            Past::Locked(reason) => self.end = Some(End::Locked(reason)),
+        }
+        Ok(())
+    }
+
+    fn record_past(&mut self, call: PastCall, origin: Origin, at: Timestamp) -> Result<(), TaskError> {
+        let Some(position) = self.policy.position(&call.function) else {
+            return Err(TaskError::UnknownFunction(call.function));
+        };
+        self.context.record(Invocation {
+            function: function_id(position),
+            at: at.into(),
+            input: call.arguments,
+            output: call.output,
+            status: call.status,
+            executed: call.executed,
+            origin,
+            task_id: call.task_id.map(Into::into),
+        });
+        Ok(())
+    }
+}
+
+fn entry(root: crate::cel::JsonRef<'_>) -> Result<TaskIo, TaskError> {
+    let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
+    entry.map_err(|_| TaskError::NotRestorable("an entry is no message"))
+}

@@ -1,0 +1,120 @@
+//! A task as plain data, so that it can wait in a store and go on in another process.
+//!
+//! In: a task, with or without a pending operation. Out: a [`SavedTask`], and back under the same policy. What was restored
+//! decides the same as what was never saved. A task that waits in the middle of a policy goes on only under that very
+//! policy: a step that was already passed might not be there any more.
+
+use super::decision::CallId;
+use super::operation::{OpenCall, Pending};
+use super::state::End;
+use super::{Task, TaskError};
+use crate::cel::{Cache, Json};
+use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
+use crate::policy::Policy;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The format that is written and read.
+const FORMAT: u32 = 1;
+
+/// A task in a store.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedTask {
+    format: u32,
+    id: String,
+    namespace: String,
+    agent: String,
+    fingerprint: u64,
+    context: StoredContext,
+    version: String,
+    dashboard_url: String,
+    api_root: String,
+    end: Option<End>,
+    pending: Option<Pending>,
+    open: Vec<SavedCall>,
+    next_call: u64,
+    interrupted: bool,
+}
+
+/// A call that was let through, by the key of its function: positions change with the manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedCall {
+    id: CallId,
+    function: String,
+    arguments: Json,
+}
+
+impl SavedTask {
+    /// The agent whose policy it needs: namespace and name.
+    #[must_use]
+    pub fn agent(&self) -> (&str, &str) {
+        (&self.namespace, &self.agent)
+    }
+}
+
+impl Task {
+    /// The task as plain data. Linear in its history.
+    #[must_use]
+    pub fn save(&self) -> SavedTask {
+        let agent = self.policy.agent();
+        let open = self.open.iter().filter_map(|call| {
+            let function = self.policy.function(call.function)?.key.to_string();
+            Some(SavedCall { id: call.id, function, arguments: call.arguments.clone() })
+        });
+        SavedTask {
+            format: FORMAT,
+            id: self.id.clone(),
+            namespace: agent.namespace.text.to_string(),
+            agent: agent.name.text.to_string(),
+            fingerprint: self.policy.fingerprint(),
+            context: self.context.state(),
+            version: self.runtime.version.to_string(),
+            dashboard_url: self.runtime.dashboard_url.to_string(),
+            api_root: self.runtime.api_root.to_string(),
+            end: self.end.clone(),
+            pending: self.pending.as_deref().cloned(),
+            open: open.collect(),
+            next_call: self.next_call,
+            interrupted: self.interrupted,
+        }
+    }
+
+    /// The task that was saved, under a policy of its agent.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownFormat`], [`TaskError::PolicyChanged`] if it waits and the policy is another than when it
+    /// was saved, and [`TaskError::NotRestorable`] if its history is not one of this agent.
+    pub fn restore(policy: Arc<Policy>, cache: Arc<Cache>, saved: SavedTask) -> Result<Self, TaskError> {
+        if saved.format != FORMAT {
+            return Err(TaskError::UnknownFormat(saved.format));
+        }
+        if saved.pending.is_some() && saved.fingerprint != policy.fingerprint() {
+            return Err(TaskError::PolicyChanged);
+        }
+        let mut open = Vec::new();
+        for call in saved.open {
+            let function = policy.position(&call.function);
+            let function = function.ok_or(TaskError::NotRestorable("an open call has no function"))?;
+            open.push(OpenCall { id: call.id, function, arguments: call.arguments });
+        }
+        let context = TaskContext::restore(policy.schema().clone(), saved.context)
+            .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
+        Ok(Self {
+            mount: policy.mount(&saved.id),
+            id: saved.id,
+            policy,
+            cache,
+            context,
+            runtime: Runtime {
+                version: saved.version.into(),
+                dashboard_url: saved.dashboard_url.into(),
+                api_root: saved.api_root.into(),
+            },
+            end: saved.end,
+            pending: saved.pending.map(Box::new),
+            open,
+            next_call: saved.next_call,
+            interrupted: saved.interrupted,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! The facts of a task that is about to begin, and of the calls that its model makes.
+
+use crate::cel::{Json, Timestamp};
+use crate::context::Runtime;
+
+/// What a task begins with. None of it is a secret: settings and tokens never enter a task (CTX-22).
+#[derive(Clone, Debug)]
+pub struct StartTask {
+    /// Its id, unique for the host.
+    pub id: String,
+    /// The agent's namespace.
+    pub namespace: String,
+    /// The agent's name.
+    pub agent: String,
+    /// For whom it runs.
+    pub user: User,
+    /// When it was created: `context.agent.started_at`, and what `max_age` counts from.
+    pub started_at: Timestamp,
+    /// The resolved model; the agent's own wish if the host does not say (AG-17).
+    pub model: Option<String>,
+    /// The platform it runs on.
+    pub runtime: Runtime,
+}
+
+/// For whom a task runs.
+#[derive(Clone, Debug, Default)]
+pub struct User {
+    /// The identifier.
+    pub id: String,
+    /// The address, if it is known (CTX-05).
+    pub email: Option<String>,
+}
+
+/// A call that the model wants to make.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The function's name as the model wrote it.
+    pub function: String,
+    /// The arguments as the model wrote them: an object.
+    pub arguments: Json,
+}
+
+/// What one turn of the model cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Tokens read.
+    pub prompt_tokens: u64,
+    /// Tokens written.
+    pub completion_tokens: u64,
+}
+
+/// What is about to be done, for [`Task::limits`](super::Task::limits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A turn of the model.
+    ModelTurn,
+    /// A call by the model.
+    Capability,
+    /// Any other step.
+    Other,
+}

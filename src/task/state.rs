@@ -1,0 +1,112 @@
+//! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
+
+use super::decision::{Decision, StepOutcome, TraceEntry, Verdict};
+use super::effect::Request;
+use super::operation::Pending;
+use super::{Progress, Task, messages};
+use crate::cel::Timestamp;
+use crate::policy::Step;
+use serde::{Deserialize, Serialize};
+
+/// Whether a task takes steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+pub enum TaskState {
+    /// It does. An idle task is active (LIFE-01).
+    Active,
+    /// Not before somebody has decided a review (RV-01).
+    Suspended,
+    /// Never again: a step said `lock_task` (LIFE-04).
+    Locked(String),
+    /// Never again: a limit or an unrecoverable error (LIM-01, LIFE-02).
+    Terminated(String),
+}
+
+/// An end, with its reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum End {
+    Locked(String),
+    Terminated(String),
+}
+
+impl TaskState {
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+            Self::Locked(_) => "locked",
+            Self::Terminated(_) => "terminated",
+        }
+    }
+}
+
+impl Task {
+    /// Whether it takes steps.
+    #[must_use]
+    pub fn state(&self) -> TaskState {
+        match &self.end {
+            Some(End::Locked(reason)) => TaskState::Locked(reason.clone()),
+            Some(End::Terminated(reason)) => TaskState::Terminated(reason.clone()),
+            None if self.is_in_review() => TaskState::Suspended,
+            None => TaskState::Active,
+        }
+    }
+
+    /// Marks the task as interrupted: its event subscriptions end until its next step (SUB-11).
+    pub fn interrupt(&mut self) -> Decision {
+        if let Some(rejection) = self.rejection() {
+            return rejection;
+        }
+        self.interrupted = true;
+        Decision::new(Verdict::Allow)
+    }
+
+    /// Why no step may be taken now, whatever it is; an expired review ends the task first (RV-12).
+    pub(super) fn refusal(&mut self, now: Timestamp) -> Option<Decision> {
+        self.expire(now).or_else(|| self.rejection())
+    }
+
+    pub(super) fn is_in_review(&self) -> bool {
+        matches!(self.request(), Some(Request::Review { .. }))
+    }
+
+    fn rejection(&self) -> Option<Decision> {
+        let reason = match (&self.end, &self.pending) {
+            (Some(End::Locked(reason) | End::Terminated(reason)), _) => reason.clone(),
+            (None, Some(_)) => messages::waiting(),
+            (None, None) => return None,
+        };
+        let message = Some(reason.clone());
+        Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) })
+    }
+}
+
+impl From<Decision> for Progress {
+    fn from(decision: Decision) -> Self {
+        Self::Decided(decision)
+    }
+}
+
+impl Task {
+    /// The decision of an operation that waits for a review: suspend, with the reviewer and the steps so far. Nothing if
+    /// no review is open.
+    #[must_use]
+    pub fn suspension(&self) -> Option<Decision> {
+        let Pending { operation, request } = self.pending.as_deref()?;
+        let Request::Review { reviewer } = request else { return None };
+        let mut trace = operation.trace.clone();
+        let suspended = operation.step_name();
+        trace.extend(suspended.map(|step| TraceEntry { step, outcome: StepOutcome::Suspend, message: None }));
+        let list_step = operation.step_under_way(&self.policy);
+        Some(Decision {
+            reviewer: Some(reviewer.clone()),
+            message: Some(messages::waiting()),
+            decided_by: list_step.map(Step::origin),
+            trace,
+            findings: operation.findings.clone(),
+            ..Decision::new(Verdict::Suspend)
+        })
+    }
+}

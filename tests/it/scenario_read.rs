@@ -1,0 +1,120 @@
+//! Case files are read completely, and every mistake in one has a place.
+
+use celador::limits::EvalLimits;
+use celador::scenario;
+use celador::source::Source;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn data(inside: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(inside)
+}
+
+/// The findings about a case called `probe`, one a line.
+fn findings(text: &str) -> String {
+    let source = Source::new("probe.yaml", text);
+    match scenario::read(&source, &EvalLimits::default()) {
+        Ok(_) => String::new(),
+        Err(findings) => findings.iter().map(|finding| format!("{} {finding}\n", finding.code)).collect(),
+    }
+}
+
+#[test]
+fn every_case_of_the_specification_can_be_read() {
+    let mut read = 0;
+    for entry in fs::read_dir(data("cases/spec")).unwrap() {
+        let path = entry.unwrap().path();
+        let source = Source::new(path.display().to_string(), fs::read_to_string(&path).unwrap());
+        if let Err(findings) = scenario::read(&source, &EvalLimits::default()) {
+            let all: Vec<String> = findings.iter().map(|finding| finding.render(false)).collect();
+            panic!("{}", all.join("\n"));
+        }
+        read += 1;
+    }
+    assert_eq!(read, 193);
+}
+
+const FRAME: &str = "name: probe\nmanifest: {agent: {kind: commonagents.info/v1beta2/agent}}\n";
+
+/// What is wrong with a case whose remaining keys are these.
+#[track_caller]
+fn assert_findings(keys: &str, expected: &[&str]) {
+    let found = findings(&format!("{FRAME}{keys}"));
+    assert_eq!(found.lines().collect::<Vec<_>>(), expected, "\n{found}");
+}
+
+#[test]
+fn an_unknown_key_is_an_error_wherever_it_stands() {
+    assert_findings(
+        "call: {op: validate}\nexpect: {decision: valid}\nexcept: {}\n",
+        &["unknown_key probe.yaml:5:1: a case has no key `except`"],
+    );
+    assert_findings(
+        "call: {op: before, fn: f, arg: {}}\nexpect: {decision: allow}\n",
+        &["unknown_key probe.yaml:3:27: `before` has no key `arg`"],
+    );
+    assert_findings(
+        "call: {op: validate}\nexpect: {decison: valid}\n",
+        &["unknown_key probe.yaml:4:10: `expect` has no key `decison`"],
+    );
+    assert_findings(
+        "call: {op: validate}\nexpect: {decision: valid}\nstate: [{inputs: {}}]\n",
+        &["unknown_key probe.yaml:5:10: an entry of `state` has no key `inputs`"],
+    );
+    assert_findings(
+        "call: {op: event, capability: c, event: e}\nexpect: {decision: route}\n",
+        &["payload probe.yaml:3:12: an event has exactly one of `payload` and `raw_body`"],
+    );
+}
+
+#[test]
+fn a_wrong_word_is_an_error() {
+    assert_findings(
+        "call: {op: befor}\nexpect: {decision: allow}\n",
+        &[
+            "unknown_word probe.yaml:3:12: expected `validate`, `functions`, `schema`, `binding`, `before`, `after`, \
+         `invoke`, `input`, `output`, `prompt`, `limits`, `event`, `subscription`, `allowlist`, `trigger`, `cel`, \
+         `interpolate`, `script` or `bundle`, found `befor`",
+        ],
+    );
+    assert_findings(
+        "call: {op: validate}\nexpect: {decision: valid}\nreviews: {a@b.c: maybe}\n",
+        &["unknown_word probe.yaml:5:18: expected `approved` or `denied`, found `maybe`"],
+    );
+    assert_findings(
+        "call: {op: validate}\nexpect: {decision: valid}\nenv: {now: yesterday}\n",
+        &["not_a_time probe.yaml:5:12: `yesterday` is no point in time"],
+    );
+    assert_findings(
+        "call: {op: validate}\nexpect: {trace: [[before, passed]]}\n",
+        &["unknown_word probe.yaml:4:27: expected `pass`, `fail` or `suspend`, found `passed`"],
+    );
+}
+
+#[test]
+fn a_case_that_checks_nothing_is_refused() {
+    assert_findings(
+        "call: {op: validate}\nexpect: {}\n",
+        &["nothing_expected probe.yaml:4:9: `expect` has no keys: the case would always pass"],
+    );
+    assert_findings("call: {op: validate}\n", &["missing_key probe.yaml:1:1: `expect` is missing"]);
+    assert_findings("expect: {decision: valid}\n", &["missing_key probe.yaml:1:1: `call` is missing"]);
+}
+
+#[test]
+fn a_case_has_the_name_of_its_file_and_is_alone_in_it() {
+    let text = "name: other\nmanifest: {agent: {}}\ncall: {op: validate}\nexpect: {decision: valid}\n";
+    assert_eq!(
+        findings(text),
+        "other_name probe.yaml:1:7: the case is called `other` and its file `probe`\n"
+    );
+    let two = format!("{FRAME}call: {{op: validate}}\nexpect: {{decision: valid}}\n---\nname: second\n");
+    assert_eq!(findings(&two), "documents probe.yaml:1:1: expected one document in the file, found 2\n");
+    assert_eq!(findings(""), "documents probe.yaml:1:1: expected one document in the file, found 0\n");
+}
+
+#[test]
+fn an_operation_on_a_task_needs_a_manifest() {
+    let text = "name: probe\ncall: {op: functions}\nexpect: {value: []}\n";
+    assert_eq!(findings(text), "no_manifest probe.yaml:2:12: `functions` needs a `manifest`\n");
+}
