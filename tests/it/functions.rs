@@ -2,9 +2,10 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Opaque,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Meter, Opaque,
     Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
+use celador::limits::EvalLimits;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -101,6 +102,54 @@ fn what_would_be_too_large_is_refused_before_it_is_built() {
         match program.run(&activation, None) {
             Err(Stop::Failed(error)) => assert_eq!(error.code, ErrorCode::BudgetExceeded, "`{expression}`"),
             other => panic!("`{expression}` gives {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn nothing_panics_whatever_a_function_is_given() {
+    let limits = EvalLimits::default();
+    let scalars = [
+        Value::Null,
+        Value::Int(i64::MIN),
+        Value::Int(-1),
+        Value::Int(2),
+        Value::Int(i64::MAX),
+        Value::UInt(u64::MAX),
+        Value::Double(f64::NAN),
+        Value::Double(f64::NEG_INFINITY),
+        Value::Double(1e300),
+        Value::text(""),
+        Value::text("é%.3e%s%"),
+        Value::text("(a?)"),
+        Value::text("::1/64"),
+        Value::Bytes(Blob::Borrowed(b"\xff")),
+        sample(&Type::Timestamp),
+        sample(&Type::Opaque("net.CIDR")),
+        Value::Optional(None),
+    ];
+    let lists = [
+        vec![],
+        scalars.to_vec(),
+        vec![Value::text("ñ"), Value::text("")],
+        vec![Value::list(scalars.to_vec())],
+    ];
+    let pool: Vec<Value<'_>> = scalars.iter().cloned().chain(lists.map(Value::list)).collect();
+    for function in libraries() {
+        let Code::Pure(code) = function.code else { continue };
+        let run = |args: &[&Value<'static>]| {
+            let args: Vec<Value<'static>> = args.iter().map(|arg| (*arg).clone()).collect();
+            let _ = code(&mut Meter::new(&limits), &args);
+        };
+        run(&[]);
+        for a in &pool {
+            run(&[a]);
+            for b in &pool {
+                run(&[a, b]);
+                for c in &pool {
+                    run(&[a, b, c]);
+                }
+            }
         }
     }
 }
