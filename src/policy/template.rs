@@ -6,7 +6,6 @@
 
 use crate::cel::{Json, List, Value};
 use crate::source::Span;
-use std::fmt::Write as _;
 
 /// A template, read.
 #[derive(Clone, Debug, Default)]
@@ -203,31 +202,19 @@ impl PathStep {
 /// Writes a value as INT-16 has it: text as it is, numbers without an empty fraction, null as nothing, lists and maps as
 /// compact JSON. What JSON cannot hold leaves nothing.
 fn render_value(value: &Value<'_>, out: &mut String) {
-    let written = match value {
-        Value::Null | Value::Type(_) | Value::Optional(None) => Ok(()),
-        Value::Optional(Some(value)) => {
-            render_value(value, out);
-            Ok(())
+    match value {
+        Value::Null => {}
+        Value::String(text) => out.push_str(text),
+        Value::Double(value) => out.push_str(&value.to_string()),
+        Value::Optional(Some(value)) => render_value(value, out),
+        other => {
+            let Ok(json) = Json::from_value(other) else { return };
+            match json.root().as_str() {
+                Some(text) => out.push_str(text),
+                None => out.push_str(&json.to_string()),
+            }
         }
-        Value::String(text) => out.write_str(text),
-        Value::Bool(value) => write!(out, "{value}"),
-        Value::Int(value) => write!(out, "{value}"),
-        Value::UInt(value) => write!(out, "{value}"),
-        Value::Double(value) => write!(out, "{value}"),
-        Value::Timestamp(time) => write!(out, "{time}"),
-        Value::Duration(duration) => write!(out, "{duration}"),
-        Value::Opaque(value) => write!(out, "{value}"),
-        Value::List(_) | Value::Map(_) => match Json::from_value(value) {
-            Ok(json) => write!(out, "{json}"),
-            Err(_) => Ok(()),
-        },
-        Value::Bytes(_) => match Json::from_value(value) {
-            Ok(json) => out.write_str(json.root().as_str().unwrap_or_default()),
-            Err(_) => Ok(()),
-        },
-    };
-    // writing to a string does not fail
-    debug_assert!(written.is_ok(), "a string takes all text");
+    }
 }
 
 /// Reads one brace group.

@@ -13,6 +13,7 @@
 )]
 
 mod architecture;
+mod cache;
 mod check_rows;
 mod check_syntax;
 mod conformance;

@@ -126,16 +126,16 @@ impl<'e> Checker<'e> {
         joined.unwrap_or_else(|| self.substitution.fresh())
     }
 
-    fn with_locals<const N: usize>(
+    pub(super) fn with_locals<const N: usize, T>(
         &mut self,
         locals: [(&'e str, Type); N],
-        body: impl FnOnce(&mut Self) -> Type,
-    ) -> Type {
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let outside = self.locals.len();
         self.locals.extend(locals);
-        let ty = body(self);
+        let result = body(self);
         self.locals.truncate(outside);
-        ty
+        result
     }
 
     /// Whether the first part of a name is a variable of a macro, which hides whatever the scope has by that name.
