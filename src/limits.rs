@@ -7,7 +7,6 @@ macro_rules! limits {
     ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $default:literal, $unit:literal;)+) => {
         /// The engine's bounds. Start from [`EvalLimits::default`] and change what must differ.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
         pub struct EvalLimits {
             $($(#[doc = $doc])+ #[doc = concat!("\n\nDefault ", stringify!($default), " ", $unit, ".")] pub $name: $kind,)+
         }

@@ -1,10 +1,13 @@
 //! `celador check`: every problem of the manifests, with its place.
 
 use super::{ExitCode, Failure, Format, Screen};
+use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::{Catalog, load};
+use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Check manifests: every problem with its place, and how to repair it
@@ -17,6 +20,7 @@ use std::path::PathBuf;
 Examples:
   celador check policies/support-desk
   celador check agent.yaml tools/ --strict
+  celador check policies/support-desk --cost
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
 Exit codes: 0 valid, 3 not valid (with --strict: or doubtful), 1 a path cannot be read.")]
@@ -28,6 +32,10 @@ pub(crate) struct Arguments {
     /// Refuse warnings as well
     #[arg(long)]
     strict: bool,
+
+    /// Also list what each expression costs, the dearest first
+    #[arg(long)]
+    cost: bool,
 }
 
 impl Arguments {
@@ -35,10 +43,15 @@ impl Arguments {
         let limits = EvalLimits::default();
         let (files, mut findings) =
             load(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-        let (_, more) = Catalog::parse(&files, &limits);
-        findings.extend(more);
+        let (catalog, read) = Catalog::parse(&files, &limits);
+        let (engine, compiled) = Engine::from_catalog(&catalog, limits);
+        findings.extend(read);
+        findings.extend(compiled);
         for finding in &findings {
             screen.diagnostic(finding)?;
+        }
+        if self.cost {
+            list_costs(&catalog, &engine, screen)?;
         }
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
         let warnings = findings.len().saturating_sub(errors);
@@ -55,6 +68,45 @@ impl Arguments {
         let valid = errors == 0 && !(self.strict && warnings > 0);
         Ok(if valid { ExitCode::Yes } else { ExitCode::Invalid })
     }
+}
+
+/// Where an expression stands, its text, and the least and the most that one evaluation costs.
+type Cost = ((String, usize, usize), (String, String, u64, Option<u64>));
+
+/// Lists the static cost of the expressions of all agents that are valid. One that several functions share is one line.
+fn list_costs(catalog: &Catalog, engine: &Engine, screen: &mut Screen) -> Result<(), Failure> {
+    let agents = catalog.agents().iter().map(|resolved| &resolved.agent);
+    let policies = agents.filter_map(|agent| engine.policy(&agent.namespace.text, &agent.name.text).ok());
+    let mut costs = BTreeMap::new();
+    for policy in policies {
+        costs.extend(policy.expressions().map(|expression| -> Cost {
+            let origin = expression.origin();
+            let program = expression.program();
+            let cost = program.cost();
+            let text = program.source().split_whitespace().collect::<Vec<_>>().join(" ");
+            ((origin.file, origin.line, origin.column), (origin.path, text, cost.min, cost.max))
+        }));
+    }
+    let mut costs: Vec<Cost> = costs.into_iter().collect();
+    costs.sort_by_key(|(_, (.., min, max))| std::cmp::Reverse((max.unwrap_or(u64::MAX), *min)));
+    for ((file, line, column), (path, text, min, max)) in costs {
+        match screen.format() {
+            Format::Human => {
+                let Palette { bold, dim, reset, .. } = screen.palette();
+                let max = max.map_or_else(|| "no bound".to_owned(), |max| max.to_string());
+                screen.line(&format!("{bold}{min:>6} to {max:<9}{reset} {text}"))?;
+                screen.line(&format!("{:19} {dim}{file}:{line}:{column}: {path}{reset}", ""))?;
+            }
+            Format::Json => {
+                let cost = json!({
+                    "file": file, "line": line, "column": column, "path": path,
+                    "expr": text, "min": min, "max": max,
+                });
+                screen.json("cost", cost)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn plural(count: usize, noun: &str) -> String {

@@ -1,6 +1,21 @@
 //! What the command line says by itself; everything else is said by the library.
 
+use celador::cel::JsonError;
+use celador::scenario::SnapshotError;
 use std::io;
+use std::path::Path;
+
+pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> String {
+    format!("cannot read `{}`: {error}", path.display())
+}
+
+pub(crate) fn too_large(path: &Path, limit: usize) -> String {
+    format!("`{}` is larger than {limit} bytes", path.display())
+}
+
+pub(crate) fn not_utf8(path: &Path) -> String {
+    format!("`{}` is not UTF-8", path.display())
+}
 
 pub(crate) fn cannot_write(error: &io::Error) -> String {
     format!("cannot write the output: {error}")
@@ -18,4 +33,43 @@ pub(crate) fn no_cases(filter: Option<&str>) -> String {
         Some(filter) => format!("no case has `{filter}` in its name"),
         None => "there is no case: a case has `name`, `manifest`, `call` and `expect`".to_owned(),
     }
+}
+
+pub(crate) fn expression_too_long(limit: usize, found: usize) -> String {
+    format!("`max_source_bytes` {limit} exceeded: the expression has {found} bytes")
+}
+
+pub(crate) fn not_json(what: &str, error: &JsonError) -> String {
+    format!("`{what}` is no JSON: {error}")
+}
+
+pub(crate) fn no_context(error: &SnapshotError) -> String {
+    format!("the file of `--context` is no task context: {error}")
+}
+
+pub(crate) fn state_needs_manifests() -> String {
+    "a `state` names functions of an agent, so it needs `--manifests`".to_owned()
+}
+
+pub(crate) fn which_agent(named: Option<&str>, known: &[&str]) -> String {
+    let known = match known {
+        [] => "the manifests have none".to_owned(),
+        known => format!("there are `{}`", known.join("`, `")),
+    };
+    match named {
+        Some(name) => format!("no agent is called `{name}`; {known}"),
+        None => format!("`--agent` must say which agent is meant; {known}"),
+    }
+}
+
+pub(crate) fn not_a_time(text: &str) -> String {
+    format!("`{text}` is no point in time; write it as RFC 3339 has it, such as `2026-06-01T12:00:00Z`")
+}
+
+pub(crate) fn no_clock() -> String {
+    "the clock shows no year from 1 to 9999; give a time with `--now`".to_owned()
+}
+
+pub(crate) fn review_pending(reviewer: &str) -> String {
+    format!("the expression asks `{reviewer}` for a review")
 }

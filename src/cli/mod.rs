@@ -5,16 +5,21 @@
 
 mod check;
 mod completions;
+mod eval;
 mod exit;
+mod files;
 mod functions;
 mod limits;
 mod messages;
+mod run;
 mod screen;
 mod test;
+mod timeline;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 pub(crate) use exit::ExitCode;
+pub(crate) use files::{load_engine, read_source, read_text};
 use screen::{Color, Format, Screen};
 use std::io;
 
@@ -52,6 +57,8 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Eval(eval::Arguments),
+    Run(run::Arguments),
     Test(test::Arguments),
     Functions(functions::Arguments),
     Limits(limits::Arguments),
@@ -83,6 +90,8 @@ pub(crate) fn main() -> ExitCode {
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
         Command::Check(check) => check.run(&mut screen),
+        Command::Eval(eval) => eval.run(&mut screen),
+        Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),

@@ -77,6 +77,15 @@ impl Binding {
         }
     }
 
+    /// Its expression, if it is one.
+    #[must_use]
+    pub fn expression(&self) -> Option<&Expression> {
+        match &self.value {
+            BindingValue::Expression(expression) => Some(expression),
+            BindingValue::Word(_) | BindingValue::MountTemplate(_) => None,
+        }
+    }
+
     /// Where it stands.
     #[must_use]
     pub fn origin(&self) -> Origin {

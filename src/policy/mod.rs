@@ -9,6 +9,7 @@
 //! | `origin` | a place in the manifests, as decisions name it |
 //! | `shape` | JSON Schema as a check and as a CEL type |
 //! | `parameters` | bindings, arguments and defaults to one object |
+//! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `task_limits` | whether the next step may be taken |
@@ -18,6 +19,7 @@
 mod binding;
 mod compile;
 mod expression;
+mod expressions;
 mod fingerprint;
 mod function;
 mod message;

@@ -3,7 +3,7 @@
 //! Data only; [`read`](super::read) makes it out of YAML, and [`run`](super::run) runs it. Whatever is compared or
 //! answered keeps its place in the file, so that a report can point to it.
 
-use super::environment::Environment;
+use super::background::Background;
 use crate::cel::{Json, Timestamp};
 use crate::context::Scope;
 use crate::manifest::node::Node;
@@ -26,16 +26,14 @@ pub struct Case {
     pub settings: BTreeMap<String, Json>,
     /// Tokens by provider.
     pub auth: BTreeMap<String, String>,
-    /// What the task starts with.
-    pub environment: Environment,
+    /// What the task starts with, and what happened so far.
+    pub background: Background,
     /// What executions return in turn, by function key; the last one repeats.
     pub mocks: BTreeMap<String, Vec<CallResult>>,
     /// Who approves (`true`) or denies when asked; a reviewer not named is undecided.
     pub reviews: BTreeMap<String, bool>,
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
-    /// What happened so far, in order.
-    pub state: Vec<StateEntry>,
     /// The operation under test.
     pub operation: Operation,
     /// Where it stands.

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::TaskError;
+use crate::task::{TaskError, Verdict};
 
 // Reading.
 
@@ -116,6 +116,58 @@ pub(super) fn no_schema(place: &Place, error: &TaskError) -> Diagnostic {
 pub(super) fn other_reviewer(reviewer: &Embedded, asked: &str) -> Diagnostic {
     let message = format!("`{}` decides, but `{asked}` is asked", reviewer.text);
     Diagnostic::error("other_reviewer", message, reviewer.place.clone())
+}
+
+// Playing.
+
+pub(super) fn unknown_agent(agent: &Embedded) -> Diagnostic {
+    let message = format!("no agent `{}` is loaded", agent.text);
+    Diagnostic::error("unknown_agent", message, agent.place.clone())
+}
+
+pub(super) fn ambiguous_agent(agent: &Embedded, namespaces: &[&str]) -> Diagnostic {
+    let message = format!("the agent `{}` is in {}", agent.text, alternatives(namespaces));
+    Diagnostic::error("ambiguous_agent", message, agent.place.clone()).help("load one of them only")
+}
+
+pub(super) fn back_in_time(place: &Place) -> Diagnostic {
+    let message = "this step happens before the one ahead of it";
+    Diagnostic::error("back_in_time", message, place.clone())
+}
+
+pub(super) fn call_twice(id: &Embedded) -> Diagnostic {
+    let message = format!("a call `{}` was made already", id.text);
+    Diagnostic::error("call_twice", message, id.place.clone())
+}
+
+pub(super) fn unknown_call(id: &Embedded) -> Diagnostic {
+    let message = format!("no call `{}` was made, so it has no result", id.text);
+    Diagnostic::error("unknown_call", message, id.place.clone())
+}
+
+pub(super) fn result_of_refused(place: &Place, id: &str, verdict: Verdict) -> Diagnostic {
+    let message = format!("the call `{id}` ended in `{verdict}`, so it has no result");
+    Diagnostic::error("result_of_refused", message, place.clone())
+}
+
+pub(super) fn result_while_waiting(place: &Place, id: &str) -> Diagnostic {
+    let message = format!("the call `{id}` waits for a review, so it has no result yet");
+    Diagnostic::error("result_while_waiting", message, place.clone())
+        .help("write the review as a step, and the result as one behind it")
+}
+
+pub(super) fn result_twice(place: &Place, id: &str) -> Diagnostic {
+    Diagnostic::error("result_twice", format!("the call `{id}` has its result already"), place.clone())
+}
+
+pub(super) fn result_of_evaluated(place: &Place, id: &str) -> Diagnostic {
+    let message = format!("the call `{id}` is evaluated by its tool's expression, so it has no other result");
+    Diagnostic::error("result_of_evaluated", message, place.clone())
+}
+
+pub(super) fn no_review(reviewer: &Embedded) -> Diagnostic {
+    let message = format!("`{}` decides, but nobody is asked", reviewer.text);
+    Diagnostic::error("no_review", message, reviewer.place.clone())
 }
 
 /// Words in backticks, divided by commas and a last `or`.

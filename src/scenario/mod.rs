@@ -8,35 +8,45 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `case` | the shape of a case |
-//! | `read` | YAML to cases |
-//! | `environment` | what a task starts with, shared by cases and scripts |
+//! | `case`, `read` | the shape of a case, and YAML to it |
+//! | `environment`, `background` | what a task starts with, and its past |
+//! | `values` | the values that cases and scripts share |
+//! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
 //! | `run` | a case through the engine |
 //! | `expect` | what was expected against what was found |
-//! | `report` | the outcome of cases, expected and found side by side |
+//! | `report`, `table` | the outcome of cases, expected and found side by side |
 //! | `script`, `replay` | a recorded task, and its run step by step |
+//! | `snapshot` | a task context out of its JSON |
+//! | `terminal` | colours, and text that cannot steer a terminal |
 //! | `messages` | what is wrong with a case or a script |
 
+mod background;
 mod case;
 mod environment;
 mod expect;
 mod load;
 mod messages;
-mod palette;
 mod read;
+mod replay;
 mod report;
 mod run;
 mod script;
+mod snapshot;
 mod table;
+mod terminal;
 mod values;
 mod world;
 
-pub use case::{Aspect, Case};
+pub use background::Background;
+pub use case::{Aspect, Case, StateEntry};
+pub use environment::Environment;
 pub use expect::{Found, Mismatch};
 pub use load::{Loaded, load_cases};
-pub use palette::Palette;
-pub use read::read;
+pub use read::{SCOPES, read};
+pub use replay::{Event, Happened, Replay};
 pub use report::{Outcome, Report, Summary};
 pub use run::Runner;
-pub use script::Script;
+pub use script::{Script, ScriptAction, ScriptStep};
+pub use snapshot::{SnapshotError, restore};
+pub use terminal::{Palette, visible};

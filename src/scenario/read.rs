@@ -4,6 +4,7 @@
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
+use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, Operation, StateEntry, Verdict};
 use super::environment::Environment;
 use super::{expect, messages, values};
@@ -72,7 +73,7 @@ fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
         values::one_of(&verdict, path, &values::VERDICTS, reader)
     });
     let files = values::strings(fields, "files", reader);
-    let state = values::items(fields, "state", reader, read_past);
+    let background = Background { environment, state: read_state(fields, reader) };
     let resume = values::items(fields, "resume", reader, read_verdict);
     let operation = read_operation(fields, reader);
     let expect = fields
@@ -90,11 +91,10 @@ fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
         manifests: manifests?,
         settings,
         auth,
-        environment,
+        background,
         mocks,
         reviews,
         files,
-        state,
         operation,
         operation_place,
         resume,
@@ -135,6 +135,11 @@ fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manife
     }
     manifests.refuse_others("`manifest`", reader);
     Some(Manifests::Inline(documents))
+}
+
+/// `state`: what happened so far.
+pub(super) fn read_state(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<StateEntry> {
+    values::items(fields, "state", reader, read_past)
 }
 
 const EVENTS: [&str; 7] = ["input", "llm", "call", "invoke", "output", "interrupt", "locked"];
@@ -229,7 +234,8 @@ const OPERATIONS: [&str; 19] = [
     "bundle",
 ];
 
-const CEL_SCOPES: [(&str, Scope); 9] = [
+/// The scopes of `cel`, by their words in a case.
+pub const SCOPES: [(&str, Scope); 9] = [
     ("before", Scope::Before),
     ("after", Scope::After),
     ("guardrail_before", Scope::GuardrailBefore),
@@ -281,7 +287,7 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
         }
         "cel" => {
             fields.required("scope", "", reader)?;
-            let scope = values::word(fields, "scope", &CEL_SCOPES, reader);
+            let scope = values::word(fields, "scope", &SCOPES, reader);
             let expr = values::required_text(fields, "expr", reader);
             let bound = read_bound(fields);
             Operation::Cel { scope: scope?, expr: expr?, bound }

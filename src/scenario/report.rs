@@ -4,8 +4,8 @@
 //! broken (it cannot be read or run, which counts as failed), or needs what the engine does not have yet.
 
 use super::expect::{Found, Mismatch};
-use super::palette::Palette;
 use super::table;
+use super::terminal::Palette;
 use crate::diagnostic::Diagnostic;
 use crate::task::Origin;
 use serde_json::{Value, json};

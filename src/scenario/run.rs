@@ -144,21 +144,12 @@ impl<'c> Running<'c> {
     fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Stopped> {
         let agent =
             agent_under_test(case, &compiled.catalog).ok_or_else(|| messages::no_agent(&case.name.place))?;
-        let started = case.environment.start(&compiled.engine, &agent);
-        let mut task = started.map_err(|error| {
+        let task = case.background.start(&compiled.engine, &agent, &case.name.place).map_err(|finding| {
             let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
-            let mut findings = vec![messages::cannot_start(&case.name.place, &error)];
-            findings.extend(errors);
-            Stopped::Broken(findings)
+            Stopped::Broken(std::iter::once(finding).chain(errors).collect())
         })?;
-        let mut at = case.environment.started_at;
-        for entry in &case.state {
-            at = entry.at.unwrap_or(at);
-            task.record(entry.past.clone(), entry.recorded_at.unwrap_or(at))
-                .map_err(|error| messages::impossible_past(&entry.place, &error))?;
-        }
         let world = World {
-            now: case.environment.now,
+            now: case.background.environment.now,
             mocks: case.mocks.clone(),
             reviews: case.reviews.clone(),
             files: case.files.clone(),

@@ -1,10 +1,10 @@
 //! Expected and found in two columns.
 //!
 //! In: mismatches. Out: lines of at most about 120 characters. Long values wrap inside their column; control characters
-//! are written as JSON has them, so that a value of a task cannot steer a terminal.
+//! are escaped.
 
 use super::expect::Mismatch;
-use super::palette::Palette;
+use super::terminal::{Palette, visible};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -38,21 +38,12 @@ pub(super) fn side_by_side(text: &mut String, mismatches: &[Mismatch], palette: 
 }
 
 /// A value on one line: text as it is, all else as JSON.
-pub(super) fn show(value: Option<&Value>) -> String {
+fn show(value: Option<&Value>) -> String {
     match value {
         None => "nothing".to_owned(),
         Some(Value::String(text)) if !text.is_empty() => visible(text),
         Some(value) => visible(&value.to_string()),
     }
-}
-
-/// The text with its control characters escaped.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
 }
 
 /// Lines of at most `width` characters, broken at spaces where there are some in the second half of a line.
@@ -71,17 +62,12 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{visible, wrap};
+    use super::wrap;
 
     #[test]
     fn long_text_breaks_at_spaces() {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("onetwothree", 4), ["onet", "woth", "ree"]);
         assert_eq!(wrap("", 4), [""]);
-    }
-
-    #[test]
-    fn nothing_steers_the_terminal() {
-        assert_eq!(visible("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
     }
 }

@@ -13,6 +13,9 @@
 )]
 
 mod architecture;
+mod cases;
+mod cli;
+mod cache;
 mod check_rows;
 mod check_syntax;
 mod conformance;

@@ -5,7 +5,7 @@ use super::infer::Checker;
 use super::messages;
 use super::names::{self, Qualified};
 use crate::cel::function::Declaration;
-use crate::cel::syntax::{Expr, Name};
+use crate::cel::syntax::{Expr, ExprKind, Name};
 use crate::cel::types::Type;
 
 impl<'e> Checker<'e> {
@@ -37,13 +37,15 @@ impl<'e> Checker<'e> {
         }
         let name = function.text.strip_prefix('.');
         let declaration = self.function(name.unwrap_or(&function.text), name.is_some());
-        let types = self.exprs(args);
         match declaration {
-            Some(declaration) => self.resolve(expr, function, declaration, false, false, &types),
+            Some(declaration) => {
+                let types = self.exprs(args);
+                self.resolve(expr, function, declaration, false, false, &types)
+            }
             None => {
                 let name = name.unwrap_or(&function.text);
                 self.report(messages::undeclared_function(self.env, name, function.span));
-                Type::Dyn
+                self.arguments_of_unknown(args)
             }
         }
     }
@@ -76,7 +78,20 @@ impl<'e> Checker<'e> {
                 self.report(messages::undeclared_function(self.env, &function.text, function.span));
             }
         }
-        self.exprs(args);
+        self.arguments_of_unknown(args)
+    }
+
+    /// Goes on in the arguments of a call that means nothing. If it was meant for a macro, its first argument names a
+    /// variable: that nobody declares it follows from what has been said.
+    fn arguments_of_unknown(&mut self, args: &'e [Expr]) -> Type {
+        let variable = args.first().and_then(|arg| match &arg.kind {
+            ExprKind::Ident { name, absolute: false } => Some(name.as_str()),
+            _ => None,
+        });
+        match variable {
+            Some(name) => self.with_locals([(name, Type::Dyn)], |checker| checker.exprs(args)),
+            None => self.exprs(args),
+        };
         Type::Dyn
     }
 

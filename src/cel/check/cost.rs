@@ -5,14 +5,26 @@
 //! takes text of unknown length for 1,000 bytes, and is absent if a list or map of unknown size is gone through.
 
 use super::{Checked, CostEstimate, Reference};
-use crate::cel::function::Code;
+use crate::cel::function::{Code, Function};
+use crate::cel::stdlib::COMPILE_COST;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
-use crate::cel::types::Type;
+use crate::cel::types::{Kind, Type};
+use crate::cel::value::{Key, Value};
 
 /// What text of unknown length is taken to cost.
 const ASSUMED_TEXT_UNITS: u64 = 100;
 /// Bytes of text that one unit pays for.
 const BYTES_PER_UNIT: u64 = 10;
+
+/// What building an element of a list costs at most.
+const ELEMENT_UNITS: u64 = (size_of::<Value<'_>>() as u64).div_ceil(BYTES_PER_UNIT);
+/// What building an entry of a map costs at most.
+const ENTRY_UNITS: u64 = (size_of::<(Key<'_>, Value<'_>)>() as u64).div_ceil(BYTES_PER_UNIT);
+
+/// Functions of texts and numbers whose work grows faster than those; functions of lists and maps are none of these,
+/// because nothing is known of what is in those.
+const UNBOUNDED: [&str; 6] =
+    ["lists.range", "regex.extract", "regex.extractAll", "regex.replace", "replace", "split"];
 
 /// What an expression costs.
 #[derive(Clone, Copy)]
@@ -111,12 +123,15 @@ impl Estimator<'_> {
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
-        let qualified = match self.checked.reference(expr.id) {
-            Some(Reference::Function { qualified, .. }) => *qualified,
-            _ => false,
+        let (name, host, qualified) = match self.checked.reference(expr.id) {
+            Some(Reference::Function { declaration, qualified, .. }) => {
+                let Function { name, code, .. } = declaration.function;
+                (name, matches!(code, Code::Host), *qualified)
+            }
+            _ => (function.text.as_str(), true, false),
         };
         let operands: Vec<&Expr> = target.filter(|_| !qualified).into_iter().chain(args).collect();
-        match (function.text.as_str(), operands.as_slice()) {
+        match (name, operands.as_slice()) {
             ("_&&_" | "_||_", [left, right]) => self.logic(left, right),
             ("_?_:_", [condition, yes, no]) => {
                 let (yes, no) = (self.expr(yes), self.expr(no));
@@ -125,17 +140,15 @@ impl Estimator<'_> {
                     Cost { min: yes.min.min(no.min), max: most, constant: yes.constant && no.constant };
                 self.expr(condition).and(branches).step_over(Cost::STEP)
             }
-            ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.text(operand)),
+            // the other side is evaluated only if there is no value
+            ("or" | "orValue", [optional, other]) => {
+                let other = Cost { min: 0, ..self.expr(other) };
+                self.expr(optional).and(other).step_over(Cost::STEP)
+            }
+            ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.counted(operand)),
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
-                let mut work = operands.iter().map(|operand| self.work(name, operand));
-                let work = work.try_fold(0_u64, |work, more| Some(work.saturating_add(more?)));
-                let host = match self.checked.reference(expr.id) {
-                    Some(Reference::Function { declaration, .. }) => {
-                        matches!(declaration.function.code, Code::Host)
-                    }
-                    _ => false,
-                };
+                let work = sum(self.work(name, operands), self.built(name, expr));
                 let arguments = Cost { constant: arguments.constant && !host, ..arguments };
                 arguments.step_over(Cost::STEP).at_most(work)
             }
@@ -150,17 +163,62 @@ impl Estimator<'_> {
         Cost { min: left.min.min(failed), ..both }.step_over(Cost::STEP)
     }
 
-    /// What looking at an operand costs at most besides its own cost.
-    fn work(&self, function: &str, operand: &Expr) -> Option<u64> {
-        match self.checked.type_of(operand.id) {
-            Type::String | Type::Bytes | Type::Dyn => self.text(operand),
-            Type::List(_) | Type::Singleton(_) => elements(operand),
-            Type::Map(_) | Type::Record(_) if function == "@in" => Some(0),
-            Type::Map(_) | Type::Record(_) => match &operand.kind {
-                ExprKind::Map(entries) => u64::try_from(entries.len()).ok()?.checked_mul(2),
-                _ => None,
+    /// What looking at the operands costs at most besides their own cost.
+    fn work(&self, function: &str, operands: &[&Expr]) -> Option<u64> {
+        match (function, operands) {
+            // equal and ordered texts are looked at as far as the shorter one goes
+            ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
+                let (left, right) = (self.compared(left), self.compared(right));
+                left.zip(right).map(|(left, right)| left.min(right)).or(left).or(right)
+            }
+            ("@in", [item, of]) => match self.checked.type_of(of.id) {
+                Type::Map(_) | Type::Record(_) => Some(0),
+                _ => elements(of)?.checked_mul(self.compared(item)?.saturating_add(1)),
             },
-            _ => Some(0),
+            ("matches", [text, pattern]) if !matches!(pattern.kind, ExprKind::Literal(_)) => {
+                let compiled = COMPILE_COST.saturating_mul(BYTES_PER_UNIT);
+                Some(self.text(pattern)?.saturating_mul(compiled).saturating_add(self.text(text)?))
+            }
+            _ if UNBOUNDED.contains(&function) => None,
+            _ => operands.iter().try_fold(0_u64, |work, operand| {
+                Some(work.saturating_add(self.looked_at(function, operand)?))
+            }),
+        }
+    }
+
+    /// What comparing an operand costs at most; nothing is known of collections, whose parts are compared in turn.
+    fn compared(&self, operand: &Expr) -> Option<u64> {
+        match self.checked.type_of(operand.id).kind() {
+            Some(Kind::List | Kind::Map | Kind::Optional) => None,
+            Some(Kind::String | Kind::Bytes) | None => self.text(operand),
+            Some(_) => Some(0),
+        }
+    }
+
+    /// What a function that looks at all of an operand pays for it at most; how often one goes through a list or a
+    /// map is its own affair.
+    fn looked_at(&self, function: &str, operand: &Expr) -> Option<u64> {
+        match self.checked.type_of(operand.id).kind() {
+            Some(Kind::List) if function == "_+_" => {
+                elements(operand)?.checked_mul(ELEMENT_UNITS.saturating_add(1))
+            }
+            Some(Kind::List | Kind::Map) => None,
+            Some(Kind::String | Kind::Bytes) | None => self.text(operand),
+            Some(_) => Some(0),
+        }
+    }
+
+    /// What the text costs that a function builds; an operator builds no more than it has looked at.
+    fn built(&self, function: &str, call: &Expr) -> Option<u64> {
+        let text = matches!(self.checked.type_of(call.id).kind(), Some(Kind::String | Kind::Bytes) | None);
+        Some(if text && function.starts_with(char::is_alphabetic) { ASSUMED_TEXT_UNITS } else { 0 })
+    }
+
+    /// What counting the characters of an operand costs at most; lists and maps know their size.
+    fn counted(&self, operand: &Expr) -> Option<u64> {
+        match self.checked.type_of(operand.id).kind() {
+            Some(Kind::String) | None => self.text(operand),
+            Some(_) => Some(0),
         }
     }
 
@@ -170,7 +228,7 @@ impl Estimator<'_> {
             ExprKind::Literal(Literal::Bytes(bytes)) => bytes.len(),
             _ => return Some(ASSUMED_TEXT_UNITS),
         };
-        u64::try_from(bytes).ok().map(|bytes| bytes / BYTES_PER_UNIT)
+        u64::try_from(bytes).ok().map(|bytes| bytes.div_ceil(BYTES_PER_UNIT))
     }
 
     fn comprehension(&self, comprehension: &Comprehension) -> Cost {
@@ -181,7 +239,15 @@ impl Estimator<'_> {
             Some(filter) => self.expr(filter).and(Cost { min: 0, ..body }),
             None => body,
         };
-        let element = Cost::STEP.and(element);
+        let built = match comprehension.kind {
+            ComprehensionKind::Filter | ComprehensionKind::Map => Some(ELEMENT_UNITS),
+            ComprehensionKind::TransformMap => Some(ENTRY_UNITS),
+            ComprehensionKind::TransformMapEntry => {
+                elements(&comprehension.body).map(|made| made.saturating_mul(ENTRY_UNITS))
+            }
+            _ => Some(0),
+        };
+        let element = Cost::STEP.and(element).at_most(built);
         let (least, most) = (fewest(&comprehension.range), elements(&comprehension.range));
         let visited = match comprehension.kind {
             ComprehensionKind::All | ComprehensionKind::Exists => least.min(1),
@@ -192,7 +258,9 @@ impl Estimator<'_> {
             max: most.zip(element.max).map(|(most, element)| most.saturating_mul(element)),
             constant: false,
         };
-        Cost::STEP.and(range).and(loops)
+        // what sorting costs depends on the keys
+        let sorting = if comprehension.kind == ComprehensionKind::SortBy { None } else { Some(0) };
+        Cost::STEP.and(range).and(loops).at_most(sorting)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the checker says: one function a message. Types are named, values never.
 
 use crate::cel::env::Env;
-use crate::cel::function::{Declaration, Overload};
+use crate::cel::function::Declaration;
 use crate::cel::issue::Issue;
 use crate::cel::syntax::{macro_form, sign_of};
 use crate::cel::types::{RecordType, Type};
@@ -14,6 +14,11 @@ fn error(code: &'static str, span: Span, message: String) -> Issue {
 
 fn warning(code: &'static str, span: Span, message: String) -> Issue {
     Issue { severity: Severity::Warning, ..error(code, span, message) }
+}
+
+/// The candidate nearest to a name that is long enough to be a slip of the pen.
+fn nearest_to<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() < 3 { None } else { nearest(name, candidates) }
 }
 
 fn meant(issue: Issue, name: Option<&str>) -> Issue {
@@ -38,7 +43,7 @@ pub(super) fn undeclared_name<'a>(
         };
     }
     let candidates = env.variables().map(|(name, _)| name).chain(locals).chain(["true", "false", "null"]);
-    meant(issue, nearest(name, candidates))
+    meant(issue, nearest_to(name, candidates))
 }
 
 /// `contextt.size2()`
@@ -61,7 +66,7 @@ pub(super) fn undeclared_function(env: &Env, name: &str, span: Span) -> Issue {
     words.extend(["has", "all", "exists", "exists_one", "filter", "map"]);
     // the functions stand in no order, and of two near names the same one must be offered each time
     words.sort_unstable();
-    meant(issue, nearest(name, words.iter().copied()).or_else(|| nearest(own, words.iter().copied())))
+    meant(issue, nearest_to(name, words.iter().copied()).or_else(|| nearest_to(own, words.iter().copied())))
 }
 
 /// `Person{name: 'x'}`
@@ -72,30 +77,33 @@ pub(super) fn undeclared_type(name: &str, span: Span) -> Issue {
 
 /// `1 + 'a'`
 pub(super) fn no_matching_overload(span: Span, of: &Declaration, member: bool, types: &[Type]) -> Issue {
-    let name = sign_of(of.function.name);
-    let listed = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let applied = match types.split_first() {
-        Some((receiver, arguments)) if member => format!("{receiver}.({})", listed(arguments)),
-        _ => format!("({})", listed(types)),
-    };
-    let message = format!("found no matching overload for `{name}` applied to `{applied}`");
-    let signatures: Vec<String> =
-        of.overloads.iter().map(|overload| signature(of.function.name, overload)).collect();
+    let name = of.function.name;
+    let message = format!("found no matching overload for `{}`", applied(name, member, types, ""));
+    let signatures = of.overloads.iter().map(|overload| {
+        let more = if overload.variadic { ", …" } else { "" };
+        format!("`{}`", applied(name, overload.member, &overload.parameters, more))
+    });
+    let signatures: Vec<String> = signatures.collect();
     let (shown, rest) = signatures.split_at(signatures.len().min(3));
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    let help = format!("it takes {}{more}", shown.join(", "));
+    let help = format!("there is {}{more}", shown.join(", "));
     Issue { help: Some(help), ..warning("no_matching_overload", span, message) }
 }
 
-/// A signature as it would be called; of an operator, its operands.
-fn signature(name: &str, overload: &Overload) -> String {
+/// A call as it would be written with types in place of values.
+fn applied(name: &str, member: bool, types: &[Type], more: &str) -> String {
     let listed = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match overload.parameters.split_first() {
-        Some((receiver, arguments)) if overload.member => {
-            format!("`{receiver}.{name}({})`", listed(arguments))
+    match (name, types) {
+        ("_?_:_", [condition, yes, no]) => format!("{condition} ? {yes} : {no}"),
+        ("_[_]", [on, by]) => format!("{on}[{by}]"),
+        ("!_" | "-_", [operand]) => format!("{}{operand}", sign_of(name)),
+        (name, [left, right]) if !name.starts_with(char::is_alphabetic) => {
+            format!("{left} {} {right}", sign_of(name))
         }
-        _ if name.starts_with(char::is_alphabetic) => format!("`{name}({})`", listed(&overload.parameters)),
-        _ => format!("`({})`", listed(&overload.parameters)),
+        (name, [receiver, arguments @ ..]) if member => {
+            format!("{receiver}.{name}({}{more})", listed(arguments))
+        }
+        (name, types) => format!("{name}({}{more})", listed(types)),
     }
 }
 
@@ -134,8 +142,8 @@ pub(super) fn not_selectable(span: Span, field: &str, on: &Type) -> Issue {
 
 /// `'text'[0]`
 pub(super) fn not_indexed(span: Span, on: &Type, by: &Type) -> Issue {
-    let message = format!("found no matching overload for `[]` applied to `({on}, {by})`");
-    let help = "it takes a list and a number, or a map and a key".to_owned();
+    let message = format!("found no matching overload for `{on}[{by}]`");
+    let help = "a list is indexed by a number, a map by a key".to_owned();
     Issue { help: Some(help), ..warning("no_matching_overload", span, message) }
 }
 

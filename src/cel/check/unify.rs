@@ -159,7 +159,11 @@ impl Substitution {
             self.back_to(mark);
             return Type::Dyn;
         }
-        if self.is_as_general(a, b) { a.clone() } else { b.clone() }
+        match (self.is_as_general(a, b), self.is_as_general(b, a)) {
+            (true, _) => a.clone(),
+            (false, true) => b.clone(),
+            (false, false) => Type::Dyn,
+        }
     }
 
     /// Whether the first type, which goes with the second, says no more than it.
@@ -167,9 +171,9 @@ impl Substitution {
         match (self.head(a), self.head(b)) {
             (Type::Dyn | Type::Param(_), _) => true,
             (_, Type::Null) => true,
-            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => {
-                self.is_as_general(&a, &b)
-            }
+            (Type::List(a), Type::List(b)) => self.is_as_general(&a, &b),
+            (Type::Optional(a), Type::Optional(b)) => self.is_as_general(&a, &b),
+            (Type::TypeOf(a), Type::TypeOf(b)) => self.is_as_general(&a, &b),
             (Type::Map(a), Type::Map(b)) => self.is_as_general(&a.0, &b.0) && self.is_as_general(&a.1, &b.1),
             (Type::Map(_) | Type::List(_), Type::Record(_) | Type::Singleton(_)) => true,
             (a, b) => a == b,

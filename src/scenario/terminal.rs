@@ -1,4 +1,14 @@
-//! The colours of reports: escape sequences for a terminal, nothing elsewhere.
+//! What a terminal is sent: colours where there is one, and text that cannot steer it.
+
+/// The text with its control characters escaped, so that a value of a task cannot move the cursor or hide a line.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
 
 /// Escape sequences, all of them empty where there is no terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,5 +45,15 @@ impl Palette {
     #[must_use]
     pub fn is_colored(&self) -> bool {
         !self.reset.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(visible("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\\n");
     }
 }

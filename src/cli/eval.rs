@@ -1,0 +1,328 @@
+//! `celador eval`: one expression, in one scope, on one state of a task.
+
+use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source, read_text};
+use celador::cel::{
+    ErrorCode, EvalError, Host, Interruption, Json, Program, STANDARD, Stop, Timestamp, Value,
+};
+use celador::context::{Bound, Moment, Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
+use celador::diagnostic::Diagnostic;
+use celador::limits::EvalLimits;
+use celador::manifest::Catalog;
+use celador::manifest::agent::Agent;
+use celador::scenario::{Background, Environment, SCOPES, restore};
+use celador::source::{Embedded, Place, Source, Span};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Evaluate an expression and print its value as JSON
+///
+/// The expression is compiled in a scope, so it may name what an expression at that place of a manifest may: in `before`
+/// there is `input` and no `output`. Without manifests the functions of `context.capabilities` are those of the file.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador eval \"size('héllo') == 5\"
+  celador eval 'input.amount <= 100' --input '{\"amount\": 250}' --exit-status
+  celador eval 'c.cap.refund.count_successful' --context task.json
+  celador eval 'context.cap.payments.outputs[0].state' --context state.yaml \\
+      --manifests policies/support-desk --agent support-desk
+  celador eval @guard.cel --scope guardrail_before --input '{\"message\": \"hi\"}'
+
+The file of --context is the JSON of a task context, or YAML with the keys `env` and `state` of a
+case, which needs --manifests.
+
+Exit codes: 0 a value, 1 the evaluation failed, 3 the expression does not compile, 4 it asks for a
+review, and with --exit-status 2 the value is false, null, zero or empty.")]
+pub(crate) struct Arguments {
+    /// The expression; `@FILE` reads it from a file, `@-` from standard input
+    expression: String,
+
+    /// The scope; `after` if there is an output, else `before`
+    #[arg(long, value_parser = scopes())]
+    scope: Option<Scope>,
+
+    /// The state of the task
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+
+    /// `input`, as JSON or `@FILE`
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+
+    /// `output`, as JSON or `@FILE`
+    #[arg(long, value_name = "JSON")]
+    output: Option<String>,
+
+    /// `event`, as JSON or `@FILE`
+    #[arg(long, value_name = "JSON")]
+    event: Option<String>,
+
+    /// `now`, RFC 3339; the clock's if it is not given
+    #[arg(long, value_name = "TIME")]
+    now: Option<String>,
+
+    /// Manifests whose agent the task is of
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    manifests: Vec<PathBuf>,
+
+    /// The agent, if the manifests have several
+    #[arg(long, value_name = "NAME", requires = "manifests")]
+    agent: Option<String>,
+
+    /// Exit with 2 if the value is false, null, zero or empty
+    #[arg(long)]
+    exit_status: bool,
+}
+
+fn scopes() -> impl TypedValueParser<Value = Scope> {
+    PossibleValuesParser::new(SCOPES.map(|(name, _)| name))
+        .map(|word| SCOPES.iter().find(|(name, _)| *name == word).map_or(Scope::Before, |(_, scope)| *scope))
+}
+
+/// What the expression is evaluated on.
+struct Subject {
+    env: Arc<ScopeEnv>,
+    context: TaskContext,
+    runtime: Runtime,
+    mount: Option<Mount>,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let limits = EvalLimits::default();
+        let text = match self.expression.strip_prefix('@') {
+            Some(path) => read_text(Path::new(path), limits.max_source_bytes)?,
+            None => self.expression.clone(),
+        };
+        if text.len() > limits.max_source_bytes {
+            // a caret under a text of this size helps nobody
+            screen.error(&messages::expression_too_long(limits.max_source_bytes, text.len()));
+            return Ok(ExitCode::Invalid);
+        }
+        let [input, output, event] =
+            [("--input", &self.input), ("--output", &self.output), ("--event", &self.event)].map(
+                |(option, value)| value.as_deref().map(|value| read_json(option, value, &limits)).transpose(),
+            );
+        let (input, output, event) = (input?, output?, event?);
+        let now: Moment = self.now()?.into();
+        let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
+        let mut subject = self.subject(scope, limits, screen)?;
+        if scope.tests_messages() {
+            subject.test(input.as_ref(), output.as_ref())?;
+        }
+        let bound = Bound {
+            context: Some(&subject.context),
+            input: input.as_ref().map(Json::value),
+            output: output.as_ref().map(Json::value),
+            event: event.as_ref().map(Json::value),
+            now: Some(&now),
+            runtime: Some(&subject.runtime),
+            mount: subject.mount.as_ref(),
+            ..Bound::default()
+        };
+        evaluate(&text, &subject.env, &bound, self.exit_status, screen)
+    }
+
+    fn now(&self) -> Result<Timestamp, Failure> {
+        let Some(text) = &self.now else {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let nanos = i128::try_from(since.as_nanos()).unwrap_or_default();
+            return Timestamp::from_nanos(nanos).map_err(|_| Failure::Unusable(messages::no_clock()));
+        };
+        text.parse().map_err(|_| Failure::Unusable(messages::not_a_time(text)))
+    }
+
+    fn subject(&self, scope: Scope, limits: EvalLimits, screen: &mut Screen) -> Result<Subject, Failure> {
+        let state = self.context.as_deref().map(|path| State::read(path, &limits, screen)).transpose()?;
+        if self.manifests.is_empty() {
+            return Subject::alone(scope, state, limits);
+        }
+        let (catalog, engine) = load_engine(&self.manifests, limits, screen)?;
+        let agent = self.agent(&catalog)?;
+        let policy = engine.policy(&agent.namespace.text, &agent.name.text);
+        let policy = policy.map_err(|error| Failure::Unusable(error.to_string()))?;
+        let background = match state {
+            Some(State::Snapshot(snapshot)) => {
+                let context = restore(&snapshot, Some(policy.schema().clone()));
+                return Ok(Subject {
+                    env: policy.trial_scope(scope),
+                    context: context.map_err(|error| Failure::Unusable(messages::no_context(&error)))?,
+                    runtime: Environment::default().runtime,
+                    mount: policy.mount(&Environment::default().task_id),
+                });
+            }
+            Some(State::Background(background)) => background,
+            None => Background { environment: Environment::default(), state: Vec::new() },
+        };
+        let start = Place::new(&Source::new("", ""), Span::default());
+        let task = background.start(&engine, agent, &start).map_err(|finding| {
+            screen.complain(&[finding]);
+            Failure::Told(ExitCode::Unusable)
+        })?;
+        Ok(Subject {
+            env: policy.trial_scope(scope),
+            context: task.context().clone(),
+            runtime: background.environment.runtime,
+            mount: task.mount().cloned(),
+        })
+    }
+
+    /// The agent that is named, or the only one.
+    fn agent<'c>(&self, catalog: &'c Catalog) -> Result<&'c Agent, Failure> {
+        let mut agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
+        let names = || {
+            let names = catalog.agents().iter().map(|resolved| &*resolved.agent.name.text);
+            names.collect::<Vec<_>>()
+        };
+        let found = match &self.agent {
+            Some(name) => agents.find(|agent| *agent.name.text == **name),
+            None => agents.next().filter(|_| agents.next().is_none()),
+        };
+        found.ok_or_else(|| Failure::Unusable(messages::which_agent(self.agent.as_deref(), &names())))
+    }
+}
+
+/// The file of `--context`.
+enum State {
+    /// The JSON of a context.
+    Snapshot(Json),
+    /// `env` and `state` of a case.
+    Background(Background),
+}
+
+impl State {
+    fn read(path: &Path, limits: &EvalLimits, screen: &mut Screen) -> Result<Self, Failure> {
+        let source = read_source(path, limits.max_json_bytes)?;
+        if source.text().trim_start().starts_with('{') {
+            let unusable = |error| Failure::Unusable(messages::not_json(&path.display().to_string(), &error));
+            let json = Json::parse(source.text(), limits).map_err(unusable)?;
+            if json.root().get("state").is_none() && json.root().get("env").is_none() {
+                return Ok(Self::Snapshot(json));
+            }
+        }
+        Background::read(&source, limits).map(Self::Background).map_err(|findings| {
+            screen.complain(&findings);
+            Failure::Told(ExitCode::Unusable)
+        })
+    }
+}
+
+impl Subject {
+    /// Without an agent: the context is what the snapshot says, or empty.
+    fn alone(scope: Scope, state: Option<State>, limits: EvalLimits) -> Result<Self, Failure> {
+        let snapshot = match state {
+            Some(State::Snapshot(snapshot)) => snapshot,
+            Some(State::Background(_)) => return Err(Failure::Unusable(messages::state_needs_manifests())),
+            None => Json::object([]),
+        };
+        let context =
+            restore(&snapshot, None).map_err(|error| Failure::Unusable(messages::no_context(&error)))?;
+        let declared = ScopeDecl {
+            schema: Some(context.schema()),
+            libraries: STANDARD,
+            limits,
+            ..ScopeDecl::new(scope)
+        };
+        let env = Arc::new(ScopeEnv::new(&declared));
+        Ok(Self { env, context, runtime: Environment::default().runtime, mount: None })
+    }
+
+    /// Puts the entries under test into the context, where guardrails find them (GR-09, GR-10).
+    fn test(&mut self, input: Option<&Json>, output: Option<&Json>) -> Result<(), Failure> {
+        let entry = |json: &Json| {
+            let root = json.root();
+            let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
+            entry.map_err(|error| Failure::Unusable(error.to_string()))
+        };
+        input.map(entry).transpose()?.into_iter().for_each(|input| self.context.push_input(input));
+        output.map(entry).transpose()?.into_iter().for_each(|output| self.context.push_output(output));
+        Ok(())
+    }
+}
+
+/// A host that knows no answer and remembers whom it would have to ask.
+#[derive(Default)]
+struct Asked {
+    reviewer: Option<String>,
+}
+
+impl Host for Asked {
+    fn call(&mut self, function: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+        let reviewer = args.first().and_then(Value::as_str).filter(|reviewer| !reviewer.is_empty());
+        match (function, reviewer) {
+            ("review", Some(reviewer)) => {
+                self.reviewer = Some(reviewer.to_owned());
+                Err(Interruption::Asked)
+            }
+            ("review", None) => Err(Interruption::Fault(ErrorCode::InvalidArgument.into())),
+            _ => Err(Interruption::Fault(ErrorCode::HostFailed.into())),
+        }
+    }
+}
+
+fn evaluate(
+    text: &str,
+    env: &ScopeEnv,
+    bound: &Bound<'_>,
+    exit_status: bool,
+    screen: &mut Screen,
+) -> Result<ExitCode, Failure> {
+    let embedded = Embedded::alone("expression", text);
+    let program = match Program::compile(env.env(), text) {
+        Ok(program) => program,
+        Err(issues) => {
+            screen.complain(&issues.iter().map(|issue| issue.locate(&embedded)).collect::<Vec<_>>());
+            return Ok(ExitCode::Invalid);
+        }
+    };
+    screen.complain(&program.issues().iter().map(|issue| issue.locate(&embedded)).collect::<Vec<_>>());
+    let fail = |code: ErrorCode, message: String, span, screen: &mut Screen| {
+        screen.complain(&[Diagnostic::error(code.as_str(), message, embedded.locate(span))]);
+        Ok(ExitCode::Unusable)
+    };
+    let whole = program.expr().span;
+    let activation = match env.activation(bound) {
+        Ok(activation) => activation,
+        Err(fault) => return fail(fault.code, fault.to_string(), whole, screen),
+    };
+    let mut host = Asked::default();
+    let (result, cost) = program.run_metered(&activation, Some(&mut host));
+    let value = match result {
+        Ok(value) => value,
+        Err(Stop::Failed(error)) => {
+            let EvalError { code, span, .. } = error;
+            return fail(code, error.to_string(), span, screen);
+        }
+        Err(Stop::Asked) => {
+            screen.error(&messages::review_pending(host.reviewer.as_deref().unwrap_or_default()));
+            return Ok(ExitCode::Undecided);
+        }
+    };
+    let json = match Json::from_value(&value) {
+        Ok(json) => json,
+        Err(fault) => return fail(fault.code, fault.to_string(), whole, screen),
+    };
+    match screen.format() {
+        Format::Human => screen.line(&serde_json::to_string(&json).unwrap_or_default())?,
+        Format::Json => {
+            let ty = program.result_type().to_string();
+            let value =
+                json!({ "value": json, "truthy": value.is_truthy(), "result_type": ty, "cost": cost });
+            screen.json("value", value)?;
+        }
+    }
+    Ok(if exit_status && !value.is_truthy() { ExitCode::No } else { ExitCode::Yes })
+}
+
+/// The JSON of an option, or of the file that it names.
+fn read_json(option: &str, value: &str, limits: &EvalLimits) -> Result<Json, Failure> {
+    let text = match value.strip_prefix('@') {
+        Some(path) => read_text(Path::new(path), limits.max_json_bytes)?,
+        None => value.to_owned(),
+    };
+    Json::parse(&text, limits).map_err(|error| Failure::Unusable(messages::not_json(option, &error)))
+}

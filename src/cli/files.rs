@@ -1,0 +1,51 @@
+//! What several commands read: a file within a bound, and the engine of some manifests.
+
+use super::{ExitCode, Failure, Screen, messages};
+use celador::diagnostic::Diagnostic;
+use celador::engine::Engine;
+use celador::limits::EvalLimits;
+use celador::manifest::{Catalog, load};
+use celador::source::Source;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The text of a file, or of standard input for `-`; nothing is kept in memory past `limit` bytes.
+pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Failure::Unusable(messages::cannot_read(path, &error)))?;
+    if bytes.len() > limit {
+        return Err(Failure::Unusable(messages::too_large(path, limit)));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::Unusable(messages::not_utf8(path)))
+}
+
+/// A file as a source under its own name.
+pub(crate) fn read_source(path: &Path, limit: usize) -> Result<Source, Failure> {
+    Ok(Source::new(path.display().to_string(), read_text(path, limit)?))
+}
+
+/// The engine of manifests. If there are errors in them they are told, and nothing is run.
+pub(crate) fn load_engine(
+    paths: &[PathBuf],
+    limits: EvalLimits,
+    screen: &mut Screen,
+) -> Result<(Catalog, Engine), Failure> {
+    let (files, mut findings) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let (catalog, read) = Catalog::parse(&files, &limits);
+    let (engine, compiled) = Engine::from_catalog(&catalog, limits);
+    findings.extend(read);
+    findings.extend(compiled);
+    findings.retain(Diagnostic::is_error);
+    if findings.is_empty() {
+        return Ok((catalog, engine));
+    }
+    screen.complain(&findings);
+    Err(Failure::Told(ExitCode::Invalid))
+}

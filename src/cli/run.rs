@@ -1,0 +1,91 @@
+//! `celador run`: a recorded task, step by step, with each decision and what decided it.
+
+use super::timeline;
+use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
+use celador::limits::EvalLimits;
+use celador::scenario::{Replay, Script};
+use celador::task::Verdict;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Play a recorded task through its policies, step by step
+///
+/// The script is YAML: `agent`, and optionally `env`, `mocks` and `files` as in cases, then `steps`, each with an
+/// optional time `at` and one of
+///
+///   input: {message: …}                          somebody says something
+///   llm: {prompt_tokens: 900, completion_tokens: 60}
+///   call: {id: c1, fn: f, args: {…}}             the model calls a function;
+///   result: {status: successful, output: {…}}    in the same step, if it is let through at once
+///   result: {id: c1, status: …, output: …}       or in a step of its own, later
+///   review: {reviewer: someone@example.com, verdict: approved}
+///   output: {message: …}                         the model has a response
+#[derive(Args)]
+#[command(
+    verbatim_doc_comment,
+    after_long_help = "\
+Examples:
+  celador run policies/support-desk policies/support-desk/task.yaml
+  celador run agent.yaml tools/ task.yaml --format json | jq .decision.verdict
+
+Exit codes, by the worst decision:
+  0  every step went on
+  2  some step did not: blocked, locked, terminated, rejected, or an error to the model
+  4  every step went on, but at the end a review is pending
+  1  a step cannot have happened, such as the result of a call that was blocked
+  3  the agent's manifests are not valid"
+)]
+pub(crate) struct Arguments {
+    /// Manifest files, and folders to search for them
+    #[arg(required = true, value_name = "MANIFESTS")]
+    manifests: Vec<PathBuf>,
+
+    /// The recorded task
+    #[arg(required = true, value_name = "SCRIPT")]
+    script: PathBuf,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let limits = EvalLimits::default();
+        let source = read_source(&self.script, limits.max_manifest_bytes)?;
+        let script = Script::read(&source, &limits).map_err(|findings| {
+            screen.complain(&findings);
+            Failure::Told(ExitCode::Unusable)
+        })?;
+        let (catalog, engine) = load_engine(&self.manifests, limits, screen)?;
+        let unusable = |finding, screen: &mut Screen| {
+            screen.complain(&[finding]);
+            Failure::Told(ExitCode::Unusable)
+        };
+        let mut replay =
+            Replay::start(&script, &engine, &catalog).map_err(|finding| unusable(finding, screen))?;
+        let (mut steps, mut refused, mut suspended) = (0_usize, 0_usize, false);
+        for step in &script.steps {
+            let events = replay.step(step).map_err(|finding| unusable(finding, screen))?;
+            for event in events {
+                steps = steps.saturating_add(1);
+                suspended = event.decision.verdict == Verdict::Suspend;
+                let goes_on = matches!(event.decision.verdict, Verdict::Allow | Verdict::Suspend);
+                refused = refused.saturating_add(usize::from(!goes_on));
+                match screen.format() {
+                    Format::Human => screen.text(&timeline::render(&event, &screen.palette()))?,
+                    Format::Json => screen.json("step", timeline::to_json(&event))?,
+                }
+            }
+        }
+        let state = replay.task().state();
+        match screen.format() {
+            Format::Human => screen.line(&timeline::render_end(steps, refused, &state))?,
+            Format::Json => {
+                let end = serde_json::json!({ "decisions": steps, "refused": refused, "task": state });
+                screen.json("summary", end)?;
+            }
+        }
+        Ok(match (refused, suspended) {
+            (0, false) => ExitCode::Yes,
+            (0, true) => ExitCode::Undecided,
+            _ => ExitCode::No,
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! One decision of a recorded task, for people and for programs.
+//!
+//! In: an event. Out: a few lines: when, what, the verdict, and below it what explains it; or JSON. Values are shown
+//! compactly, at most one line each.
+
+use celador::cel::{Duration, Json};
+use celador::scenario::{Event, Happened, Palette, visible};
+use celador::task::{Decision, LimitReached, StepOutcome, TaskState, Verdict};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// The most characters of a value.
+const VALUE_WIDTH: usize = 96;
+
+pub(crate) fn render(event: &Event, palette: &Palette) -> String {
+    let Palette { bold, dim, reset, .. } = palette;
+    let mut text = String::new();
+    let (what, about) = subject(&event.happened);
+    let time = event.at.to_string();
+    let _ = writeln!(text, "{dim}{time}{reset}  {bold}{what}{reset}  {}", shorten(&about));
+    let decision = &event.decision;
+    let color = match decision.verdict {
+        Verdict::Allow => palette.green,
+        Verdict::Suspend => palette.yellow,
+        _ => palette.red,
+    };
+    let said = decision.message.as_deref().map(visible).unwrap_or_default();
+    let _ = writeln!(text, "  {color}{bold}{}{reset}  {said}", decision.verdict);
+    for (label, line) in explanations(event) {
+        let _ = writeln!(text, "  {dim}{label:<9}{reset} {line}");
+    }
+    text.lines().fold(String::new(), |all, line| all + line.trim_end() + "\n") + "\n"
+}
+
+/// What happened: a word, and what it is about.
+fn subject(happened: &Happened) -> (String, String) {
+    match happened {
+        Happened::Input(input) => ("input".to_owned(), message_text(input)),
+        Happened::Output(output) => ("output".to_owned(), message_text(output)),
+        Happened::ModelTurn(usage) => {
+            let about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
+            ("model turn".to_owned(), about)
+        }
+        Happened::Call { id, call } => {
+            (format!("call {}", visible(id)), format!("{} {}", call.function, compact(&call.arguments)))
+        }
+        Happened::Result { id, function, result } => {
+            (format!("result {}", visible(id)), format!("{function} {}", compact(&result.output)))
+        }
+        Happened::Review { reviewer, approved } => {
+            let word = if *approved { "approved" } else { "denied" };
+            ("review".to_owned(), format!("{word} by {reviewer}"))
+        }
+    }
+}
+
+/// The lines below the verdict, each with its label.
+fn explanations(event: &Event) -> Vec<(&'static str, String)> {
+    let Event { decision, invoked, .. } = event;
+    let mut lines = Vec::new();
+    if let Some(limit) = &decision.limit {
+        lines.push(("limit", describe_limit(limit)));
+    }
+    if let Some(reviewer) = &decision.reviewer {
+        lines.push(("reviewer", visible(reviewer)));
+    }
+    if let Some(reason) = decision.reason.as_ref().filter(|reason| Some(*reason) != decision.message.as_ref())
+    {
+        lines.push(("reason", visible(reason)));
+    }
+    if let Some(value) = shown_value(event) {
+        lines.push(("value", shorten(&value)));
+    }
+    if let Some(exposes) = decision.exposes.as_ref().filter(|exposes| !exposes.root().is_empty()) {
+        lines.push(("exposes", shorten(&compact(exposes))));
+    }
+    if let Some(origin) = &decision.decided_by {
+        let place = format!("{}:{}:{}", origin.file, origin.line, origin.column);
+        lines.push(("by", format!("{} at {place}", origin.path)));
+    }
+    let executed = invoked
+        .iter()
+        .map(|(function, arguments)| ("invoked", shorten(&format!("{function} {}", compact(arguments)))));
+    lines.extend(executed);
+    if let Some(trace) = describe_trace(decision) {
+        lines.push(("trace", trace));
+    }
+    for finding in &decision.findings {
+        let at = finding
+            .origin
+            .as_ref()
+            .map(|origin| format!(" at {}:{}:{}", origin.file, origin.line, origin.column));
+        lines.push(("note", format!("{}{}", visible(&finding.message), at.unwrap_or_default())));
+    }
+    lines
+}
+
+/// What goes on, if it is not what came in: arguments that a binding or a default changed, a result that a transform
+/// changed.
+fn shown_value(event: &Event) -> Option<String> {
+    let value = event.decision.value.as_ref()?;
+    let unchanged = match &event.happened {
+        Happened::Call { call, .. } => *value == call.arguments,
+        Happened::Result { result, .. } => *value == result.output,
+        Happened::Input(message) | Happened::Output(message) => {
+            return Some(message_text(value)).filter(|text| *text != message_text(message));
+        }
+        Happened::ModelTurn(_) | Happened::Review { .. } => false,
+    };
+    (!unchanged).then(|| compact(value))
+}
+
+fn describe_limit(limit: &LimitReached) -> String {
+    let LimitReached { which, bound, value } = limit;
+    let show = |count: u64| match &**which {
+        "max_age" => {
+            Duration::from_nanos(count.into()).map_or_else(|_| count.to_string(), |age| age.to_string())
+        }
+        _ => count.to_string(),
+    };
+    format!("{which} is {}, this would be {}", show(*bound), show(*value))
+}
+
+fn describe_trace(decision: &Decision) -> Option<String> {
+    let steps = decision.trace.iter().map(|entry| {
+        let note = entry.message.as_ref().filter(|message| Some(*message) != decision.message.as_ref());
+        let note = note.map(|note| format!(" ({})", visible(note))).unwrap_or_default();
+        match entry.outcome {
+            StepOutcome::Pass => entry.step.to_string(),
+            outcome => format!("{} {}{note}", entry.step, outcome.as_str()),
+        }
+    });
+    let steps: Vec<String> = steps.collect();
+    (!steps.is_empty()).then(|| steps.join(", "))
+}
+
+/// The text of a message in any of its forms.
+fn message_text(entry: &Json) -> String {
+    let Some(message) = entry.root().get("message") else { return compact(entry) };
+    match message.as_str() {
+        Some(text) => text.to_owned(),
+        None => message.items().filter_map(|part| part.get("text")?.as_str()).collect(),
+    }
+}
+
+fn compact(value: &Json) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// One line of at most [`VALUE_WIDTH`] characters.
+fn shorten(text: &str) -> String {
+    let text = visible(text);
+    match text.char_indices().nth(VALUE_WIDTH) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+pub(crate) fn render_end(decisions: usize, refused: usize, state: &TaskState) -> String {
+    let end = match state {
+        TaskState::Active | TaskState::Suspended => state.as_str().to_owned(),
+        TaskState::Locked(reason) | TaskState::Terminated(reason) => {
+            format!("{}: {}", state.as_str(), visible(reason))
+        }
+    };
+    format!("{decisions} decisions, {refused} refused; the task is {end}")
+}
+
+pub(crate) fn to_json(event: &Event) -> Value {
+    let happened = match &event.happened {
+        Happened::Input(input) => json!({ "input": input }),
+        Happened::Output(output) => json!({ "output": output }),
+        Happened::ModelTurn(usage) => json!({ "llm": {
+            "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
+        } }),
+        Happened::Call { id, call } => {
+            json!({ "call": { "id": id, "fn": call.function, "args": call.arguments } })
+        }
+        Happened::Result { id, function, result } => {
+            json!({ "result": { "id": id, "fn": function, "status": result.status, "output": result.output } })
+        }
+        Happened::Review { reviewer, approved } => {
+            json!({ "review": { "reviewer": reviewer, "approved": approved } })
+        }
+    };
+    let invoked: Vec<Value> =
+        event.invoked.iter().map(|(function, input)| json!({ "fn": function, "input": input })).collect();
+    json!({
+        "line": event.place.position().line,
+        "at": event.at.to_string(),
+        "step": happened,
+        "decision": event.decision,
+        "invoked": invoked,
+        "task": event.state,
+    })
+}

@@ -1,0 +1,36 @@
+//! All expressions of a policy, one after the other, for those who want to know what each of them costs.
+
+use super::{Binding, Execute, Expression, Policy, Step, StepAction};
+
+impl Policy {
+    /// The expressions of the policy: of functions (their bindings and backends), steps, guardrails and `exposes`. One
+    /// that several functions share comes once for each. Linear in the policy.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let functions = self.functions.iter().flat_map(|function| {
+            let bindings = function.bindings.iter().filter_map(|binding| binding.expression());
+            let backend = match &function.execute {
+                Execute::Cel(expression) => Some(expression),
+                Execute::Host => None,
+            };
+            bindings.chain(backend)
+        });
+        let capabilities = self.capabilities.iter();
+        let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
+        let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
+        functions
+            .chain(steps.flat_map(Step::expressions))
+            .chain(self.exposes.iter().map(|expose| &expose.value))
+    }
+}
+
+impl Step {
+    /// The condition, then what the action evaluates.
+    fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let (action, bindings): (_, &[Binding]) = match &self.action {
+            StepAction::Assert(expression) | StepAction::Transform(expression) => (Some(expression), &[]),
+            StepAction::Invoke(invoke) => (None, &invoke.bindings),
+        };
+        let bindings = bindings.iter().filter_map(Binding::expression);
+        self.condition.iter().chain(action).chain(bindings)
+    }
+}

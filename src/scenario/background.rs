@@ -1,0 +1,51 @@
+//! Where a task stands before anything is asked of it: its environment and its past, as a case has them.
+//!
+//! In: the keys `env` and `state` of a case, or a file with these two alone. Out: a task with that past on record.
+
+use super::case::StateEntry;
+use super::environment::Environment;
+use super::{messages, read};
+use crate::diagnostic::Diagnostic;
+use crate::engine::Engine;
+use crate::limits::EvalLimits;
+use crate::manifest::agent::Agent;
+use crate::source::{Place, Source};
+use crate::task::Task;
+
+/// An environment and a past.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// What the task starts with.
+    pub environment: Environment,
+    /// What happened so far, in order.
+    pub state: Vec<StateEntry>,
+}
+
+impl Background {
+    /// Reads a file with `env` and `state`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(source: &Source, limits: &EvalLimits) -> Result<Self, Vec<Diagnostic>> {
+        read::read_with(source, limits, "the state of a task", |fields, reader| {
+            let environment = Environment::read(fields, reader);
+            Some(Self { environment, state: read::read_state(fields, reader) })
+        })
+    }
+
+    /// A task of an agent with this past; `place` is blamed if it cannot start.
+    ///
+    /// # Errors
+    /// An agent that must not run, or a past that it cannot have had.
+    pub fn start(&self, engine: &Engine, agent: &Agent, place: &Place) -> Result<Task, Diagnostic> {
+        let started = self.environment.start(engine, agent);
+        let mut task = started.map_err(|error| messages::cannot_start(place, &error))?;
+        let mut at = self.environment.started_at;
+        for entry in &self.state {
+            at = entry.at.unwrap_or(at);
+            task.record(entry.past.clone(), entry.recorded_at.unwrap_or(at))
+                .map_err(|error| messages::impossible_past(&entry.place, &error))?;
+        }
+        Ok(task)
+    }
+}

@@ -1,0 +1,301 @@
+//! A recorded task, played step by step: each step through the task as a host would take it.
+//!
+//! In: a [`Script`] and an engine. Out: an [`Event`] for each decision. A step that cannot have happened (the result of a
+//! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on.
+
+use super::messages;
+use super::script::{Script, ScriptAction, ScriptStep};
+use super::world::World;
+use crate::cel::{Json, Timestamp};
+use crate::diagnostic::Diagnostic;
+use crate::engine::Engine;
+use crate::manifest::Catalog;
+use crate::manifest::agent::Agent;
+use crate::policy::Execute;
+use crate::source::{Embedded, Place};
+use crate::task::{
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, Task, TaskState, Usage, Verdict,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// A recorded task under way.
+#[derive(Debug)]
+pub struct Replay {
+    task: Task,
+    world: World,
+    /// How many executions have been told in events.
+    told: usize,
+    /// The calls so far, by the names that the script gives them.
+    calls: HashMap<String, KnownCall>,
+    /// The call whose admission waits for a review.
+    waiting: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct KnownCall {
+    function: String,
+    stage: Stage,
+}
+
+/// How far a call came.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// Whether it may run waits for a review.
+    Waits,
+    /// It was let through, and its result is awaited.
+    Open(CallId),
+    /// It was not let through.
+    Refused(Verdict),
+    /// Its result is in.
+    Done,
+    /// It was evaluated by its tool's own expression.
+    Evaluated,
+}
+
+impl Stage {
+    fn after(decision: &Decision) -> Self {
+        match (decision.verdict, decision.call) {
+            (Verdict::Suspend, _) => Self::Waits,
+            (Verdict::Allow, Some(id)) => Self::Open(id),
+            (Verdict::Allow, None) => Self::Evaluated,
+            (verdict, _) => Self::Refused(verdict),
+        }
+    }
+}
+
+/// One decision of a recorded task.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Where the step stands.
+    pub place: Place,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub happened: Happened,
+    /// What the engine said.
+    pub decision: Decision,
+    /// What was executed on the way: function and arguments, in order.
+    pub invoked: Vec<(String, Json)>,
+    /// The task afterwards.
+    pub state: TaskState,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Happened {
+    /// Somebody said something.
+    Input(Json),
+    /// The model answered.
+    ModelTurn(Usage),
+    /// The model called a function.
+    Call {
+        /// The name of the call.
+        id: String,
+        /// The function and its arguments.
+        call: Call,
+    },
+    /// A function that was let through has run.
+    Result {
+        /// The name of the call.
+        id: String,
+        /// The function.
+        function: String,
+        /// What came of it.
+        result: CallResult,
+    },
+    /// A reviewer decided.
+    Review {
+        /// Who.
+        reviewer: String,
+        /// Whether it approved.
+        approved: bool,
+    },
+    /// The model had a response.
+    Output(Json),
+}
+
+impl Replay {
+    /// Starts the task of a script.
+    ///
+    /// # Errors
+    /// An agent that is not loaded, not valid, or of several namespaces.
+    pub fn start(script: &Script, engine: &Engine, catalog: &Catalog) -> Result<Self, Diagnostic> {
+        let agent = agent_of(script, catalog)?;
+        let environment = &script.environment;
+        let started = environment.start(engine, agent);
+        let task = started.map_err(|error| messages::cannot_start(&script.agent.place, &error))?;
+        let world = World {
+            now: environment.now,
+            mocks: script.mocks.clone(),
+            reviews: BTreeMap::new(),
+            files: script.files.clone(),
+            invoked: Vec::new(),
+        };
+        Ok(Self { task, world, told: 0, calls: HashMap::new(), waiting: None })
+    }
+
+    /// The task as it is now.
+    #[must_use]
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Takes a step: one decision, or two for a call that comes with its result.
+    ///
+    /// # Errors
+    /// A step that cannot have happened.
+    pub fn step(&mut self, step: &ScriptStep) -> Result<Vec<Event>, Diagnostic> {
+        let at = step.at.unwrap_or(self.world.now);
+        if at < self.world.now && !self.is_new() {
+            return Err(messages::back_in_time(&step.place));
+        }
+        self.world.now = at;
+        Ok(match &step.action {
+            ScriptAction::Input(input) => {
+                let progress = self.task.input(input, at);
+                vec![self.drive(step, Happened::Input(input.clone()), progress)?]
+            }
+            ScriptAction::Output(output) => {
+                let progress = self.task.output(output, at);
+                vec![self.drive(step, Happened::Output(output.clone()), progress)?]
+            }
+            ScriptAction::ModelTurn(usage) => vec![self.model_turn(step, *usage)],
+            ScriptAction::Call { id, function, arguments, result } => {
+                let call = Call { function: function.text.to_string(), arguments: arguments.clone() };
+                let mut events = vec![self.call(step, id, call)?];
+                if let Some((result, place)) = result {
+                    events.push(self.result(step, id, place, result.clone())?);
+                }
+                events
+            }
+            ScriptAction::Result { id, result } => vec![self.result(step, id, &id.place, result.clone())?],
+            ScriptAction::Review { reviewer, approved } => vec![self.review(step, reviewer, *approved)?],
+        })
+    }
+
+    /// Whether nothing has happened yet; `env.now` is the time of the first step only if that has none.
+    fn is_new(&self) -> bool {
+        self.task.context().turns().is_empty() && self.calls.is_empty()
+    }
+
+    /// A turn is tested before it is taken, and again when its usage is known.
+    fn model_turn(&mut self, step: &ScriptStep, usage: Usage) -> Event {
+        let at = self.world.now;
+        let ahead = self.task.limits(Next::ModelTurn, at);
+        let decision = if ahead.is_allowed() { self.task.model_turn(usage, at) } else { ahead };
+        self.event(step, Happened::ModelTurn(usage), decision)
+    }
+
+    fn call(&mut self, step: &ScriptStep, id: &Embedded, call: Call) -> Result<Event, Diagnostic> {
+        let name = id.text.to_string();
+        if self.calls.contains_key(&name) {
+            return Err(messages::call_twice(id));
+        }
+        let at = self.world.now;
+        let progress = if self.is_evaluated(&call.function) {
+            self.task.invoke(&call, at)
+        } else {
+            self.task.before(&call, at)
+        };
+        let function = call.function.clone();
+        let event = self.drive(step, Happened::Call { id: name.clone(), call }, progress)?;
+        let stage = Stage::after(&event.decision);
+        if matches!(stage, Stage::Waits) {
+            self.waiting = Some(name.clone());
+        }
+        self.calls.insert(name, KnownCall { function, stage });
+        Ok(event)
+    }
+
+    /// Whether the engine itself carries a function out.
+    fn is_evaluated(&self, function: &str) -> bool {
+        let policy = self.task.policy();
+        let function = policy.position(function).and_then(|position| policy.function(position));
+        function.is_some_and(|function| matches!(function.execute, Execute::Cel(_)))
+    }
+
+    fn result(
+        &mut self,
+        step: &ScriptStep,
+        id: &Embedded,
+        place: &Place,
+        result: CallResult,
+    ) -> Result<Event, Diagnostic> {
+        let name = &*id.text;
+        let known = self.calls.get_mut(name).ok_or_else(|| messages::unknown_call(id))?;
+        let call = match known.stage {
+            Stage::Open(call) => call,
+            Stage::Waits => return Err(messages::result_while_waiting(place, name)),
+            Stage::Refused(verdict) => return Err(messages::result_of_refused(place, name, verdict)),
+            Stage::Done => return Err(messages::result_twice(place, name)),
+            Stage::Evaluated => return Err(messages::result_of_evaluated(place, name)),
+        };
+        known.stage = Stage::Done;
+        let function = known.function.clone();
+        let progress = self.task.after(call, result.clone(), self.world.now);
+        let progress = progress.map_err(|error| messages::impossible_call(place, &error))?;
+        self.drive(step, Happened::Result { id: name.to_owned(), function, result }, progress)
+    }
+
+    fn review(
+        &mut self,
+        step: &ScriptStep,
+        reviewer: &Embedded,
+        approved: bool,
+    ) -> Result<Event, Diagnostic> {
+        let asked = self.task.suspension().and_then(|decision| decision.reviewer);
+        let asked = asked.ok_or_else(|| messages::no_review(reviewer))?;
+        if *reviewer.text != *asked {
+            return Err(messages::other_reviewer(reviewer, &asked));
+        }
+        let progress = self.task.resume(Answer::Review(approved), self.world.now);
+        let progress = progress.map_err(|error| messages::impossible_call(&step.place, &error))?;
+        let happened = Happened::Review { reviewer: asked, approved };
+        let event = self.drive(step, happened, progress)?;
+        let stage = Stage::after(&event.decision);
+        if !matches!(stage, Stage::Waits)
+            && let Some(call) = self.waiting.take().and_then(|name| self.calls.get_mut(&name))
+        {
+            call.stage = stage;
+        }
+        Ok(event)
+    }
+
+    fn drive(
+        &mut self,
+        step: &ScriptStep,
+        happened: Happened,
+        progress: Progress,
+    ) -> Result<Event, Diagnostic> {
+        let decision = self.task.drive(progress, &mut self.world);
+        let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
+        Ok(self.event(step, happened, decision))
+    }
+
+    fn event(&mut self, step: &ScriptStep, happened: Happened, decision: Decision) -> Event {
+        let new = self.world.invoked.split_off(self.told);
+        self.world.invoked.extend_from_slice(&new);
+        self.told = self.world.invoked.len();
+        Event {
+            place: step.place.clone(),
+            at: self.world.now,
+            happened,
+            decision,
+            invoked: new,
+            state: self.task.state(),
+        }
+    }
+}
+
+fn agent_of<'c>(script: &Script, catalog: &'c Catalog) -> Result<&'c Agent, Diagnostic> {
+    let agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
+    let named: Vec<&Agent> = agents.filter(|agent| agent.name.text == script.agent.text).collect();
+    match named.as_slice() {
+        [] => Err(messages::unknown_agent(&script.agent)),
+        [agent] => Ok(agent),
+        several => {
+            let namespaces: Vec<&str> = several.iter().map(|agent| &*agent.namespace.text).collect();
+            Err(messages::ambiguous_agent(&script.agent, &namespaces))
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Checking expressions: types and costs, what names stand for, and what is said of what is wrong.
+
+use crate::check_rows::{hold, rendered};
+use celador::cel::{
+    Activation, Checked, Code, CostEstimate, Env, EnvBuilder, Expr, ExprKind, Field, Function, Program,
+    RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
+};
+use celador::diagnostic::Severity;
+use celador::limits::EvalLimits;
+use std::sync::Arc;
+
+const fn row(name: &'static str, overloads: &'static [(&'static str, &'static str)]) -> Function {
+    Function { name, doc: "", cost: "", overloads, examples: &[], code: Code::Host }
+}
+
+/// A library of the tests' own: namespaces, a type parameter, optionals, no arguments.
+static OWN: &[Function] = &[
+    row("math.top", &[("top_list", "math.top(list(A)) -> A")]),
+    row("optional.of", &[("optional_of", "optional.of(A) -> optional_type(A)")]),
+    row("optional.none", &[("optional_none", "optional.none() -> optional_type(A)")]),
+    row("now", &[("now", "now() -> timestamp")]),
+    row("com.example.run", &[("run_int", "com.example.run(int) -> int")]),
+    row("com.lib.run", &[("lib_run_int", "com.lib.run(int) -> string")]),
+];
+
+fn standard() -> EnvBuilder {
+    let mut scope = Env::builder();
+    for library in STANDARD {
+        scope = scope.library(library);
+    }
+    scope
+}
+
+fn scope() -> Env {
+    let field = |ty: Type, required: bool| Field { ty, required, doc: String::new() };
+    let record = |name: &str, storage, fields: Vec<(&str, Field)>, aliases: Vec<(Arc<str>, usize)>| {
+        let fields = fields.into_iter().map(|(name, field)| (name.into(), field)).collect();
+        Arc::new(RecordType { name: name.to_owned(), fields, aliases, storage })
+    };
+    let user = RecordType::live("context.user", [("id", Type::String, ""), ("email", Type::String, "")]);
+    let call = RecordType::live("a call", [("status", Type::String, ""), ("inputs", Type::Dyn, "")]);
+    let fields = vec![
+        ("user", field(Type::Record(user.clone()), true)),
+        ("calls", field(Type::list(Type::Record(call)), true)),
+        ("capabilities", field(Type::map(Type::String, Type::Dyn), true)),
+        ("n", field(Type::Int, true)),
+    ];
+    let context = record("context", Storage::Live, fields, vec![("cap".into(), 2)]);
+    let settings = record("settings", Storage::Open, vec![("debug", field(Type::Bool, true))], vec![]);
+    let options = record("options", Storage::Closed, vec![("level", field(Type::Int, false))], vec![]);
+    let task = RecordType::live("a task", [("message", Type::String, "")]);
+    standard()
+        .library(OWN)
+        .variable("context", Type::Record(context))
+        .variable("user", Type::Record(user))
+        .variable("settings", Type::Record(settings))
+        .variable("options", Type::Record(options))
+        .variable("task", Type::Singleton(task))
+        .variable("input", Type::Dyn)
+        .optional_variable("event", Type::Dyn)
+        .variable("n", Type::Int)
+        .variable("flag", Type::Bool)
+        .variable("start", Type::Timestamp)
+        .variable("span", Type::Duration)
+        .variable("a.b", Type::Int)
+        .elsewhere("output", "there is a result in `after` only")
+        .elsewhere("review", "a guardrail cannot wait for a person")
+        .elsewhere("mount.read", "files are read by CEL tools only")
+        .build()
+}
+
+/// A scope with a container, in which one name is declared at each level.
+fn contained(container: &str) -> Env {
+    standard()
+        .library(OWN)
+        .container(container)
+        .variable("v", Type::String)
+        .variable("com.v", Type::Double)
+        .variable("com.example.v", Type::Int)
+        .variable("com.lib.w", Type::Dyn)
+        .variable("com.example.lib.w.z", Type::Bool)
+        .build()
+}
+
+fn checked(text: &str, env: &Env) -> (Option<Checked>, String) {
+    let expr = parse(text, env.limits()).unwrap();
+    let (checked, issues) = check(expr, env);
+    assert_eq!(checked.is_none(), issues.iter().any(|issue| issue.severity == Severity::Error), "{text}");
+    (checked, rendered(text, &issues))
+}
+
+#[test]
+fn types_and_costs() {
+    let env = scope();
+    hold("check/types.txt", 150, |text| {
+        let (checked, issues) = checked(text, &env);
+        let Some(checked) = checked else { return issues };
+        hold_cost(text, &env, checked.cost);
+        let most = checked.cost.max.map_or("?".to_owned(), |max| max.to_string());
+        format!("{}, {}..{most}\n{issues}", checked.type_of(checked.expr.id), checked.cost.min)
+    });
+}
+
+/// What an evaluation that ends without an error really costs lies between the least and the most.
+fn hold_cost(text: &str, env: &Env, cost: CostEstimate) {
+    let program = Program::compile(env, text).unwrap();
+    for (n, flag) in [(3, true), (0, false)] {
+        let activation = Activation::new(env).with(env, "n", Value::Int(n)).with(env, "a.b", Value::Int(n));
+        let activation = activation.with(env, "flag", Value::Bool(flag)).with(env, "input", Value::Int(n));
+        let (result, spent) = program.run_metered(&activation, None);
+        if result.is_ok() {
+            assert!(cost.min <= spent, "{text} cost {spent}, at least {} was said", cost.min);
+            assert!(cost.max.is_none_or(|max| spent <= max), "{text} cost {spent}, {:?} was said", cost.max);
+        }
+    }
+}
+
+#[test]
+fn names() {
+    let env = scope();
+    hold("check/names.txt", 35, |row| {
+        let (text, env) = match row.strip_prefix('@').and_then(|row| row.split_once(' ')) {
+            Some((container, text)) => (text, contained(container)),
+            None => (row, env.clone()),
+        };
+        let (checked, issues) = checked(text, &env);
+        let Some(checked) = checked else { return issues };
+        let mut out = Vec::new();
+        references(text, &checked, &checked.expr, &env, &mut out);
+        out.join("\n") + "\n" + &issues
+    });
+}
+
+fn references(text: &str, checked: &Checked, expr: &Expr, env: &Env, out: &mut Vec<String>) {
+    let written = match &expr.kind {
+        ExprKind::Call { function, .. } => &text[function.span.range()],
+        _ => &text[expr.span.range()],
+    };
+    let meaning = checked.reference(expr.id).map(|reference| match reference {
+        Reference::Variable(slot) => {
+            let name = env.variables().find(|(_, variable)| variable.slot == *slot).map(|(name, _)| name);
+            format!("variable `{}`", name.unwrap())
+        }
+        Reference::Local(out) => format!("local {out}"),
+        Reference::Type(ty) => format!("type {ty}"),
+        Reference::Field(slot) => format!("field {slot}"),
+        Reference::Function { declaration, overloads, qualified } => {
+            let whole = if *qualified { ", all of the name" } else { "" };
+            format!("function `{}` {overloads:?}{whole}", declaration.function.name)
+        }
+    });
+    if let Some(meaning) = meaning {
+        out.push(format!("`{written}`: {meaning}, {}", checked.type_of(expr.id)));
+    }
+    expr.for_each_part(&mut |part| references(text, checked, part, env, out));
+}
+
+#[test]
+fn messages() {
+    let env = scope();
+    hold("check/issues.txt", 80, |text| {
+        let (checked, issues) = checked(text, &env);
+        for line in issues.lines().filter(|line| line.starts_with("error") || line.starts_with("warning")) {
+            assert!(!line.ends_with('.'), "a message has no final stop: {line}");
+        }
+        if issues.is_empty() { format!("fine: {}", checked.unwrap().cost.min) } else { issues }
+    });
+}
+
+/// What nests as deeply as the bounds allow is checked on a thread of 2 MB.
+#[test]
+fn no_tree_within_the_bounds_overflows_a_small_stack() {
+    let small = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
+    let work = || {
+        let env = scope();
+        for (before, core, behind) in [
+            ("(1+", "1", ")"),
+            ("[", "1", "]"),
+            ("{1:", "n", "}"),
+            ("size([", "1", "])"),
+            ("[1].all(x,", "flag", ")"),
+            ("flag?1:", "2", ""),
+            ("", "input", ".a"),
+            ("", "input", ".map(x,x)"),
+            ("", "n", "+n"),
+            ("", "flag", "&&flag"),
+            ("cel.bind(x,1,", "x", ")"),
+        ] {
+            for count in 30..100 {
+                let text = before.repeat(count) + core + &behind.repeat(count);
+                if let Ok(expr) = parse(&text, &EvalLimits::default()) {
+                    assert!(check(expr, &env).0.is_some(), "{text}");
+                }
+            }
+        }
+    };
+    small.spawn(work).unwrap().join().unwrap();
+}
