@@ -160,7 +160,7 @@ impl Arguments {
         };
         let start = Place::new(&Source::new("", ""), Span::default());
         let task = background.start(&engine, agent, &start).map_err(|finding| {
-            screen.complain(&[finding]);
+            screen.complain(&[*finding]);
             Failure::Told(ExitCode::Unusable)
         })?;
         Ok(Subject {

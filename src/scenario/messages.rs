@@ -50,6 +50,12 @@ pub(super) fn documents(place: Place, found: usize) -> Diagnostic {
     Diagnostic::error("documents", message, place)
 }
 
+pub(super) fn something_else(place: &Place, what: &str, marks: &[&str]) -> Diagnostic {
+    let message =
+        format!("expected {what}, found neither {}", alternatives(marks).replace("` or `", "` nor `"));
+    Diagnostic::error("something_else", message, place.clone())
+}
+
 pub(super) fn other_name(name: &Embedded, file: &str) -> Diagnostic {
     let message = format!("the case is called `{}` and its file `{file}`", name.text);
     Diagnostic::error("other_name", message, name.place.clone()).help("a case has the name of its file")

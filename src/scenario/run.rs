@@ -82,9 +82,8 @@ impl Runner {
             return Err(Stopped::NotYet(what));
         }
         if let Manifests::Inline(documents) = &case.manifests {
-            let unread = ["trigger", "schedule"].into_iter();
-            let needed = unread.filter(|what| documents.iter().any(|(path, _)| path == what)).next();
-            if let Some(what) = needed {
+            let mut unread = ["trigger", "schedule"].into_iter();
+            if let Some(what) = unread.find(|what| documents.iter().any(|(path, _)| path == what)) {
                 return Err(Stopped::NotYet(what));
             }
         }
@@ -146,7 +145,7 @@ impl<'c> Running<'c> {
             agent_under_test(case, &compiled.catalog).ok_or_else(|| messages::no_agent(&case.name.place))?;
         let task = case.background.start(&compiled.engine, &agent, &case.name.place).map_err(|finding| {
             let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
-            Stopped::Broken(std::iter::once(finding).chain(errors).collect())
+            Stopped::Broken(std::iter::once(*finding).chain(errors).collect())
         })?;
         let world = World {
             now: case.background.environment.now,
