@@ -27,3 +27,6 @@ mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 mod scenario_read;
+mod task;
+mod task_fixture;
+mod task_on_fail;
