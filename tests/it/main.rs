@@ -30,3 +30,4 @@ mod scenario_read;
 mod task;
 mod task_fixture;
 mod task_on_fail;
+mod task_properties;
