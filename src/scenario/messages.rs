@@ -131,9 +131,10 @@ pub(super) fn unknown_agent(agent: &Embedded) -> Diagnostic {
     Diagnostic::error("unknown_agent", message, agent.place.clone())
 }
 
-pub(super) fn ambiguous_agent(agent: &Embedded, namespaces: &[&str]) -> Diagnostic {
-    let message = format!("the agent `{}` is in {}", agent.text, alternatives(namespaces));
-    Diagnostic::error("ambiguous_agent", message, agent.place.clone()).help("load one of them only")
+pub(super) fn ambiguous_agent(agent: &Embedded, names: &[String]) -> Diagnostic {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("`{}` may be {}", agent.text, alternatives(&names));
+    Diagnostic::error("ambiguous_agent", message, agent.place.clone()).help("write the namespace as well")
 }
 
 pub(super) fn back_in_time(place: &Place) -> Diagnostic {

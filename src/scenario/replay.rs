@@ -3,6 +3,7 @@
 //! In: a [`Script`] and an engine. Out: an [`Event`] for each decision. A step that cannot have happened (the result of a
 //! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on.
 
+use super::agent::agent_named;
 use super::messages;
 use super::script::{Script, ScriptAction, ScriptStep};
 use super::world::World;
@@ -10,7 +11,6 @@ use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
-use crate::manifest::agent::Agent;
 use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
@@ -120,7 +120,7 @@ impl Replay {
     /// # Errors
     /// An agent that is not loaded, not valid, or of several namespaces.
     pub fn start(script: &Script, engine: &Engine, catalog: &Catalog) -> Result<Self, Box<Diagnostic>> {
-        let agent = agent_of(script, catalog)?;
+        let agent = agent_named(catalog, &script.agent)?;
         let environment = &script.environment;
         let started = environment.start(engine, agent);
         let task = started.map_err(|error| messages::cannot_start(&script.agent.place, &error))?;
@@ -283,19 +283,6 @@ impl Replay {
             decision,
             invoked: new,
             state: self.task.state(),
-        }
-    }
-}
-
-fn agent_of<'c>(script: &Script, catalog: &'c Catalog) -> Result<&'c Agent, Box<Diagnostic>> {
-    let agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
-    let named: Vec<&Agent> = agents.filter(|agent| agent.name.text == script.agent.text).collect();
-    match named.as_slice() {
-        [] => Err(messages::unknown_agent(&script.agent).into()),
-        [agent] => Ok(agent),
-        several => {
-            let namespaces: Vec<&str> = several.iter().map(|agent| &*agent.namespace.text).collect();
-            Err(messages::ambiguous_agent(&script.agent, &namespaces).into())
         }
     }
 }
