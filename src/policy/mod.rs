@@ -32,10 +32,10 @@ mod task_limits;
 mod template;
 
 pub use binding::Binding;
-pub use expression::Expression;
+pub use expression::{Expression, JsonValue};
 pub use function::{Execute, Function, InvocationTarget};
 pub use origin::Origin;
-pub use parameters::{Bound, InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution};
+pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
 pub use shape::{Misfit, Shape};
 pub use step::{Invoke, Step, StepAction};
 pub use task_limits::{Exceeded, Used, exceeded};

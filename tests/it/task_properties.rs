@@ -175,13 +175,13 @@ impl Answers {
         let roll = self.0[self.1 % self.0.len()];
         self.1 += 1;
         match request {
-            Request::Review { .. } => Answer::Review(roll % 4 != 0),
-            Request::ReadMount { .. } if roll % 3 == 0 => Answer::Failed,
+            Request::Review { .. } => Answer::Review(!roll.is_multiple_of(4)),
+            Request::ReadMount { .. } if roll.is_multiple_of(3) => Answer::Failed,
             Request::ReadMount { .. } => Answer::Text(format!("text {roll}")),
-            Request::WriteMount { .. } if roll % 3 == 0 => Answer::Failed,
+            Request::WriteMount { .. } if roll.is_multiple_of(3) => Answer::Failed,
             Request::WriteMount { .. } => Answer::Written,
             Request::Invoke(_) => Answer::Result(CallResult {
-                status: if roll % 5 == 0 { CallStatus::Errored } else { CallStatus::Successful },
+                status: if roll.is_multiple_of(5) { CallStatus::Errored } else { CallStatus::Successful },
                 output: json!({ "roll": roll }).into(),
                 task_id: None,
             }),
