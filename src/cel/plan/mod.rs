@@ -257,6 +257,8 @@ pub enum LoopKind {
     TransformMap,
     /// `transformMapEntry`
     TransformMapEntry,
+    /// `sortBy`
+    SortBy,
 }
 
 impl Node {
