@@ -17,6 +17,7 @@ mod cache;
 mod cases;
 mod check_rows;
 mod check_syntax;
+mod check_types;
 mod cli;
 mod conformance;
 mod context;
