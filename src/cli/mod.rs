@@ -13,6 +13,7 @@ mod limits;
 mod messages;
 mod run;
 mod screen;
+mod subject;
 mod test;
 mod timeline;
 

@@ -4,6 +4,7 @@
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
 //! valid, its past is impossible) is broken, never passed.
 
+use super::agent::agent_named;
 use super::case::{Aspect, BoundVariables, Case, Manifests, Operation};
 use super::expect::{Found, Mismatch, compare};
 use super::messages;
@@ -26,7 +27,6 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Runs cases, and keeps the manifests that it has compiled.
 #[derive(Debug, Default)]
@@ -82,9 +82,8 @@ impl Runner {
             return Err(Stopped::NotYet(what));
         }
         if let Manifests::Inline(documents) = &case.manifests {
-            let unread = ["trigger", "schedule"].into_iter();
-            let needed = unread.filter(|what| documents.iter().any(|(path, _)| path == what)).next();
-            if let Some(what) = needed {
+            let mut unread = ["trigger", "schedule"].into_iter();
+            if let Some(what) = unread.find(|what| documents.iter().any(|(path, _)| path == what)) {
                 return Err(Stopped::NotYet(what));
             }
         }
@@ -142,11 +141,10 @@ struct Running<'c> {
 
 impl<'c> Running<'c> {
     fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Stopped> {
-        let agent =
-            agent_under_test(case, &compiled.catalog).ok_or_else(|| messages::no_agent(&case.name.place))?;
-        let task = case.background.start(&compiled.engine, &agent, &case.name.place).map_err(|finding| {
+        let agent = agent_under_test(case, &compiled.catalog)?;
+        let task = case.background.start(&compiled.engine, agent, &case.name.place).map_err(|finding| {
             let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
-            Stopped::Broken(std::iter::once(finding).chain(errors).collect())
+            Stopped::Broken(std::iter::once(*finding).chain(errors).collect())
         })?;
         let world = World {
             now: case.background.environment.now,
@@ -371,13 +369,13 @@ impl<'c> Running<'c> {
 }
 
 /// The agent that the case is about: of its own manifests the one under `agent`, of files the one that it names.
-fn agent_under_test(case: &Case, catalog: &Catalog) -> Option<Arc<Agent>> {
-    let mut agents = catalog.agents().iter().map(|resolved| &resolved.agent);
-    match &case.manifests {
-        Manifests::Files { agent: name, .. } => agents.find(|agent| agent.name.text == name.text).cloned(),
-        Manifests::Inline(_) => agents.find(|agent| agent.path.is_empty()).cloned(),
-        Manifests::None => None,
+fn agent_under_test<'c>(case: &Case, catalog: &'c Catalog) -> Result<&'c Agent, Stopped> {
+    if let Manifests::Files { agent, .. } = &case.manifests {
+        return agent_named(catalog, agent).map_err(|finding| (*finding).into());
     }
+    let mut agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
+    let own = agents.find(|agent| agent.path.is_empty());
+    own.ok_or_else(|| messages::no_agent(&case.name.place).into())
 }
 
 fn value(value: Option<Json>) -> Found {
