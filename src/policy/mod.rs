@@ -12,6 +12,7 @@
 //! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
+//! | `tool_template` | the templates of backends, which the host renders |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint` | whether two policies are the same |
 //! | `compile` | an agent to its policy |
@@ -30,6 +31,7 @@ mod shape;
 mod step;
 mod task_limits;
 mod template;
+mod tool_template;
 
 pub use binding::Binding;
 pub use expression::{Expression, JsonValue};

@@ -211,6 +211,13 @@ impl Parameters {
         }
     }
 
+    /// Whether a binding supplies this parameter.
+    #[must_use]
+    pub fn is_bound(&self, name: &str) -> bool {
+        let mut bound = self.list.iter().filter(|parameter| parameter.source == ParameterSource::Binding);
+        bound.any(|parameter| *parameter.name == *name)
+    }
+
     fn declares(&self, name: &str) -> bool {
         self.list.iter().any(|parameter| *parameter.name == *name)
     }

@@ -27,6 +27,7 @@ mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+mod policy;
 mod scenario_read;
 mod task;
 mod task_fixture;
