@@ -221,6 +221,13 @@ impl<'a> JsonRef<'a> {
         self.document.words.get(index).copied().map(Word)
     }
 
+    /// The text of a string as bytes, which need no look at where characters begin.
+    #[inline]
+    fn bytes_of(self, word: Word) -> &'a [u8] {
+        let end = word.offset().saturating_add(word.length());
+        self.document.text.as_bytes().get(word.offset()..end).unwrap_or_default()
+    }
+
     #[inline]
     fn text_of(self, word: Word) -> &'a str {
         let end = word.offset().saturating_add(word.length());
@@ -327,7 +334,7 @@ impl<'a> JsonRef<'a> {
         let count = self.len();
         if count < SORTED_FROM {
             // most keys are told apart by their lengths, without a look at the text
-            let is_key = |word: Word| word.length() == key.len() && self.text_of(word) == key;
+            let is_key = |word: Word| word.length() == key.len() && self.bytes_of(word) == key.as_bytes();
             return (0..count).find(|&index| self.member(index, 0).is_some_and(is_key));
         }
         let order = self.word.offset().checked_add(count.checked_mul(2)?)?;
