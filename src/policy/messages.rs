@@ -6,6 +6,7 @@
 use super::shape::Misfit;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::limits::EvalLimits;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place};
 
@@ -21,6 +22,10 @@ pub(super) fn missing_parameter(name: &str) -> String {
 
 pub(super) fn not_settable() -> String {
     "a parameter that only the policy can set has no value".to_owned()
+}
+
+pub(super) fn nested_too_deeply() -> String {
+    format!("`max_json_depth` {} exceeded", EvalLimits::default().max_json_depth)
 }
 
 pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {

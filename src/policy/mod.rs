@@ -34,7 +34,7 @@ mod template;
 mod tool_template;
 
 pub use binding::Binding;
-pub use expression::{Expression, JsonValue};
+pub use expression::{Expression, JsonValue, whole_failure};
 pub use function::{Execute, Function, InvocationTarget};
 pub use origin::Origin;
 pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
