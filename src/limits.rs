@@ -7,7 +7,6 @@ macro_rules! limits {
     ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $default:literal, $unit:literal;)+) => {
         /// The engine's bounds. Start from [`EvalLimits::default`] and change what must differ.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[non_exhaustive]
         pub struct EvalLimits {
             $($(#[doc = $doc])+ #[doc = concat!("\n\nDefault ", stringify!($default), " ", $unit, ".")] pub $name: $kind,)+
         }
@@ -58,6 +57,8 @@ limits! {
     max_cost: u64 = 1_000_000, "cost units";
     /// What one evaluation may build: strings, lists and maps.
     max_built_bytes: u64 = 16_777_216, "bytes";
+    /// Questions of one expression to its host: reviews, files.
+    max_questions: usize = 256, "questions";
     /// Size of one compiled regular expression.
     max_regex_bytes: usize = 262_144, "bytes";
     /// Nesting of a value that comes in as JSON.

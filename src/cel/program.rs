@@ -2,7 +2,7 @@
 
 use super::check::{CostEstimate, check};
 use super::env::{Env, EnvId};
-use super::eval::{Activation, Host, Stop, fold, run};
+use super::eval::{Activation, Host, Stop, fold, holds, run};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse};
@@ -22,7 +22,7 @@ use crate::limits::EvalLimits;
 /// let env = scope.build();
 /// let program = Program::compile(&env, "amount > 100 && amount % 2 == 0").unwrap();
 /// let activation = Activation::new(&env).with(&env, "amount", Value::Int(250));
-/// assert!(program.run(&activation, None).unwrap().is_truthy());
+/// assert!(program.holds(&activation, None).unwrap());
 /// ```
 #[derive(Debug)]
 pub struct Program {
@@ -78,6 +78,21 @@ impl Program {
         host: Option<&mut dyn Host>,
     ) -> Result<Value<'a>, Stop> {
         self.run_metered(activation, host).0
+    }
+
+    /// Runs the program for the truth of its result (`CEL-14`): what an assert and a condition ask.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn holds<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<bool, Stop> {
+        match host {
+            Some(host) => holds(&self.plan, activation, &self.limits, Some(host)),
+            None => holds(&self.plan, activation, &self.limits, None),
+        }
     }
 
     /// Runs the program and says how many cost units it spent, whether it gave a value or not.

@@ -106,6 +106,25 @@ impl TaskContext {
         }
     }
 
+    /// The record in a slot of a record, if there is one.
+    fn record_in(&self, at: At, slot: usize) -> Option<At> {
+        let part = match (Part::of(at).0, slot) {
+            (Part::Context, 0) => Part::Agent,
+            (Part::Context, 1) => Part::User,
+            (Part::Context, 2) => Part::Llm,
+            (Part::Context, 3) => Part::History,
+            (Part::Context, 6) => Part::Capabilities,
+            (Part::Llm, 1) => Part::Tokens,
+            (Part::Capabilities, 0) => Part::Meta,
+            (Part::Capabilities, _) => {
+                let record = u32::try_from(slot.checked_sub(1)?).ok()?;
+                return self.history.of(record).map(|_| Part::Record.at(record));
+            }
+            _ => return None,
+        };
+        Some(part.at(0))
+    }
+
     fn capability_field(&self, record: u32, slot: usize) -> Option<Value<'_>> {
         let counts = self.history.of(record)?.counts;
         Some(match slot {
@@ -143,23 +162,26 @@ impl LiveRecord for TaskContext {
         }
     }
 
+    fn path(&self, at: At, slots: &[usize]) -> Option<Value<'_>> {
+        let (&last, way) = slots.split_last()?;
+        let at = way.iter().try_fold(at, |at, &slot| self.record_in(at, slot))?;
+        self.field(at, last)
+    }
+
     fn field(&self, at: At, slot: usize) -> Option<Value<'_>> {
+        if let Some(record) = self.record_in(at, slot) {
+            return Some(Value::record(self, record));
+        }
         let (part, index) = Part::of(at);
         Some(match (part, slot) {
-            (Part::Context, 0) => self.record_at(Part::Agent, 0),
-            (Part::Context, 1) => self.record_at(Part::User, 0),
-            (Part::Context, 2) => self.record_at(Part::Llm, 0),
-            (Part::Context, 3) => self.record_at(Part::History, 0),
             (Part::Context, 4) => self.list_at(Part::Inputs, 0),
             (Part::Context, 5) => self.list_at(Part::Outputs, 0),
-            (Part::Context, 6) => self.record_at(Part::Capabilities, 0),
             (Part::Agent, 0) => Value::text(&self.start.agent),
             (Part::Agent, 1) => Value::text(&self.start.namespace),
             (Part::Agent, 2) => self.started.value(),
             (Part::User, 0) => Value::text(&self.start.user_id),
             (Part::User, 1) => Value::text(self.start.user_email.as_deref().unwrap_or_default()),
             (Part::Llm, 0) => Value::text(&self.start.model),
-            (Part::Llm, 1) => self.record_at(Part::Tokens, 0),
             (Part::Tokens, 0) => Value::Int(self.prompt_tokens),
             (Part::Tokens, 1) => Value::Int(self.completion_tokens),
             (Part::Tokens, 2) => Value::Int(self.prompt_tokens.saturating_add(self.completion_tokens)),
@@ -168,11 +190,6 @@ impl LiveRecord for TaskContext {
             (Part::Meta, 0) => self.list_at(Part::Invocations, 0),
             (Part::Meta, 1) => count(self.history.log().len()),
             (Part::Meta, 2) => Value::Int(self.history.delegations.into()),
-            (Part::Capabilities, 0) => self.record_at(Part::Meta, 0),
-            (Part::Capabilities, _) => {
-                let record = u32::try_from(slot.checked_sub(1)?).ok()?;
-                self.history.of(record).map(|_| self.record_at(Part::Record, record))?
-            }
             (Part::Input, 0) => self.list_at(Part::InputMessage, index),
             (Part::Output, 0) => self.list_at(Part::OutputMessage, index),
             (Part::Input | Part::Output, _) => {

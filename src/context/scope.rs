@@ -12,7 +12,7 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type, Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -283,7 +283,8 @@ pub struct ScopeEnv {
     scope: Scope,
     env: Env,
     schema: Option<Arc<ContextSchema>>,
-    slots: Box<[(Root, Slot)]>,
+    /// The variables, in the order of their slots.
+    roots: Box<[Root]>,
 }
 
 /// The values of one run. What the scope does not know is left out, so one of these may serve several scopes.
@@ -326,13 +327,10 @@ impl ScopeEnv {
         let unknown = messages::known_elsewhere(scope)
             .filter(|(name, _)| known.variable(name).is_none() && known.function(name).is_none());
         let env = unknown.fold(builder, |builder, (name, why)| builder.elsewhere(name, why)).build();
-        let slot = |&root: &Root| env.variable(root.name()).map(|variable| (root, variable.slot));
-        Self {
-            scope,
-            slots: scope.roots().iter().filter_map(slot).collect(),
-            schema: declared.schema.cloned(),
-            env,
-        }
+        // slots are given in the order of declaration, which is that of the scope's table
+        let known = |root: &Root| env.variable(root.name()).is_some();
+        let roots = scope.roots().iter().copied().filter(known).collect();
+        Self { scope, roots, schema: declared.schema.cloned(), env }
     }
 
     /// Which scope it is of.
@@ -357,13 +355,7 @@ impl ScopeEnv {
         {
             return Err(ErrorCode::WrongScope.into());
         }
-        let mut activation = Activation::new(&self.env);
-        for &(root, slot) in &self.slots {
-            if let Some(value) = self.value_of(root, bound) {
-                activation.bind(slot, value);
-            }
-        }
-        Ok(activation)
+        Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
     }
 
     fn value_of<'a>(&self, root: Root, bound: &Bound<'a>) -> Option<Value<'a>> {

@@ -1,7 +1,8 @@
 //! An agent to its policy: every text compiled in its scope, every name resolved to a position.
 //!
 //! In: a resolved agent and the mount. Out: a [`Policy`] and the findings; with an error among them, or in the documents
-//! themselves, there is no policy. It goes on after each problem. Linear in the manifests; each distinct scope is made once.
+//! themselves, there is no policy. It goes on after each problem. Linear in the manifests; each distinct scope is made once,
+//! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
 use super::expression::Expression;
@@ -162,6 +163,9 @@ impl<'c> Compiler<'c> {
 
     fn bindings(&mut self, capability: Option<&Capability>) -> Option<Vec<Arc<Binding>>> {
         let written = capability.map_or(&[][..], |capability| &capability.bindings);
+        if written.is_empty() {
+            return Some(Vec::new());
+        }
         let scope = self.plain_scope(Scope::Binding);
         self.fingerprint.bindings(written);
         let compile = |binding| Binding::compile(&scope, binding, &mut self.findings).map(Arc::new);
@@ -227,16 +231,21 @@ impl<'c> Compiler<'c> {
                 Hook::After => (Scope::After, Scope::AfterCondition),
                 _ => (Scope::Before, Scope::BeforeCondition),
             };
-            let scopes = StepScopes {
-                action: self.step_scope(action, &positions, events, &entry.reference),
-                condition: self.step_scope(condition, &positions, events, &entry.reference),
+            let action = self.step_scope(action, &positions, events, &entry.reference);
+            let condition = match &step.condition {
+                Some(_) => self.step_scope(condition, &positions, events, &entry.reference),
+                None => action.clone(),
             };
+            let scopes = StepScopes { action, condition };
             steps.push(self.step(step, &scopes));
         }
         steps.into_iter().collect()
     }
 
     fn guardrails(&mut self, written: &[WrittenStep], scope: Scope) -> Option<Vec<Step>> {
+        if written.is_empty() {
+            return Some(Vec::new());
+        }
         let scope = self.plain_scope(scope);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         let steps: Vec<_> = written.iter().map(|step| self.step(step, &scopes)).collect();
@@ -256,6 +265,9 @@ impl<'c> Compiler<'c> {
     }
 
     fn exposes(&mut self) -> Option<Vec<Expose>> {
+        if self.agent.exposes.is_empty() {
+            return Some(Vec::new());
+        }
         let scope = self.plain_scope(Scope::Exposes);
         let mut exposes = Vec::new();
         for expose in &self.agent.exposes {
@@ -308,8 +320,10 @@ fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &Declared) -> Pa
     let bound = bindings.iter().map(|binding| &binding.name.text);
     if derived {
         Parameters::open(&function.parameters, bound)
+    } else if function.action.is_none() {
+        Parameters::of_delegation(&function.parameters)
     } else {
-        Parameters::closed(&function.parameters, function.action.is_none())
+        Parameters::closed(&function.parameters)
     }
 }
 

@@ -63,7 +63,8 @@ impl Expression {
     /// # Errors
     /// As [`Program::run`].
     pub fn holds(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<bool, Stop> {
-        self.run(bound, host).map(|value| value.is_truthy())
+        let activation = self.scope.activation(bound).map_err(|fault| self.failed(fault))?;
+        self.program.holds(&activation, host)
     }
 
     /// Runs it and keeps the result as JSON (CEL-41).

@@ -35,7 +35,7 @@ pub use binding::Binding;
 pub use expression::Expression;
 pub use function::{Execute, Function, InvocationTarget};
 pub use origin::Origin;
-pub use parameters::{Bound, Parameter, ParameterSource, Parameters, Resolution};
+pub use parameters::{Bound, InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution};
 pub use shape::{Misfit, Shape};
 pub use step::{Invoke, Step, StepAction};
 pub use task_limits::{Exceeded, Used, exceeded};
@@ -160,6 +160,12 @@ impl Policy {
     #[must_use]
     pub fn prompt(&self) -> Option<&Template> {
         self.prompt.as_ref()
+    }
+
+    /// The bounds of its expressions.
+    #[must_use]
+    pub fn limits(&self) -> &EvalLimits {
+        &self.limits
     }
 
     /// What the policy means, as one number.

@@ -8,7 +8,7 @@ use super::messages;
 use super::shape::Shape;
 use crate::cel::{Field, Json, JsonRef, RecordType, Storage, Type, Value};
 use crate::manifest::catalog::Parameter as Declared;
-use crate::manifest::schema::Property;
+use crate::manifest::schema::{Property, Schema};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -31,23 +31,32 @@ pub struct Parameter {
     pub name: Arc<str>,
     /// What its values look like.
     pub shape: Shape,
-    /// What stands in for a missing value (PAR-03).
-    pub default: Option<Json>,
     /// Who supplies it.
     pub source: ParameterSource,
+    /// What becomes of it if nobody does.
+    pub missing: Missing,
 }
 
 /// Who supplies a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterSource {
-    /// The model, else the default.
+    /// The model.
     Model,
     /// A binding, and nobody else.
     Binding,
-    /// Nobody but the default: the `message`-only sub-agent's other parameters (DEL-01).
-    Default,
-    /// Only a binding may, and there is none: every call fails (KV-11).
+    /// Nobody: only a binding may, and there is none. The model does not see it (KV-11, DEL-01).
     Nobody,
+}
+
+/// What becomes of a parameter that nobody supplies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Missing {
+    /// The call cannot be formed (PAR-02).
+    Fault,
+    /// This stands in for it (PAR-03).
+    Default(Json),
+    /// It stays out: the sub-agent has a default of its own.
+    LeftOut,
 }
 
 /// The value of a binding, or nothing if it could not be had.
@@ -67,13 +76,24 @@ pub struct Resolution {
 }
 
 impl Parameters {
-    /// The parameters of a function that takes what it declares. That a sub-agent's `message` is text does not depend on
-    /// what the agent declares (DEL-01).
+    /// The parameters of a function that takes what it declares.
     #[must_use]
-    pub fn closed(declared: &[Declared], delegation: bool) -> Self {
+    pub fn closed(declared: &[Declared]) -> Self {
+        Self { list: declared.iter().map(Parameter::of).collect(), open: false }
+    }
+
+    /// The parameters of a sub-agent: its `message` is text, whatever the agent declares (DEL-01), and what it has defaults
+    /// for stays out of the call.
+    #[must_use]
+    pub fn of_delegation(declared: &[Declared]) -> Self {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
-        for message in list.iter_mut().filter(|parameter| delegation && *parameter.name == *MESSAGE) {
-            message.shape = Shape::text();
+        for parameter in &mut list {
+            if *parameter.name == *MESSAGE {
+                parameter.shape = Shape::text();
+            }
+            if matches!(parameter.missing, Missing::Default(_)) {
+                parameter.missing = Missing::LeftOut;
+            }
         }
         Self { list, open: false }
     }
@@ -84,11 +104,23 @@ impl Parameters {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
         for name in bound {
             if !list.iter().any(|parameter| parameter.name == *name) {
-                let source = ParameterSource::Binding;
-                list.push(Parameter { name: name.clone(), shape: Shape::default(), default: None, source });
+                let (shape, source) = (Shape::default(), ParameterSource::Binding);
+                list.push(Parameter { name: name.clone(), shape, source, missing: Missing::Fault });
             }
         }
         Self { list, open: true }
+    }
+
+    /// The parameters of an agent's input (CTX-20).
+    #[must_use]
+    pub fn of_agent(declared: &[Property]) -> Self {
+        let parameter = |property: &Property| Parameter {
+            name: property.name.text.clone(),
+            shape: Shape::of(&property.schema),
+            source: ParameterSource::Model,
+            missing: Missing::of(&property.schema),
+        };
+        Self { list: declared.iter().map(parameter).collect(), open: false }
     }
 
     /// All parameters, in the order of the manifest.
@@ -102,149 +134,84 @@ impl Parameters {
         self.open
     }
 
-    /// Works out the arguments of a call. `given` is what the model wrote: an object, or null for none.
+    /// Works out the arguments of a call: bindings, then what the model wrote (an object, or null for none), then defaults
+    /// (PAR-05).
     ///
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
     #[must_use]
     pub fn resolve(&self, bound: &[Bound<'_>], given: JsonRef<'_>) -> Resolution {
-        let mut faults = Vec::new();
-        let mut unbound = SmallVec::new();
-        let mut ignored = SmallVec::new();
+        let mut forming = Forming::default();
         if !given.is_object() && !given.is_null() {
-            faults.push(messages::arguments_not_an_object(given.value().kind()));
+            forming.faults.push(messages::arguments_not_an_object(given.value().kind()));
         }
-        let mut members: SmallVec<[(&str, Value<'_>); 16]> = SmallVec::new();
         for parameter in &self.list {
             let offered = given.get(&parameter.name);
-            let value = match parameter.source {
+            match parameter.source {
                 ParameterSource::Binding => {
                     if offered.is_some() {
-                        ignored.push(parameter.name.clone());
+                        forming.ignored.push(parameter.name.clone());
                     }
                     let bound = bound.iter().find(|(name, _)| **name == *parameter.name);
-                    let value = bound.and_then(|&(_, value)| value).map(Json::root);
-                    let fitting = value.filter(|&value| parameter.shape.check(value).is_ok());
-                    if fitting.is_none() {
-                        unbound.push(parameter.name.clone());
-                    }
-                    fitting
+                    forming.bind(parameter, bound.and_then(|&(_, value)| value));
                 }
-                ParameterSource::Model => match offered {
-                    Some(value) => match parameter.shape.check(value) {
-                        Ok(()) => Some(value),
-                        Err(misfit) => {
-                            faults.push(messages::misfit(&parameter.name, &misfit));
-                            None
-                        }
-                    },
-                    None => parameter.or_default(&mut faults),
-                },
-                ParameterSource::Default => parameter.or_default(&mut faults),
-                ParameterSource::Nobody => {
-                    faults.push(messages::not_settable());
-                    None
-                }
-            };
-            members.extend(value.map(|value| (&*parameter.name, value.value())));
+                ParameterSource::Model => forming.take(parameter, offered),
+                ParameterSource::Nobody => forming.take(parameter, None),
+            }
         }
         if self.open {
-            let declared = |key: &str| self.list.iter().any(|parameter| *parameter.name == *key);
-            let others = given.entries().filter(|(key, _)| !declared(key));
-            members.extend(others.map(|(key, value)| (key, value.value())));
+            let others = given.entries().filter(|(key, _)| !self.declares(key));
+            forming.members.extend(others.map(|(key, value)| (key, value.value())));
         }
-        // every member is JSON already
-        let arguments = Json::from_members(members).unwrap_or_else(|_| Json::object([]));
-        Resolution { arguments, faults, unbound, ignored }
+        forming.finish()
     }
 
     /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
     /// (BND-16); nothing of the model's (BND-17).
     #[must_use]
     pub fn resolve_invoke(&self, step: &[Bound<'_>], agent: &[Bound<'_>]) -> Resolution {
-        let mut resolution = Resolution {
-            arguments: Json::null(),
-            faults: Vec::new(),
-            unbound: SmallVec::new(),
-            ignored: SmallVec::new(),
-        };
-        let mut members: SmallVec<[(&str, Value<'_>); 16]> = SmallVec::new();
+        let mut forming = Forming::default();
         for parameter in &self.list {
-            let supplied = step.iter().chain(agent).find(|(name, _)| **name == *parameter.name);
-            let value = match (supplied, &parameter.default) {
-                (Some(&(_, value)), _) => {
-                    let fitting = value.map(Json::root).filter(|&value| parameter.shape.check(value).is_ok());
-                    if fitting.is_none() {
-                        resolution.unbound.push(parameter.name.clone());
-                    }
-                    fitting
-                }
-                (None, Some(default)) => Some(default.root()),
-                (None, None) => {
-                    resolution.faults.push(messages::missing_parameter(&parameter.name));
-                    None
-                }
-            };
-            members.extend(value.map(|value| (&*parameter.name, value.value())));
+            match step.iter().chain(agent).find(|(name, _)| **name == *parameter.name) {
+                Some(&(_, value)) => forming.bind(parameter, value),
+                None => forming.take(parameter, None),
+            }
         }
         if self.open {
-            let declared = |key: &str| self.list.iter().any(|parameter| *parameter.name == *key);
-            let others = step.iter().filter(|(name, _)| !declared(name));
-            members.extend(others.filter_map(|&(name, value)| Some((name, value?.value()))));
+            let others = step.iter().filter(|(name, _)| !self.declares(name));
+            forming.members.extend(others.filter_map(|&(name, value)| Some((name, value?.value()))));
         }
-        // every member is JSON already
-        resolution.arguments = Json::from_members(members).unwrap_or_else(|_| Json::object([]));
-        resolution
+        forming.finish()
     }
 
     /// Works out the parameters of an agent's input but for its message: what is given, else what the input before had,
-    /// else the default. An entry that is not declared is dropped.
+    /// else the default. What is not declared is dropped.
     ///
     /// # Errors
     /// What is wrong, in words for the sender.
     pub fn admit(&self, given: JsonRef<'_>, previous: Option<JsonRef<'_>>) -> Result<Json, Vec<String>> {
-        let mut faults = Vec::new();
-        let mut members: SmallVec<[(&str, Value<'_>); 16]> = SmallVec::new();
+        let mut forming = Forming::default();
         for parameter in self.list.iter().filter(|parameter| *parameter.name != *MESSAGE) {
-            let value = match given.get(&parameter.name) {
-                Some(value) => match parameter.shape.check(value) {
-                    Ok(()) => Some(value),
-                    Err(misfit) => {
-                        faults.push(messages::misfit(&parameter.name, &misfit));
-                        None
-                    }
-                },
-                None => {
-                    let kept = previous.and_then(|previous| previous.get(&parameter.name));
-                    kept.or_else(|| parameter.or_default(&mut faults))
-                }
-            };
-            members.extend(value.map(|value| (&*parameter.name, value.value())));
+            match (given.get(&parameter.name), previous.and_then(|previous| previous.get(&parameter.name))) {
+                (None, Some(kept)) => forming.members.push((&parameter.name, kept.value())),
+                (offered, _) => forming.take(parameter, offered),
+            }
         }
-        // every member is JSON already
-        if faults.is_empty() {
-            Ok(Json::from_members(members).unwrap_or_else(|_| Json::object([])))
-        } else {
-            Err(faults)
-        }
+        let Resolution { arguments, faults, .. } = forming.finish();
+        if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }
 
     /// The default of the message (CTX-19).
     #[must_use]
     pub fn default_message(&self) -> Option<&Json> {
-        self.list.iter().find(|parameter| *parameter.name == *MESSAGE)?.default.as_ref()
+        match &self.list.iter().find(|parameter| *parameter.name == *MESSAGE)?.missing {
+            Missing::Default(message) => Some(message),
+            Missing::Fault | Missing::LeftOut => None,
+        }
     }
 
-    /// The parameters of an agent's input (CTX-20).
-    #[must_use]
-    pub fn of_agent(declared: &[Property]) -> Self {
-        let parameter = |property: &Property| Parameter {
-            name: property.name.text.clone(),
-            shape: Shape::of(&property.schema),
-            default: property.schema.default.as_ref().map(Json::from),
-            source: ParameterSource::Model,
-        };
-        Self { list: declared.iter().map(parameter).collect(), open: false }
+    fn declares(&self, name: &str) -> bool {
+        self.list.iter().any(|parameter| *parameter.name == *name)
     }
 
     /// The type of `input` where these functions share it. Only a tool can be sure of every field: middleware also sees
@@ -287,31 +254,74 @@ pub enum InputOf {
 impl Parameter {
     fn of(declared: &Declared) -> Self {
         let schema = declared.declared.as_ref().map(|property| &property.schema);
+        let source = match (declared.bound, declared.offered) {
+            (true, _) => ParameterSource::Binding,
+            (false, true) => ParameterSource::Model,
+            (false, false) => ParameterSource::Nobody,
+        };
+        // a parameter that v1 hides from the model has to be bound, whatever its default (KV-11)
         let hidden = schema.is_some_and(|schema| !schema.allow_from_llm);
         Self {
             name: declared.name.as_str().into(),
             shape: schema.map_or_else(Shape::text, |schema| Shape::of(schema)),
-            default: schema.and_then(|schema| schema.default.as_ref()).map(Json::from),
-            source: match (declared.bound, declared.offered) {
-                (true, _) => ParameterSource::Binding,
-                (false, true) => ParameterSource::Model,
-                (false, false) if hidden => ParameterSource::Nobody,
-                (false, false) => ParameterSource::Default,
-            },
+            missing: schema.filter(|_| !hidden).map_or(Missing::Fault, |schema| Missing::of(schema)),
+            source,
         }
-    }
-
-    fn or_default(&self, faults: &mut Vec<String>) -> Option<JsonRef<'_>> {
-        if self.default.is_none() {
-            faults.push(messages::missing_parameter(&self.name));
-        }
-        self.default.as_ref().map(Json::root)
     }
 
     /// The type of its values. A default need not fit the schema that it stands in (PAR-04: `default: null`).
     #[must_use]
     pub fn ty(&self) -> Type {
-        let fits = |default: &Json| self.shape.check(default.root()).is_ok();
-        if self.default.as_ref().is_none_or(fits) { self.shape.ty() } else { Type::Dyn }
+        match &self.missing {
+            Missing::Default(default) if self.shape.check(default.root()).is_err() => Type::Dyn,
+            Missing::Default(_) | Missing::Fault | Missing::LeftOut => self.shape.ty(),
+        }
+    }
+}
+
+impl Missing {
+    fn of(schema: &Schema) -> Self {
+        schema.default.as_ref().map_or(Self::Fault, |default| Self::Default(Json::from(default)))
+    }
+}
+
+/// Arguments being put together.
+#[derive(Default)]
+struct Forming<'f> {
+    members: SmallVec<[(&'f str, Value<'f>); 16]>,
+    faults: Vec<String>,
+    unbound: SmallVec<[Arc<str>; 2]>,
+    ignored: SmallVec<[Arc<str>; 2]>,
+}
+
+impl<'f> Forming<'f> {
+    /// The value of a binding, if it gave one that fits. Nothing else ever stands in for it (BND-08).
+    fn bind(&mut self, parameter: &'f Parameter, value: Option<&'f Json>) {
+        match value.filter(|value| parameter.shape.check(value.root()).is_ok()) {
+            Some(value) => self.members.push((&parameter.name, value.value())),
+            None => self.unbound.push(parameter.name.clone()),
+        }
+    }
+
+    /// A value that was offered, or what stands in for it.
+    fn take(&mut self, parameter: &'f Parameter, offered: Option<JsonRef<'f>>) {
+        match (offered, &parameter.missing) {
+            (Some(value), _) => match parameter.shape.check(value) {
+                Ok(()) => self.members.push((&parameter.name, value.value())),
+                Err(misfit) => self.faults.push(messages::misfit(&parameter.name, &misfit)),
+            },
+            (None, Missing::Default(default)) => self.members.push((&parameter.name, default.value())),
+            (None, Missing::LeftOut) => {}
+            (None, Missing::Fault) if parameter.source == ParameterSource::Nobody => {
+                self.faults.push(messages::not_settable());
+            }
+            (None, Missing::Fault) => self.faults.push(messages::missing_parameter(&parameter.name)),
+        }
+    }
+
+    fn finish(self) -> Resolution {
+        // every member is JSON already
+        let arguments = Json::from_members(self.members).unwrap_or_else(|_| Json::object([]));
+        Resolution { arguments, faults: self.faults, unbound: self.unbound, ignored: self.ignored }
     }
 }

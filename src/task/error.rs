@@ -16,6 +16,9 @@ pub enum TaskError {
     /// `task.schema("nope")`
     #[error("the agent has no function `{0}`")]
     UnknownFunction(String),
+    /// `task.record(Past::Input(1.into()), at)`
+    #[error("an entry of the past is no message")]
+    NotAMessage,
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,

@@ -80,7 +80,7 @@ impl Task {
     fn expose(&self, now: &Moment, findings: &mut Vec<Finding>) -> Json {
         let bound = self.surroundings(now);
         let values = self.policy.exposes().iter().map(|expose| {
-            let mut replay = Replay::new(&[], false);
+            let mut replay = Replay::mute();
             let value = match replay.settle(expose.value.json(&bound, None)) {
                 Ok(value) => value,
                 Err(Halt::Failed(error)) => {

@@ -52,6 +52,7 @@ use crate::cel::{Cache, Fault, Json, Timestamp};
 use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
 use crate::policy::Policy;
 use operation::{OpenCall, Operation, Pending};
+use replay::Replay;
 use state::End;
 use std::sync::Arc;
 
@@ -181,6 +182,11 @@ impl Task {
         let Pending { mut operation, request } = *pending;
         operation.exchanges.push(Exchange { question: request, answer });
         Ok(self.advance(operation, now))
+    }
+
+    /// The host of an expression, with the answers that it was given.
+    fn replay<'e>(&self, exchanges: &'e [Exchange]) -> Replay<'e> {
+        Replay::new(exchanges, self.mount.is_some(), self.policy.limits())
     }
 
     /// The values that an operation's expressions see.

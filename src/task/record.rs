@@ -51,7 +51,7 @@ impl Task {
     ///
     /// # Errors
     /// [`TaskError::UnknownFunction`] for a call of a function that the agent does not have;
-    /// [`TaskError::NotRestorable`] for an input or output that is no message.
+    /// [`TaskError::NotAMessage`] for an input or output that is no message.
     pub fn record(&mut self, past: Past, at: Timestamp) -> Result<(), TaskError> {
         self.interrupted = matches!(past, Past::Interrupt);
         match past {
@@ -95,5 +95,5 @@ impl Task {
 
 fn entry(root: crate::cel::JsonRef<'_>) -> Result<TaskIo, TaskError> {
     let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
-    entry.map_err(|_| TaskError::NotRestorable("an entry is no message"))
+    entry.map_err(|_| TaskError::NotAMessage)
 }

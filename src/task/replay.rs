@@ -6,7 +6,8 @@
 
 use super::effect::{Answer, Request};
 use super::mount_path::is_inside;
-use crate::cel::{ErrorCode, EvalError, Host, Interruption, Stop, Value};
+use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Stop, Value};
+use crate::limits::EvalLimits;
 use serde::{Deserialize, Serialize};
 
 /// A question that was answered.
@@ -25,6 +26,7 @@ pub(super) struct Replay<'e> {
     used: usize,
     asked: Option<Request>,
     has_mount: bool,
+    max_questions: usize,
 }
 
 /// Why an evaluation gave no value.
@@ -37,8 +39,14 @@ pub(super) enum Halt {
 }
 
 impl<'e> Replay<'e> {
-    pub(super) fn new(exchanges: &'e [Exchange], has_mount: bool) -> Self {
-        Self { exchanges, used: 0, asked: None, has_mount }
+    /// A host with these answers. One without a mount reads and writes no files.
+    pub(super) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EvalLimits) -> Self {
+        Self { exchanges, used: 0, asked: None, has_mount, max_questions: limits.max_questions }
+    }
+
+    /// A host for scopes that have nothing to ask.
+    pub(super) fn mute() -> Self {
+        Self { exchanges: &[], used: 0, asked: None, has_mount: false, max_questions: 0 }
     }
 
     /// What came of the evaluation. The next one with this host goes on where this one stopped reading the log.
@@ -76,6 +84,9 @@ impl Host for Replay<'_> {
         let question = self.question(function, args)?;
         let known = self.exchanges.get(self.used).filter(|exchange| exchange.question == question);
         let Some(exchange) = known else {
+            if self.used >= self.max_questions {
+                return Err(Interruption::Fault(Fault::budget("max_questions")));
+            }
             self.asked = Some(question);
             return Err(Interruption::Asked);
         };

@@ -241,7 +241,7 @@ impl Task {
         let mut findings = Vec::new();
         let mut own: SmallVec<[(&str, Option<Json>); 8]> = SmallVec::new();
         // one log of answers runs through all bindings of the step, in their order
-        let mut replay = Replay::new(&operation.exchanges, self.mount.is_some());
+        let mut replay = self.replay(&operation.exchanges);
         for binding in &invoke.bindings {
             let value = binding.evaluate(&self.bound(operation, now), Some(&mut replay));
             let value = match replay.settle(value) {
@@ -279,7 +279,7 @@ impl Task {
     ) -> SmallVec<[(&'p str, Option<Json>); 8]> {
         let surroundings = self.surroundings(now);
         let values = bindings.map(|binding| {
-            let mut replay = Replay::new(&[], false);
+            let mut replay = Replay::mute();
             let value = match replay.settle(binding.evaluate(&surroundings, None)) {
                 Ok(value) => Some(value),
                 Err(Halt::Failed(error)) => {
@@ -325,7 +325,7 @@ impl Task {
         operation: &mut Operation,
         now: &Moment,
     ) -> Carried {
-        let mut replay = Replay::new(&operation.exchanges, self.mount.is_some());
+        let mut replay = self.replay(&operation.exchanges);
         let bound = context::Bound { input: Some(arguments.value()), ..self.surroundings(now) };
         let value = expression.json(&bound, Some(&mut replay));
         match replay.settle(value) {
@@ -355,7 +355,7 @@ impl Task {
             Option<&mut dyn crate::cel::Host>,
         ) -> Result<T, crate::cel::Stop>,
     ) -> Result<T, Halt> {
-        let mut replay = Replay::new(&operation.exchanges, self.mount.is_some());
+        let mut replay = self.replay(&operation.exchanges);
         let result = judge(expression, &self.bound(operation, now), Some(&mut replay));
         replay.settle(result)
     }

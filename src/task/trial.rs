@@ -74,7 +74,7 @@ impl Task {
             parameters: trial.parameters.map(Json::value),
             ..self.surroundings(&now)
         };
-        let mut replay = Replay::new(answers, self.mount.is_some());
+        let mut replay = self.replay(answers);
         let result =
             scope.activation(&bound).map_err(|fault| failure(fault, &program)).and_then(|activation| {
                 let value = program.run(&activation, Some(&mut replay))?;

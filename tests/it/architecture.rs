@@ -152,7 +152,8 @@ fn io_clocks_and_chance_stay_at_the_rim() {
             "Utc::now",
             "rand::",
         ] {
-            if code.contains(name) {
+            let whole = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            if code.match_indices(name).any(|(at, _)| whole(at)) {
                 wrong.push(format!("{inside} names {name}"));
             }
         }

@@ -26,7 +26,6 @@ const UNDECLARED: &str =
     "a name that nothing declares is refused before it runs, also without a check of types";
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the counts are what the run is for")]
 fn conformance() {
     let Some(tests) = read_suite() else {
         println!("conformance: skipped, the suite is not here: `tests/fetch-conformance` brings it");

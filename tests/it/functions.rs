@@ -2,9 +2,12 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, EXTENSIONS, Env, Function, Issue, Overload, Program, STANDARD, Stop, Type, Value,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Meter, Opaque,
+    Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
+use celador::limits::EvalLimits;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 fn libraries() -> impl Iterator<Item = &'static Function> {
     STANDARD.iter().chain(EXTENSIONS).copied().flatten()
@@ -77,18 +80,183 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
     }
 }
 
+#[test]
+fn what_would_be_too_large_is_refused_before_it_is_built() {
+    let libraries = STANDARD.iter().chain(EXTENSIONS);
+    let scope = libraries.fold(Env::builder(), |scope, library| scope.library(library));
+    let env = scope.variable("text", Type::String).build();
+    let text = "a".repeat(1_000);
+    for expression in [
+        "text.replace('a', text).replace('a', text).replace('a', text)",
+        "regex.replace(text, 'a', text.replace('a', text))",
+        "lists.range(100000).map(x, text).join(text)",
+        "lists.range(500000).map(x, lists.range(500000))",
+        "text.split('').map(x, '%.65535f').join().format(lists.range(1000))",
+        "lists.range(100000).map(x, [x]).distinct()",
+        "sets.contains(lists.range(10000).map(x, [x]), lists.range(10000).map(x, [x]))",
+        "regex.extractAll(text.replace('a', text), 'a')",
+        "regex.extract(text, '(((a{99}){99}){99}){99}')",
+    ] {
+        let program = Program::compile(&env, expression).unwrap();
+        let activation = Activation::new(&env).with(&env, "text", Value::text(&text));
+        match program.run(&activation, None) {
+            Err(Stop::Failed(error)) => assert_eq!(error.code, ErrorCode::BudgetExceeded, "`{expression}`"),
+            other => panic!("`{expression}` gives {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn nothing_panics_whatever_a_function_is_given() {
+    let limits = EvalLimits::default();
+    let scalars = [
+        Value::Null,
+        Value::Int(i64::MIN),
+        Value::Int(-1),
+        Value::Int(2),
+        Value::Int(i64::MAX),
+        Value::UInt(u64::MAX),
+        Value::Double(f64::NAN),
+        Value::Double(f64::NEG_INFINITY),
+        Value::Double(1e300),
+        Value::text(""),
+        Value::text("é%.3e%s%"),
+        Value::text("(a?)"),
+        Value::text("::1/64"),
+        Value::Bytes(Blob::Borrowed(b"\xff")),
+        sample(&Type::Timestamp),
+        sample(&Type::Opaque("net.CIDR")),
+        Value::Optional(None),
+    ];
+    let lists = [
+        vec![],
+        scalars.to_vec(),
+        vec![Value::text("ñ"), Value::text("")],
+        vec![Value::list(scalars.to_vec())],
+    ];
+    let pool: Vec<Value<'_>> = scalars.iter().cloned().chain(lists.map(Value::list)).collect();
+    for function in libraries() {
+        let Code::Pure(code) = function.code else { continue };
+        let run = |args: &[&Value<'static>]| {
+            let args: Vec<Value<'static>> = args.iter().map(|arg| (*arg).clone()).collect();
+            let _ = code(&mut Meter::new(&limits), &args);
+        };
+        run(&[]);
+        for a in &pool {
+            run(&[a]);
+            for b in &pool {
+                run(&[a, b]);
+                for c in &pool {
+                    run(&[a, b, c]);
+                }
+            }
+        }
+    }
+}
+
+/// The one function of a library that is a macro, and so no row.
+#[test]
+fn sort_by_is_sort_with_keys() {
+    let env = scope();
+    for (expression, expected) in [
+        ("['ccc', 'a', 'bb', 'd'].sortBy(x, x.size())", "['a', 'd', 'bb', 'ccc']"),
+        ("[{'n': 2}, {'n': 1}].sortBy(x, -x.n).map(x, x.n)", "[2, 1]"),
+        ("[].sortBy(x, [x])", "[]"),
+        ("[1.0, 0.0 / 0.0, -1.0].sortBy(x, x).map(x, string(x))", "['-1', '1', 'NaN']"),
+    ] {
+        assert_eq!(outcome(&env, expression), outcome(&env, expected), "`{expression}`");
+    }
+    for keys in ["[x]", "null", "x > 1 ? dyn(x) : dyn('a')", "x == 1 ? dyn(1) : dyn(1u)"] {
+        let outcome = outcome(&env, &format!("[1, 2].sortBy(x, {keys})"));
+        assert_eq!(outcome, "error: no_matching_overload", "`{keys}`");
+    }
+}
+
+#[test]
+fn every_overload_keeps_to_its_result_type_and_to_the_estimate_of_its_cost() {
+    let mut wrong = Vec::new();
+    for function in libraries().filter(|function| !matches!(function.code, Code::Host)) {
+        for (id, signature) in function.overloads {
+            let overload = Overload::parse(id, signature).unwrap();
+            let names: Vec<String> =
+                (0..overload.parameters.len()).map(|index| format!("v{index}")).collect();
+            let mut scope =
+                STANDARD.iter().chain(EXTENSIONS).fold(Env::builder(), |scope, it| scope.library(it));
+            for (name, ty) in names.iter().zip(&overload.parameters) {
+                scope = scope.variable(name, if ty.is_generic() { Type::Dyn } else { ty.clone() });
+            }
+            let env = scope.build();
+            let expression = call(function.name, overload.member, &names);
+            let program = Program::compile(&env, &expression).unwrap();
+            let mut activation = Activation::new(&env);
+            for (name, ty) in names.iter().zip(&overload.parameters) {
+                activation = activation.with(&env, name, sample(ty));
+            }
+            let (result, spent) = program.run_metered(&activation, None);
+            let cost = program.cost();
+            match result {
+                Ok(value) if !is_of(&value, &overload.result) => wrong.push(format!("{id}: {value:?}")),
+                Ok(_) if spent < cost.min || cost.max.is_some_and(|most| spent > most) => {
+                    wrong.push(format!("{id}: `{expression}` costs {spent}, not {cost:?}"));
+                }
+                Err(Stop::Failed(error)) if error.code == ErrorCode::NoMatchingOverload => {
+                    wrong.push(format!("{id}: {error}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// A call as it is written: `v0.f(v1)`, `f(v0, v1)`, `v0 + v1`.
+fn call(name: &str, member: bool, args: &[String]) -> String {
+    match args.split_first() {
+        Some((receiver, args)) if member => format!("{receiver}.{name}({})", args.join(", ")),
+        _ if name == "@in" => args.join(" in "),
+        _ if name.contains('_') => {
+            let signs = name.split('_').map(str::to_owned);
+            signs
+                .zip(args.iter().cloned().chain([String::new()]))
+                .map(|(sign, arg)| format!("{sign} {arg}"))
+                .collect()
+        }
+        _ => format!("{name}({})", args.join(", ")),
+    }
+}
+
+/// A value of a type: texts as long as the estimate assumes, lists short.
+fn sample(ty: &Type) -> Value<'static> {
+    match ty {
+        Type::Null => Value::Null,
+        Type::Bool => Value::Bool(true),
+        Type::UInt => Value::UInt(3),
+        Type::Double => Value::Double(2.5),
+        Type::String => Value::owned_text("a".repeat(1_000)),
+        Type::Bytes => Value::Bytes(Blob::Shared(b"a".repeat(1_000).into())),
+        Type::Timestamp => Value::Timestamp(Timestamp::from_unix(1_800_000_000).unwrap()),
+        Type::Duration => Value::Duration("90m".parse().unwrap()),
+        Type::List(element) => Value::list(vec![sample(element); 3]),
+        Type::Map(_) => Value::map(Entries::from_iter([(Key::Int(3), Value::Int(3))])),
+        Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
+        Type::TypeOf(_) => Value::Type(TypeName("int".into())),
+        Type::Opaque("net.IP") => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
+        Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
+        _ => Value::Int(3),
+    }
+}
+
 /// The value with the types of all its parts, or the error.
 fn outcome(env: &Env, expression: &str) -> String {
     let program = match Program::compile(env, expression) {
         Ok(program) => program,
         Err(issues) => return issues.iter().map(|issue: &Issue| issue.message.as_str()).collect(),
     };
-    let result = match program.run(&Activation::new(env), None) {
+    match program.run(&Activation::new(env), None) {
         Ok(value) => shown(&value),
         Err(Stop::Failed(error)) => format!("error: {}", error.code),
         Err(Stop::Asked) => "a question".to_owned(),
-    };
-    result
+    }
 }
 
 /// Any value as text, such that equal texts are equal values of one type.

@@ -13,6 +13,8 @@
 )]
 
 mod architecture;
+mod cases;
+mod cli;
 mod cache;
 mod check_rows;
 mod check_syntax;
@@ -25,3 +27,6 @@ mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 mod scenario_read;
+mod task;
+mod task_fixture;
+mod task_on_fail;

@@ -6,6 +6,7 @@
 
 use super::{Checked, CostEstimate, Reference};
 use crate::cel::function::{Code, Function};
+use crate::cel::stdlib::COMPILE_COST;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
 use crate::cel::types::{Kind, Type};
 use crate::cel::value::{Key, Value};
@@ -19,6 +20,11 @@ const BYTES_PER_UNIT: u64 = 10;
 const ELEMENT_UNITS: u64 = (size_of::<Value<'_>>() as u64).div_ceil(BYTES_PER_UNIT);
 /// What building an entry of a map costs at most.
 const ENTRY_UNITS: u64 = (size_of::<(Key<'_>, Value<'_>)>() as u64).div_ceil(BYTES_PER_UNIT);
+
+/// Functions of texts and numbers whose work grows faster than those; functions of lists and maps are none of these,
+/// because nothing is known of what is in those.
+const UNBOUNDED: [&str; 6] =
+    ["lists.range", "regex.extract", "regex.extractAll", "regex.replace", "replace", "split"];
 
 /// What an expression costs.
 #[derive(Clone, Copy)]
@@ -134,6 +140,11 @@ impl Estimator<'_> {
                     Cost { min: yes.min.min(no.min), max: most, constant: yes.constant && no.constant };
                 self.expr(condition).and(branches).step_over(Cost::STEP)
             }
+            // the other side is evaluated only if there is no value
+            ("or" | "orValue", [optional, other]) => {
+                let other = Cost { min: 0, ..self.expr(other) };
+                self.expr(optional).and(other).step_over(Cost::STEP)
+            }
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.counted(operand)),
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
@@ -160,10 +171,15 @@ impl Estimator<'_> {
                 let (left, right) = (self.compared(left), self.compared(right));
                 left.zip(right).map(|(left, right)| left.min(right)).or(left).or(right)
             }
-            ("@in", [_, of]) => match self.checked.type_of(of.id) {
+            ("@in", [item, of]) => match self.checked.type_of(of.id) {
                 Type::Map(_) | Type::Record(_) => Some(0),
-                _ => elements(of),
+                _ => elements(of)?.checked_mul(self.compared(item)?.saturating_add(1)),
             },
+            ("matches", [text, pattern]) if !matches!(pattern.kind, ExprKind::Literal(_)) => {
+                let compiled = COMPILE_COST.saturating_mul(BYTES_PER_UNIT);
+                Some(self.text(pattern)?.saturating_mul(compiled).saturating_add(self.text(text)?))
+            }
+            _ if UNBOUNDED.contains(&function) => None,
             _ => operands.iter().try_fold(0_u64, |work, operand| {
                 Some(work.saturating_add(self.looked_at(function, operand)?))
             }),
@@ -242,7 +258,9 @@ impl Estimator<'_> {
             max: most.zip(element.max).map(|(most, element)| most.saturating_mul(element)),
             constant: false,
         };
-        Cost::STEP.and(range).and(loops)
+        // what sorting costs depends on the keys
+        let sorting = if comprehension.kind == ComprehensionKind::SortBy { None } else { Some(0) };
+        Cost::STEP.and(range).and(loops).at_most(sorting)
     }
 }
 

@@ -369,6 +369,21 @@ impl<'e> Checker<'e> {
                 self.condition(name, &comprehension.body);
                 Type::list(item.clone())
             }
+            ComprehensionKind::SortBy => {
+                let ty = self.expr(&comprehension.body);
+                let key = self.substitution.head(&ty);
+                if !has_order(&key) {
+                    let found = self.substitution.settle(&key);
+                    let span = comprehension.body.span;
+                    self.report(messages::body_of_wrong_type(
+                        span,
+                        name,
+                        "a value that has an order",
+                        &found,
+                    ));
+                }
+                Type::list(item.clone())
+            }
             ComprehensionKind::Map => Type::list(self.expr(&comprehension.body)),
             ComprehensionKind::TransformMap => Type::map(key.clone(), self.expr(&comprehension.body)),
             ComprehensionKind::TransformMapEntry => {
@@ -424,6 +439,12 @@ impl<'e> Checker<'e> {
             }
         }
     }
+}
+
+/// Whether values of a type come before and after each other, as far as is known.
+fn has_order(ty: &Type) -> bool {
+    use Type::{Bool, Bytes, Double, Duration, Dyn, Int, Param, String, Timestamp, UInt};
+    matches!(ty, Dyn | Param(_) | Bool | Int | UInt | Double | String | Bytes | Timestamp | Duration)
 }
 
 fn literal_type(literal: &Literal) -> Type {

@@ -24,6 +24,12 @@ impl<'a> Activation<'a> {
         Self { env: EnvId::NONE, values: SmallVec::new() }
     }
 
+    /// An activation of a scope with the values of its slots in their order; slots beyond the last have none.
+    #[must_use]
+    pub fn of(env: &Env, values: impl IntoIterator<Item = Option<Value<'a>>>) -> Self {
+        Self { env: env.id(), values: values.into_iter().take(env.slots()).collect() }
+    }
+
     /// Gives the variable in a slot its value. A slot of another scope is left alone.
     pub fn bind(&mut self, slot: Slot, value: Value<'a>) {
         if let Some(place) = self.values.get_mut(usize::from(slot.0)) {

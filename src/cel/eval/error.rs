@@ -87,6 +87,7 @@ impl Halt {
         let bound = fault.bound.map(|name| {
             let value = match name {
                 "max_built_bytes" => limits.max_built_bytes,
+                "max_questions" => limits.max_questions as u64,
                 "max_regex_bytes" => limits.max_regex_bytes as u64,
                 _ => limits.max_cost,
             };

@@ -14,13 +14,39 @@ use std::sync::Arc;
 /// How many variables of loops fit without an allocation.
 const FEW_LOCALS: usize = 6;
 
-/// Runs a plan. Says what it cost, whether it gave a value or not.
+/// Runs a plan for its value. Says what it cost, whether it gave one or not.
 pub(in crate::cel) fn run<'a>(
     plan: &'a Plan,
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
 ) -> (Result<Value<'a>, Stop>, u64) {
+    start(plan, activation, limits, host, |evaluator| evaluator.eval(plan.root))
+}
+
+/// Runs a plan for the truth of its value, without making a value of a test.
+pub(in crate::cel) fn holds<'a>(
+    plan: &'a Plan,
+    activation: &Activation<'a>,
+    limits: &EvalLimits,
+    host: Option<&mut (dyn Host + '_)>,
+) -> Result<bool, Stop> {
+    start(plan, activation, limits, host, |evaluator| match plan.node(plan.root) {
+        Some(node) if node.is_test() => evaluator.bool(plan.root),
+        _ => evaluator.eval(plan.root).map(|value| value.is_truthy()),
+    })
+    .0
+}
+
+/// Sets up what a run needs, on the stack as far as it goes.
+#[inline]
+fn start<'a, T>(
+    plan: &'a Plan,
+    activation: &Activation<'a>,
+    limits: &EvalLimits,
+    host: Option<&mut (dyn Host + '_)>,
+    run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Result<T, Halted>,
+) -> (Result<T, Stop>, u64) {
     let mut few = [const { Value::Null }; FEW_LOCALS];
     let mut many = Vec::new();
     let locals = match few.get_mut(..plan.locals) {
@@ -33,12 +59,15 @@ pub(in crate::cel) fn run<'a>(
     let mut evaluator =
         Evaluator { nodes: &plan.nodes, activation, locals, meter: Meter::new(limits), host, halt: None };
     let result = if activation.env() == plan.env {
-        evaluator.eval(plan.root)
+        run(&mut evaluator)
     } else {
         evaluator.fail(plan.root, ErrorCode::WrongScope.into())
     };
     let cost = evaluator.meter.spent_cost();
-    (result.map_err(|Halted| evaluator.halt.map_or(Stop::Asked, |halt| halt.explain(plan, limits))), cost)
+    match result {
+        Ok(value) => (Ok(value), cost),
+        Err(Halted) => (Err(evaluator.halt.map_or(Stop::Asked, |halt| halt.explain(plan, limits))), cost),
+    }
 }
 
 /// The value of a step over constants, for the planner; nothing if it fails, so that it fails when it is run.
@@ -246,25 +275,14 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
     #[inline]
     pub(super) fn bool(&mut self, id: NodeId) -> Result<bool, Halted> {
         let node = self.node(id)?;
-        match node {
-            Node::HasVariable(_)
-            | Node::HasMember { .. }
-            | Node::Not(_)
-            | Node::And(..)
-            | Node::Or(..)
-            | Node::Equal(..)
-            | Node::NotEqual(..)
-            | Node::Compare(..)
-            | Node::CompareSize { .. }
-            | Node::In(..)
-            | Node::Matches(..) => {
-                self.charge(id, 1)?;
-                self.test(id, node)
-            }
-            _ => match self.eval(id)? {
-                Value::Bool(value) => Ok(value),
-                other => self.fail(id, Fault::no_overload([other.kind()])),
-            },
+        if node.is_test() {
+            self.charge(id, 1)?;
+            return self.test(id, node);
+        }
+        match &self.eval(id) {
+            Ok(Value::Bool(value)) => Ok(*value),
+            Ok(other) => self.fail(id, Fault::no_overload([other.kind()])),
+            Err(Halted) => Err(Halted),
         }
     }
 
@@ -277,10 +295,16 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
             Node::Equal(a, b) => self.equal(id, *a, *b),
             Node::NotEqual(a, b) => self.equal(id, *a, *b).map(|equal| !equal),
             Node::Compare(comparison, a, b) => {
-                let a = self.operand(*a)?;
-                let b = self.operand(*b)?;
-                let paid = self.charge_ordered(&a, &b);
-                let order = self.at(id, paid.and_then(|()| a.order(&b)))?;
+                // looked at where they were made: most of what a guard asks is whether a number is small enough
+                let a = self.operand(*a);
+                let Ok(a) = &a else { return Err(Halted) };
+                let b = self.operand(*b);
+                let Ok(b) = &b else { return Err(Halted) };
+                if let (Value::Int(a), Value::Int(b)) = (&**a, &**b) {
+                    return Ok(comparison.holds(a.cmp(b)));
+                }
+                let paid = self.charge_ordered(a, b);
+                let order = self.at(id, paid.and_then(|()| a.order(b)))?;
                 Ok(order.is_some_and(|order| comparison.holds(order)))
             }
             Node::CompareSize { comparison, operand, bound } => {
@@ -452,19 +476,10 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
 }
 
 /// Follows slots from one live record to the next.
-fn path<'a>(root: &Value<'a>, fields: &[usize]) -> Result<Value<'a>, Fault> {
-    let (first, rest) = fields.split_first().ok_or(ErrorCode::NoSuchField)?;
-    let mut value = field(root, *first)?;
-    for slot in rest {
-        value = field(&value, *slot)?;
-    }
-    Ok(value)
-}
-
 #[inline]
-fn field<'a>(record: &Value<'a>, slot: usize) -> Result<Value<'a>, Fault> {
-    match record {
-        Value::Map(Map::Live { of, at }) => of.field(*at, slot).ok_or_else(|| ErrorCode::NoSuchKey.into()),
+fn path<'a>(root: &Value<'a>, slots: &[usize]) -> Result<Value<'a>, Fault> {
+    match root {
+        Value::Map(Map::Live { of, at }) => of.path(*at, slots).ok_or_else(|| ErrorCode::NoSuchKey.into()),
         other => Err(Fault::no_overload([other.kind()])),
     }
 }

@@ -56,6 +56,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             LoopKind::Map => self.transform(id, inner, &range),
             LoopKind::TransformMap => self.transform_map(id, inner, &range),
             LoopKind::TransformMapEntry => self.transform_entries(id, inner, &range),
+            LoopKind::SortBy => self.sort_by(id, inner, &range),
         }
     }
 
@@ -145,6 +146,18 @@ impl<'a> Evaluator<'a, '_, '_> {
             }
         }
         Ok(Value::list(items))
+    }
+
+    fn sort_by(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+        let mut keyed = Vec::new();
+        for index in 0..range.len() {
+            self.round(id, inner, range, index)?;
+            self.built(id, size_of::<(Value<'_>, Value<'_>)>())?;
+            let key = self.eval(inner.body)?;
+            keyed.extend(range.element(index).map(|element| (key, element)));
+        }
+        let sorted = List::sorted(&mut self.meter, keyed);
+        self.at(id, sorted).map(Value::List)
     }
 
     /// Each entry keeps its key (a list, its index) and gets a new value.

@@ -12,4 +12,4 @@ mod select;
 
 pub use activation::{Activation, Host, Interruption};
 pub use error::{EvalError, Stop};
-pub(in crate::cel) use evaluator::{fold, run};
+pub(in crate::cel) use evaluator::{fold, holds, run};

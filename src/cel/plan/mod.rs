@@ -257,9 +257,31 @@ pub enum LoopKind {
     TransformMap,
     /// `transformMapEntry`
     TransformMapEntry,
+    /// `sortBy`
+    SortBy,
 }
 
 impl Node {
+    /// Whether the step gives a `bool` by what it is.
+    #[inline]
+    #[must_use]
+    pub fn is_test(&self) -> bool {
+        matches!(
+            self,
+            Self::HasVariable(_)
+                | Self::HasMember { .. }
+                | Self::Not(_)
+                | Self::And(..)
+                | Self::Or(..)
+                | Self::Equal(..)
+                | Self::NotEqual(..)
+                | Self::Compare(..)
+                | Self::CompareSize { .. }
+                | Self::In(..)
+                | Self::Matches(..)
+        )
+    }
+
     /// The function or operator that the step is, by CEL's name.
     #[must_use]
     pub fn function_name(&self) -> Option<&'static str> {

@@ -292,6 +292,7 @@ impl Planner<'_> {
             ComprehensionKind::Map => LoopKind::Map,
             ComprehensionKind::TransformMap => LoopKind::TransformMap,
             ComprehensionKind::TransformMapEntry => LoopKind::TransformMapEntry,
+            ComprehensionKind::SortBy => LoopKind::SortBy,
         });
         self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body })))
     }

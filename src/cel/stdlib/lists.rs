@@ -6,9 +6,7 @@ use super::sets::Members;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Function};
 use crate::cel::meter::Meter;
-use crate::cel::types::Kind;
 use crate::cel::value::{List, Value};
-use std::cmp::Ordering;
 
 pub(super) const LISTS: &[Function] = &[
     Function {
@@ -192,28 +190,7 @@ fn flatten<'a>(
 }
 
 fn sort<'a>(meter: &mut Meter<'_>, list: &List<'a>) -> Result<Value<'a>, Fault> {
-    let length = list.len();
-    List::charge(meter, length)?;
-    let rounds = u64::from(usize::BITS.saturating_sub(length.leading_zeros()));
-    let mut items: Vec<Value<'a>> = list.iter().collect();
-    let Some(kind) = items.first().map(Value::kind) else { return Ok(Value::list(items)) };
-    for item in &items {
-        if item.kind() != kind || !is_ordered(kind) {
-            return Err(Fault::no_overload([kind, item.kind()]));
-        }
-        meter.charge(item.weight(meter.left()).saturating_mul(rounds))?;
-    }
-    items.sort_by(order);
-    Ok(Value::list(items))
-}
-
-fn is_ordered(kind: Kind) -> bool {
-    use Kind::{Bool, Bytes, Double, Duration, Int, String, Timestamp, UInt};
-    matches!(kind, Bool | Bytes | Double | Duration | Int | String | Timestamp | UInt)
-}
-
-/// CEL's order of two values of one kind, made total: NaN stands after all numbers.
-fn order(a: &Value<'_>, b: &Value<'_>) -> Ordering {
-    let is_nan = |value: &Value<'_>| matches!(value, Value::Double(value) if value.is_nan());
-    a.order(b).ok().flatten().unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+    List::charge(meter, list.len())?;
+    let keyed = list.iter().map(|item| (item.clone(), item)).collect();
+    List::sorted(meter, keyed).map(Value::List)
 }

@@ -14,7 +14,7 @@ pub(super) const MATH: &[Function] = &[
     Function {
         name: "math.greatest",
         doc: "the greatest of some numbers, or of a list of them; of equal ones the first",
-        cost: "1, and 1 for each number",
+        cost: "1, and 1 for each number of a list",
         overloads: &[
             ("math_@max_int", "math.greatest(int) -> int"),
             ("math_@max_uint", "math.greatest(uint) -> uint"),
@@ -45,7 +45,7 @@ pub(super) const MATH: &[Function] = &[
     Function {
         name: "math.least",
         doc: "the least of some numbers, or of a list of them; of equal ones the first",
-        cost: "1, and 1 for each number",
+        cost: "1, and 1 for each number of a list",
         overloads: &[
             ("math_@min_int", "math.least(int) -> int"),
             ("math_@min_uint", "math.least(uint) -> uint"),
@@ -262,19 +262,17 @@ pub(super) const MATH: &[Function] = &[
 /// The number that every other one is not beyond, in this direction.
 fn extreme<'a>(meter: &mut Meter<'_>, args: &[Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
     match args {
-        [Value::List(list)] => furthest(meter, list.iter(), beyond),
-        _ => furthest(meter, args.iter().cloned(), beyond),
+        [Value::List(list)] => {
+            meter.charge(list.len() as u64)?;
+            furthest(list.iter(), beyond)
+        }
+        _ => furthest(args.iter().cloned(), beyond),
     }
 }
 
-fn furthest<'a>(
-    meter: &mut Meter<'_>,
-    numbers: impl Iterator<Item = Value<'a>>,
-    beyond: Ordering,
-) -> Result<Value<'a>, Fault> {
+fn furthest<'a>(numbers: impl Iterator<Item = Value<'a>>, beyond: Ordering) -> Result<Value<'a>, Fault> {
     let mut furthest: Option<Value<'a>> = None;
     for number in numbers {
-        meter.charge(1)?;
         if !matches!(number.kind(), Kind::Int | Kind::UInt | Kind::Double) {
             return no_overload(&[number]);
         }

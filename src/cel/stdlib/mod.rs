@@ -14,6 +14,8 @@ mod strings;
 mod strings_ext;
 mod times;
 
+pub(in crate::cel) use regex::COMPILE_COST;
+
 use super::fault::Fault;
 use super::function::Function;
 use super::value::Value;

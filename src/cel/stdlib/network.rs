@@ -7,7 +7,7 @@ use super::no_overload;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Function};
 use crate::cel::value::{Cidr, Opaque, Value};
-use std::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr};
 
 pub(super) const NETWORK: &[Function] = &[
     Function {

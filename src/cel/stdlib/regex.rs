@@ -108,7 +108,7 @@ pub(super) fn compile(meter: &mut Meter<'_>, pattern: &str) -> Result<Regex, Fau
 }
 
 /// Cost units for each byte of a pattern that is compiled when it runs.
-const COMPILE_COST: u64 = 50;
+pub(in crate::cel) const COMPILE_COST: u64 = 50;
 
 /// Bytes after a match that one cost unit pays for. One search may look at all the rest of the text before it settles
 /// on a short match, so many of them are quadratic at worst; ordinary ones are not, so this is far less than the price

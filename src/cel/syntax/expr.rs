@@ -253,4 +253,6 @@ pub enum ComprehensionKind {
     TransformMap,
     /// `transformMapEntry`
     TransformMapEntry,
+    /// `sortBy`
+    SortBy,
 }

@@ -19,7 +19,7 @@ const fn row(name: &'static str, kind: Kind, variables: usize, condition: bool) 
     Loop { name, kind, variables, condition }
 }
 
-const LOOPS: [Loop; 17] = [
+const LOOPS: [Loop; 18] = [
     row("all", Kind::All, 1, false),
     row("all", Kind::All, 2, false),
     row("exists", Kind::Exists, 1, false),
@@ -37,6 +37,7 @@ const LOOPS: [Loop; 17] = [
     row("transformMap", Kind::TransformMap, 2, true),
     row("transformMapEntry", Kind::TransformMapEntry, 2, false),
     row("transformMapEntry", Kind::TransformMapEntry, 2, true),
+    row("sortBy", Kind::SortBy, 1, false),
 ];
 
 impl Loop {
@@ -59,6 +60,7 @@ pub(crate) fn form(name: &str) -> Option<&'static str> {
         "transformList" => "list.transformList(index, x, value)",
         "transformMap" => "map.transformMap(key, value, value)",
         "transformMapEntry" => "map.transformMapEntry(key, value, {key: value})",
+        "sortBy" => "list.sortBy(x, key)",
         "cel.bind" => "cel.bind(name, value, body)",
         "optMap" => "optional.optMap(x, value)",
         "optFlatMap" => "optional.optFlatMap(x, optional)",

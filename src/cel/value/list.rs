@@ -92,6 +92,30 @@ impl<'a> List<'a> {
         meter.charge_built(length.saturating_mul(size_of::<Value<'_>>()))
     }
 
+    /// The values in the ascending order of their keys, which must be of one kind that has an order. Values of equal
+    /// keys stay as they stood, and NaN comes last.
+    ///
+    /// # Errors
+    /// `no_matching_overload` for other keys, `budget_exceeded` before the work is done.
+    ///
+    /// # Cost
+    /// The size of the keys times the logarithm of their number.
+    pub fn sorted(meter: &mut Meter<'_>, mut keyed: Vec<(Value<'a>, Value<'a>)>) -> Result<Self, Fault> {
+        let rounds = u64::from(usize::BITS.saturating_sub(keyed.len().leading_zeros()));
+        let kind = keyed.first().map(|(key, _)| key.kind());
+        for (key, _) in &keyed {
+            let alike = kind == Some(key.kind()) && key.order(key).is_ok();
+            if !alike {
+                return Err(Fault::no_overload(kind.into_iter().chain([key.kind()])));
+            }
+            meter.charge(key.weight(meter.left()).saturating_mul(rounds))?;
+        }
+        let is_nan = |key: &Value<'_>| matches!(key, Value::Double(key) if key.is_nan());
+        keyed
+            .sort_by(|(a, _), (b, _)| a.order(b).ok().flatten().unwrap_or_else(|| is_nan(a).cmp(&is_nan(b))));
+        Ok(Self::Shared(Arc::new(keyed.into_iter().map(|(_, value)| value).collect())))
+    }
+
     /// All elements in order.
     pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + '_ {
         (0..self.len()).map_while(|index| self.get(index))

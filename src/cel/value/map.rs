@@ -14,6 +14,18 @@ pub trait LiveRecord: fmt::Debug + Sync {
 
     /// The field in a slot of [`LiveRecord::shape`].
     fn field(&self, at: At, slot: usize) -> Option<Value<'_>>;
+
+    /// The field at the end of a way of slots, each of the record before. A host that knows its records by their `At`
+    /// goes the way without making a value of each.
+    fn path(&self, at: At, slots: &[usize]) -> Option<Value<'_>> {
+        let (&first, rest) = slots.split_first()?;
+        let field = self.field(at, first)?;
+        match (&field, rest) {
+            (_, []) => Some(field),
+            (Value::Map(Map::Live { of, at }), rest) => of.path(*at, rest),
+            _ => None,
+        }
+    }
 }
 
 /// Entries of a computed map, in the order in which they were written.

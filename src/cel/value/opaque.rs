@@ -1,10 +1,10 @@
 //! Values of a library's own, which the language only carries, compares and prints: addresses and networks.
 //!
 //! They are a closed set of small copies, so that the language needs no trait objects for them. What can be done with
-//! them stands in their library.
+//! them stands in their library. The addresses are those of `core`, where there is no network to reach.
 
+use core::net::IpAddr;
 use std::fmt;
-use std::net::IpAddr;
 
 /// A value of a library's own. Values of different libraries, or of different types of one, are unequal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
