@@ -1,9 +1,7 @@
 //! `celador eval`: one expression, in one scope, on one state of a task.
 
-use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source, read_text};
-use celador::cel::{
-    ErrorCode, EvalError, Host, Interruption, Json, Program, STANDARD, Stop, Timestamp, Value,
-};
+use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages, read_source, read_text};
+use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, STANDARD, Stop, Value};
 use celador::context::{Bound, Moment, Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
@@ -16,7 +14,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Evaluate an expression and print its value as JSON
 ///
@@ -108,7 +105,7 @@ impl Arguments {
                 |(option, value)| value.as_deref().map(|value| read_json(option, value, &limits)).transpose(),
             );
         let (input, output, event) = (input?, output?, event?);
-        let now: Moment = self.now()?.into();
+        let now: Moment = clock::now(self.now.as_deref())?.into();
         let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
         let mut subject = self.subject(scope, limits, screen)?;
         if scope.tests_messages() {
@@ -125,15 +122,6 @@ impl Arguments {
             ..Bound::default()
         };
         evaluate(&text, &subject.env, &bound, self.exit_status, screen)
-    }
-
-    fn now(&self) -> Result<Timestamp, Failure> {
-        let Some(text) = &self.now else {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let nanos = i128::try_from(since.as_nanos()).unwrap_or_default();
-            return Timestamp::from_nanos(nanos).map_err(|_| Failure::Unusable(messages::no_clock()));
-        };
-        text.parse().map_err(|_| Failure::Unusable(messages::not_a_time(text)))
     }
 
     fn subject(&self, scope: Scope, limits: EvalLimits, screen: &mut Screen) -> Result<Subject, Failure> {

@@ -13,11 +13,11 @@
 )]
 
 mod architecture;
-mod cases;
-mod cli;
 mod cache;
+mod cases;
 mod check_rows;
 mod check_syntax;
+mod cli;
 mod conformance;
 mod context;
 mod context_expression;
