@@ -51,13 +51,13 @@ pub(crate) fn state_needs_manifests() -> String {
     "a `state` names functions of an agent, so it needs `--manifests`".to_owned()
 }
 
-pub(crate) fn which_agent(named: Option<&str>, known: &[&str]) -> String {
+pub(crate) fn which_agent(named: Option<&str>, known: &[String]) -> String {
     let known = match known {
         [] => "the manifests have none".to_owned(),
         known => format!("there are `{}`", known.join("`, `")),
     };
     match named {
-        Some(name) => format!("no agent is called `{name}`; {known}"),
+        Some(name) => format!("not exactly one agent is called `{name}`; {known}"),
         None => format!("`--agent` must say which agent is meant; {known}"),
     }
 }

@@ -15,6 +15,7 @@ mod messages;
 mod run;
 mod schedule;
 mod screen;
+mod subject;
 mod test;
 mod timeline;
 

@@ -2,6 +2,7 @@
 
 use super::timeline;
 use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
+use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
 use celador::scenario::{Replay, Script};
 use celador::task::Verdict;
@@ -10,14 +11,14 @@ use std::path::PathBuf;
 
 /// Play a recorded task through its policies, step by step
 ///
-/// The script is YAML: `agent`, and optionally `env`, `mocks` and `files` as in cases, then `steps`, each with an
-/// optional time `at` and one of
+/// The script is YAML: `agent`, `env`, `mocks` and `files` as in cases, then `steps`. A step has a
+/// time `at`, if it is not that of the step before, and one of
 ///
 ///   input: {message: …}                          somebody says something
 ///   llm: {prompt_tokens: 900, completion_tokens: 60}
-///   call: {id: c1, fn: f, args: {…}}             the model calls a function;
-///   result: {status: successful, output: {…}}    in the same step, if it is let through at once
-///   result: {id: c1, status: …, output: …}       or in a step of its own, later
+///   call: {id: c1, fn: f, args: {…}}             the model calls a function, and with it
+///   result: {status: successful, output: {…}}    its result, if it is let through at once
+///   result: {id: c1, status: …, output: …}       the result of a call, later
 ///   review: {reviewer: someone@example.com, verdict: approved}
 ///   output: {message: …}                         the model has a response
 #[derive(Args)]
@@ -54,8 +55,8 @@ impl Arguments {
             Failure::Told(ExitCode::Unusable)
         })?;
         let (catalog, engine) = load_engine(&self.manifests, limits, screen)?;
-        let unusable = |finding, screen: &mut Screen| {
-            screen.complain(&[finding]);
+        let unusable = |finding: Box<Diagnostic>, screen: &mut Screen| {
+            screen.complain(&[*finding]);
             Failure::Told(ExitCode::Unusable)
         };
         let mut replay =

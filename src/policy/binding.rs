@@ -4,11 +4,11 @@
 //! [`Binding`] that gives one JSON value for each call. A bare word is the narrow exception that published manifests need:
 //! anything else that names what the scope does not know is an error, so that a typo never becomes a constant (BND-12).
 
-use super::expression::Expression;
+use super::expression::{Expression, JsonValue};
 use super::messages;
 use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
-use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, Stop};
+use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, Stop, Value};
 use crate::context::{Bound, Root, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::binding::Binding as Written;
@@ -64,15 +64,19 @@ impl Binding {
     ///
     /// # Errors
     /// As [`Expression::json`]; `unbound` for a template of a mount that the task does not have.
-    pub fn evaluate(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
+    pub fn evaluate<'a>(
+        &'a self,
+        bound: &Bound<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<JsonValue<'a>, Stop> {
         match &self.value {
-            BindingValue::Word(word) => Ok(word.clone()),
-            BindingValue::Expression(expression) => expression.json(bound, host),
+            BindingValue::Word(word) => Ok(JsonValue::InPlace(word.value())),
+            BindingValue::Expression(expression) => expression.json_value(bound, host),
             BindingValue::MountTemplate(template) => {
                 let mount = bound.mount.map(|mount| mount.value());
                 let value = |placeholder: &Placeholder| placeholder.follow(mount.clone()?);
                 let text = template.render_whole(value).map_err(|placeholder| unbound(placeholder.span))?;
-                Ok(Json::string(&text))
+                Ok(JsonValue::InPlace(Value::owned_text(text)))
             }
         }
     }

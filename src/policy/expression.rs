@@ -5,11 +5,31 @@
 
 use super::messages;
 use super::origin::Origin;
-use crate::cel::{EvalError, Fault, Host, Issue, Json, Program, Stop, Value};
+use crate::cel::{EvalError, Fault, Host, Issue, Json, List, Map, Program, Stop, Value};
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Embedded, Span};
 use std::sync::Arc;
+
+/// A value that JSON can express.
+#[derive(Clone, Debug)]
+pub enum JsonValue<'a> {
+    /// As it is, where it is.
+    InPlace(Value<'a>),
+    /// In a document of its own.
+    Packed(Json),
+}
+
+impl JsonValue<'_> {
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Self::InPlace(value) => value.clone(),
+            Self::Packed(json) => json.value(),
+        }
+    }
+}
 
 /// A compiled expression and where it stands.
 #[derive(Debug)]
@@ -74,6 +94,26 @@ impl Expression {
     pub fn json(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
         let value = self.run(bound, host)?;
         Json::from_value(&value).map_err(|fault| self.failed(fault))
+    }
+
+    /// The same, where the result goes into a document of somebody else: what is JSON as it is stays where it is.
+    ///
+    /// # Errors
+    /// As [`Expression::json`].
+    pub fn json_value<'a>(
+        &'a self,
+        bound: &Bound<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<JsonValue<'a>, Stop> {
+        match self.run(bound, host)? {
+            value @ (Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::String(_)
+            | Value::List(List::Json(_))
+            | Value::Map(Map::Json(_))) => Ok(JsonValue::InPlace(value)),
+            other => Json::from_value(&other).map(JsonValue::Packed).map_err(|fault| self.failed(fault)),
+        }
     }
 
     /// A failure that no part of the expression alone is to blame for.

@@ -17,7 +17,7 @@ pub fn check_inputs(launch: &Launch, agent: &Agent, findings: &mut Vec<Diagnosti
         let name = &*entry.key.text;
         let declared = parameters.iter().find(|parameter| &*parameter.name == name);
         let value = Json::from(entry.value.to_json());
-        if let Some(Err(misfit)) = declared.map(|parameter| parameter.shape.check(value.root())) {
+        if let Some(Err(misfit)) = declared.map(|parameter| parameter.shape.check(&value.value())) {
             let finding = messages::input_misfit(&entry.value.place, name, &misfit);
             findings.push(finding.path(launch.path_of(&format!("inputs.{name}"))));
         }

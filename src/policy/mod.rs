@@ -38,11 +38,11 @@ mod trigger;
 mod webhook;
 
 pub use binding::Binding;
-pub use expression::Expression;
+pub use expression::{Expression, JsonValue};
 pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
 pub use origin::Origin;
-pub use parameters::{Bound, InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution};
+pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
 pub use setting::{SettingDefaults, setting};
 pub use shape::{Misfit, Shape};
 pub use step::{Invoke, Step, StepAction};

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `case`, `read` | the shape of a case, and YAML to it |
 //! | `environment`, `background` | what a task starts with, and its past |
+//! | `agent` | which agent is meant |
 //! | `values` | the values that cases and scripts share |
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
@@ -22,6 +23,7 @@
 //! | `terminal` | colours, and text that cannot steer a terminal |
 //! | `messages` | what is wrong with a case or a script |
 
+mod agent;
 mod background;
 mod case;
 mod environment;
@@ -40,6 +42,7 @@ mod terminal;
 mod values;
 mod world;
 
+pub use agent::{agents_named, full_name};
 pub use background::Background;
 pub use case::{Aspect, Case, StateEntry};
 pub use environment::Environment;

@@ -4,6 +4,7 @@
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
 //! valid, its past is impossible) is broken, never passed.
 
+use super::agent::agent_named;
 use super::case::{Aspect, BoundVariables, Case, Manifests, Operation};
 use super::expect::{Found, Mismatch, compare};
 use super::loading;
@@ -91,10 +92,9 @@ impl Runner {
             Operation::Validate => Some(loading::validate(&compiled.findings)),
             Operation::Bundle(text) => Some(loading::bundle(text, &self.limits)),
             Operation::Subscription { capability, event } => {
-                let agent = agent_under_test(case, &compiled.catalog);
-                let resolved = agent
-                    .and_then(|agent| compiled.catalog.agent(&agent.namespace.text, &agent.name.text))
-                    .ok_or_else(|| messages::no_agent(&case.name.place))?;
+                let agent = agent_under_test(case, &compiled.catalog)?;
+                let resolved = compiled.catalog.agent(&agent.namespace.text, &agent.name.text);
+                let resolved = resolved.ok_or_else(|| messages::no_agent(&case.name.place))?;
                 Some(loading::subscription(resolved, capability, event)?)
             }
             _ => None,
@@ -146,23 +146,23 @@ struct Running<'c> {
 
 impl<'c> Running<'c> {
     fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Stopped> {
-        let agent =
-            agent_under_test(case, &compiled.catalog).ok_or_else(|| messages::no_agent(&case.name.place))?;
-        let blame = |finding| {
+        let agent = agent_under_test(case, &compiled.catalog)?;
+        let blame = |finding: Diagnostic| {
             let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
             Stopped::Broken(std::iter::once(finding).chain(errors).collect())
         };
         let mut background = case.background.clone();
         let mut trigger = None;
         if matches!(case.operation, Operation::Trigger(_)) {
-            let launch = trigger_under_test(&agent, &compiled.catalog);
+            let launch = trigger_under_test(agent, &compiled.catalog);
             let launch = launch.ok_or_else(|| messages::no_trigger(&case.operation_place))?;
             background.environment.user = User { id: launch.owner.text.to_string(), email: None };
             let found = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
             let found = found.map_err(|error| blame(messages::cannot_start(&case.name.place, &error)))?;
             trigger = Some(found);
         }
-        let task = background.start(&compiled.engine, &agent, &case.name.place).map_err(blame)?;
+        let task = background.start(&compiled.engine, agent, &case.name.place);
+        let task = task.map_err(|finding| blame(*finding))?;
         let world = World {
             now: case.background.environment.now,
             mocks: case.mocks.clone(),
@@ -424,13 +424,13 @@ fn trigger_under_test<'c>(agent: &Agent, catalog: &'c Catalog) -> Option<&'c Lau
 }
 
 /// The agent that the case is about: of its own manifests the one under `agent`, of files the one that it names.
-fn agent_under_test(case: &Case, catalog: &Catalog) -> Option<Arc<Agent>> {
-    let mut agents = catalog.agents().iter().map(|resolved| &resolved.agent);
-    match &case.manifests {
-        Manifests::Files { agent: name, .. } => agents.find(|agent| agent.name.text == name.text).cloned(),
-        Manifests::Inline(_) => agents.find(|agent| agent.path.is_empty()).cloned(),
-        Manifests::None => None,
+fn agent_under_test<'c>(case: &Case, catalog: &'c Catalog) -> Result<&'c Agent, Stopped> {
+    if let Manifests::Files { agent, .. } = &case.manifests {
+        return agent_named(catalog, agent).map_err(|finding| (*finding).into());
     }
+    let mut agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
+    let own = agents.find(|agent| agent.path.is_empty());
+    own.ok_or_else(|| messages::no_agent(&case.name.place).into())
 }
 
 fn value(value: Option<Json>) -> Found {

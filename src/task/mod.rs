@@ -21,7 +21,9 @@ mod decision;
 mod driver;
 mod effect;
 mod error;
+mod execution;
 mod interpolation;
+mod invoke_step;
 mod limits;
 mod message;
 mod messages;
@@ -181,7 +183,7 @@ impl Task {
         let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
         let Pending { mut operation, request } = *pending;
         operation.exchanges.push(Exchange { question: request, answer });
-        Ok(self.advance(operation, now))
+        Ok(self.advance(operation, now.into()))
     }
 
     /// The host of an expression, with the answers that it was given.

@@ -5,8 +5,8 @@
 
 use super::Task;
 use super::effect::Request;
-use super::replay::{Exchange, Halt, Replay};
-use crate::cel::{EvalError, Issue, Json, Timestamp};
+use super::replay::{Exchange, Halt};
+use crate::cel::{EvalError, Fault, Issue, Json, Program, Stop, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -104,8 +104,8 @@ impl Task {
     }
 }
 
-fn failure(fault: crate::cel::Fault, program: &crate::cel::Program) -> crate::cel::Stop {
-    crate::cel::Stop::Failed(EvalError {
+fn failure(fault: Fault, program: &Program) -> Stop {
+    Stop::Failed(EvalError {
         code: fault.code,
         span: program.expr().span,
         found: fault.found,

@@ -279,7 +279,7 @@ fn first_is_for_each_entry_and_with_match_for_each_action() {
     // MW-41, MW-42, A-30
     let agent = "capabilities:\n  ledger:\n    before_first:\n    - {assert: 'false', match: post-entry, error_message: post}\n    - {assert: 'false', error_message: any, condition: input.account != 'x'}\n";
     let mut task = task(agent);
-    let mut first = |task: &mut Task, function: &str, given: Value| {
+    let first = |task: &mut Task, function: &str, given: Value| {
         decided(task.before(&call(function, given), noon())).message
     };
     let lookup = json!({ "account": "a" });

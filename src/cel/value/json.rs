@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,6 +68,9 @@ const MAX_LENGTH: usize = (1 << LENGTH_BITS) - 1;
 
 /// From this many entries on, an object keeps its order by key.
 const SORTED_FROM: usize = 17;
+
+/// Whole numbers below this, either way, are their own words.
+const SMALL: u64 = 1 << 58;
 
 impl Word {
     fn new(tag: Tag, length: usize, offset: usize) -> Self {
@@ -133,7 +137,9 @@ impl Json {
     /// # Errors
     /// `not_json` for a type, an optional, or a double that is not finite.
     pub fn from_value(value: &Value<'_>) -> Result<Self, Fault> {
-        let mut builder = Builder::default();
+        let mut room = Room::default();
+        room.add(value);
+        let mut builder = Builder::with_room(room);
         let root = builder.value(value)?;
         Ok(builder.finish(root))
     }
@@ -145,12 +151,19 @@ impl Json {
     pub fn from_members<'k, 'v>(
         members: impl IntoIterator<Item = (&'k str, Value<'v>)>,
     ) -> Result<Self, Fault> {
-        let mut builder = Builder::default();
+        let mut room = Room::default();
+        let members: SmallVec<[(&str, Value<'v>); 8]> = members.into_iter().collect();
+        for (key, value) in &members {
+            room.text = room.text.saturating_add(key.len());
+            room.words = room.words.saturating_add(2);
+            room.add(value);
+        }
+        let mut builder = Builder::with_room(room);
         let members = members.into_iter().map(|(key, value)| {
             let key = builder.string(key);
             Ok((key, builder.value(&value)?))
         });
-        let members = members.collect::<Result<Vec<_>, Fault>>()?;
+        let members = members.collect::<Result<Members, Fault>>()?;
         let root = builder.object(members);
         Ok(builder.finish(root))
     }
@@ -357,7 +370,45 @@ struct Builder {
     text: String,
 }
 
+/// The entries of an object being written.
+type Members = SmallVec<[(Word, Word); 8]>;
+
+/// What a document needs at most: words, and bytes of text.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    words: usize,
+    text: usize,
+}
+
+impl Room {
+    /// Makes room for a value. Texts that have to be written out first (times, bytes, keys that are none) are guessed.
+    fn add(&mut self, value: &Value<'_>) {
+        match value {
+            Value::String(text) => self.text = self.text.saturating_add(text.len()),
+            Value::Int(value) if value.unsigned_abs() < SMALL => {}
+            Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.words = self.words.saturating_add(1),
+            Value::List(list) => list.iter().for_each(|item| {
+                self.words = self.words.saturating_add(1);
+                self.add(&item);
+            }),
+            Value::Map(map) => map.iter().for_each(|(key, value)| {
+                if let Key::String(key) = key {
+                    self.text = self.text.saturating_add(key.len());
+                }
+                self.words = self.words.saturating_add(2);
+                self.add(&value);
+            }),
+            _ => {}
+        }
+    }
+}
+
 impl Builder {
+    /// A document that has this much room: it is then allocated once.
+    fn with_room(room: Room) -> Self {
+        Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) }
+    }
+
     fn finish(self, root: Word) -> Json {
         let words = self.words.into_boxed_slice();
         Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
@@ -370,8 +421,7 @@ impl Builder {
     }
 
     fn int(&mut self, value: i64) -> Word {
-        let small = value.unsigned_abs() < 1 << 58;
-        if small {
+        if value.unsigned_abs() < SMALL {
             Word((value << TAG_BITS).cast_unsigned() | Tag::Small as u64)
         } else {
             self.wide(Tag::Int, value.cast_unsigned())
@@ -397,17 +447,16 @@ impl Builder {
         Word::new(Tag::Array, items.len(), offset)
     }
 
-    fn object(&mut self, mut members: Vec<(Word, Word)>) -> Word {
+    fn object(&mut self, mut members: Members) -> Word {
         let mut order = self.order(&members);
-        let mut overwritten = vec![false; members.len()];
-        for (&first, &second) in order.iter().zip(order.iter().skip(1)) {
-            if self.key(&members, first) == self.key(&members, second) {
-                overwritten.get_mut(first).into_iter().for_each(|mark| *mark = true);
-            }
-        }
-        if overwritten.contains(&true) {
-            let mut marks = overwritten.iter();
-            members.retain(|_| marks.next() == Some(&false));
+        let twice =
+            |&(first, second): &(&usize, &usize)| self.key(&members, *first) == self.key(&members, *second);
+        let overwritten: SmallVec<[usize; 8]> =
+            order.iter().zip(order.iter().skip(1)).filter(twice).map(|(first, _)| *first).collect();
+        if !overwritten.is_empty() {
+            let overwritten: HashSet<usize> = overwritten.into_iter().collect();
+            let mut positions = 0..;
+            members.retain(|_| positions.next().is_some_and(|position| !overwritten.contains(&position)));
             order = self.order(&members);
         }
         let offset = self.words.len();
@@ -479,7 +528,7 @@ impl Builder {
                     };
                     Ok::<_, Fault>((key, self.value(&value)?))
                 });
-                let members = members.collect::<Result<Vec<_>, _>>()?;
+                let members = members.collect::<Result<Members, _>>()?;
                 self.object(members)
             }
             Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
@@ -563,7 +612,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Word, A::Error> {
-        let mut members = Vec::new();
+        let mut members = Members::new();
         while let Some(key) = object.next_key_seed(self.inner()?)? {
             if key.tag() != Tag::String {
                 return Err(A::Error::custom("a key is not text"));
