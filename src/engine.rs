@@ -2,7 +2,7 @@
 //!
 //! In: manifests. Out: tasks, and triggers that say when to start one. The policies are one set that is swapped as a whole: a task that runs keeps the policy that it
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
-//! of [`manifest::load`](crate::manifest::load).
+//! of [`manifest::load`](crate::manifest::load()).
 
 use crate::cel::{Cache, CacheStats};
 use crate::diagnostic::Diagnostic;
