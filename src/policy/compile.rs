@@ -9,8 +9,9 @@ use super::expression::Expression;
 use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function, InvocationTarget};
 use super::message::compile_prompt;
-use super::parameters::{InputOf, ParameterSource, Parameters};
+use super::parameters::{InputOf, Parameters};
 use super::step::{Step, StepScopes};
+use super::tool_template::check_tool_templates;
 use super::{CapabilitySteps, Expose, Policy};
 use crate::cel::{Json, STANDARD, Type};
 use crate::context::{
@@ -54,7 +55,7 @@ struct Compiler<'c> {
     agent: &'c Agent,
     schema: Arc<ContextSchema>,
     /// The parameters of each function, and where it stands among the capabilities.
-    functions: Vec<(usize, &'c Declared, Parameters)>,
+    functions: Arc<[(usize, &'c Declared, Parameters)]>,
     limits: EvalLimits,
     /// Scopes by what their types depend on: the functions that share a step, and whether events run it too.
     scopes: HashMap<(Scope, Vec<usize>, bool), Arc<ScopeEnv>>,
@@ -76,7 +77,7 @@ impl<'c> Compiler<'c> {
             resolved,
             agent,
             schema,
-            functions,
+            functions: functions.into(),
             limits: *limits,
             scopes: HashMap::new(),
             fingerprint: Fingerprint::new(),
@@ -127,23 +128,18 @@ impl<'c> Compiler<'c> {
         let mut bindings = Vec::new();
         for entry in &self.resolved.capabilities {
             bindings.push(self.bindings(entry.capability(self.agent)));
+            check_tool_templates(entry, self.agent.mount, &mut self.findings);
         }
-        let declared = std::mem::take(&mut self.functions);
+        let declared = self.functions.clone();
         let mut compiled = Vec::new();
         for (position, (at, function, parameters)) in declared.iter().enumerate() {
             let Some(entry) = self.resolved.capabilities.get(*at) else { continue };
             self.fingerprint.text(&function.key);
             self.fingerprint.debug(&(function.active, parameters));
             let execute = self.execute(entry, function, parameters, position);
-            let is_bound = |binding: &&Arc<Binding>| {
-                let supplies = |name: &str| {
-                    let mut bound = parameters.iter().filter(|one| one.source == ParameterSource::Binding);
-                    bound.any(|one| *one.name == *name)
-                };
-                supplies(&binding.name)
-            };
+            let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
-            compiled.push(Some(Function {
+            compiled.push(execute.map(|execute| Function {
                 key: function.key.as_str().into(),
                 name: sanitise(&function.name),
                 capability: *at,
@@ -153,10 +149,9 @@ impl<'c> Compiler<'c> {
                 parameters: parameters.clone(),
                 setting_defaults: setting_defaults(entry),
                 target: target(entry, function),
-                execute: execute?,
+                execute,
             }));
         }
-        self.functions = declared;
         let complete = bindings.iter().all(Option::is_some);
         compiled.into_iter().collect::<Option<Vec<_>>>().filter(|_| complete)
     }

@@ -7,6 +7,7 @@ use super::shape::Misfit;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::limits::EvalLimits;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place};
 
@@ -22,6 +23,10 @@ pub(super) fn missing_parameter(name: &str) -> String {
 
 pub(super) fn not_settable() -> String {
     "a parameter that only the policy can set has no value".to_owned()
+}
+
+pub(super) fn nested_too_deeply() -> String {
+    format!("`max_json_depth` {} exceeded", EvalLimits::default().max_json_depth)
 }
 
 pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
@@ -116,6 +121,46 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
     let message = format!("`{record}` has no field `{field}`");
     let finding = Diagnostic::warning("unknown_field", message, place).label("renders as nothing");
     match near {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}
+
+// About the templates of tools.
+
+pub(super) fn no_session(place: Place) -> Diagnostic {
+    Diagnostic::error("no_session", "only `stateful_session` has a session", place).rule("INT-06")
+}
+
+pub(super) fn no_mount(place: Place) -> Diagnostic {
+    Diagnostic::warning("no_mount", "`mount` has no value: the agent's mount is `none`", place)
+        .label("every call fails here")
+        .rule("INT-07")
+}
+
+pub(super) fn undeclared_setting<'d>(
+    place: Place,
+    key: &str,
+    declared: impl Iterator<Item = &'d str>,
+) -> Diagnostic {
+    let message = format!("the tool declares no setting `{key}`");
+    let finding = Diagnostic::warning("undeclared_setting", message, place).rule("TOOL-14");
+    match nearest(key, declared) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}
+
+pub(super) fn undeclared_parameter<'d>(
+    place: Place,
+    name: &str,
+    declared: impl Iterator<Item = &'d str>,
+) -> Diagnostic {
+    let message = format!("the action has no parameter `{name}`");
+    let finding = Diagnostic::warning("undeclared_parameter", message, place)
+        .label("every call fails here")
+        .rule("INT-20");
+    match nearest(name, declared) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
     }

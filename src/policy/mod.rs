@@ -12,6 +12,7 @@
 //! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
+//! | `tool_template` | the templates of backends, which the host renders |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
@@ -34,11 +35,12 @@ mod shape;
 mod step;
 mod task_limits;
 mod template;
+mod tool_template;
 mod trigger;
 mod webhook;
 
 pub use binding::Binding;
-pub use expression::{Expression, JsonValue};
+pub use expression::{Expression, JsonValue, whole_failure};
 pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
 pub use origin::Origin;

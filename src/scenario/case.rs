@@ -1,6 +1,6 @@
-//! The shape of a case: a past, one operation, and what must come of it (REQUIREMENTS section 1).
+//! The shape of a case: a past, one operation, and what must come of it.
 //!
-//! Data only; [`read`](super::read) makes it out of YAML, and [`Runner`](super::Runner) runs it. Whatever is compared or
+//! Data only; [`read`](super::read()) makes it out of YAML, and [`Runner`](super::Runner) runs it. Whatever is compared or
 //! answered keeps its place in the file, so that a report can point to it. A case file has the name of its case:
 //!
 //! ```yaml

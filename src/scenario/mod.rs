@@ -1,10 +1,10 @@
 //! Cases and recorded tasks: what should happen written down, run through the engine, and compared.
 //!
-//! In: YAML files. A *case* (REQUIREMENTS section 1) brings manifests, a past, one operation and what must come of it; a
+//! In: YAML files. A *case* brings manifests, a past, one operation and what must come of it; a
 //! *script* brings the steps of a whole task. Out: reports for people and for programs. Everything runs through the
 //! public operations of [`Engine`](crate::engine::Engine) and [`Task`](crate::task::Task), as a host would call them,
-//! with a [`World`] of mocks in place of tools, reviewers and files. Nothing here reads a clock, prints, or opens a file
-//! other than through [`manifest::load`](crate::manifest::load).
+//! with a `World` of mocks in place of tools, reviewers and files. Nothing here reads a clock, prints, or opens a file
+//! other than through [`manifest::load`](mod@crate::manifest::load).
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -25,6 +25,9 @@ pub enum TaskError {
     /// `task.record(Past::Input(1.into()), at)`
     #[error("an entry of the past is no message")]
     NotAMessage,
+    /// `task.record` while an operation waits for an answer
+    #[error("the task waits for an answer")]
+    Waiting,
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,

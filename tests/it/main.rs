@@ -27,6 +27,8 @@ mod functions;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+mod policy;
+mod readme;
 mod scenario_read;
 mod task;
 mod task_fixture;
