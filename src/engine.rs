@@ -2,7 +2,7 @@
 //!
 //! In: manifests. Out: tasks, and triggers that say when to start one. The policies are one set that is swapped as a whole: a task that runs keeps the policy that it
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
-//! of [`manifest::load`](crate::manifest::load).
+//! of [`manifest::load`](crate::manifest::load()).
 
 use crate::cel::{Cache, CacheStats};
 use crate::diagnostic::Diagnostic;
@@ -113,8 +113,8 @@ impl Engine {
     /// An engine with the agents and triggers of a catalog, and what compiling them found.
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
-        let (loaded, findings) = compile(catalog, &limits);
         let cache = Arc::new(Cache::new(&limits));
+        let (loaded, findings) = compile(catalog, &limits, &cache);
         (Self { loaded: RwLock::new(Arc::new(loaded)), cache, limits }, findings)
     }
 
@@ -124,7 +124,7 @@ impl Engine {
     /// # Errors
     /// What is wrong with the new set.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (loaded, findings) = compile(catalog, &self.limits);
+        let (loaded, findings) = compile(catalog, &self.limits, &self.cache);
         if loaded.policies.values().any(Option::is_none) || loaded.triggers.values().any(Option::is_none) {
             return Err(findings);
         }
@@ -188,12 +188,12 @@ impl Engine {
     }
 }
 
-fn compile(catalog: &Catalog, limits: &EvalLimits) -> (Loaded, Vec<Diagnostic>) {
+fn compile(catalog: &Catalog, limits: &EvalLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
     let mut known = HashSet::new();
     for resolved in catalog.agents() {
-        let (policy, found) = Policy::compile(resolved, catalog.mount(), limits);
+        let (policy, found) = Policy::compile(resolved, catalog.mount(), limits, cache);
         // an expression of a tool is compiled for each agent that uses it, and mostly has the same to say
         findings.extend(found.into_iter().filter(|finding| {
             let place = (finding.place.source.name().to_owned(), finding.place.span);
@@ -203,7 +203,7 @@ fn compile(catalog: &Catalog, limits: &EvalLimits) -> (Loaded, Vec<Diagnostic>) 
         loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
     }
     for resolved in catalog.triggers() {
-        let (trigger, found) = Trigger::compile(resolved, limits);
+        let (trigger, found) = Trigger::compile(resolved, limits, cache);
         findings.extend(found);
         let launch = &resolved.document.launch;
         let [namespace, name, agent] =

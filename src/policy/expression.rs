@@ -5,12 +5,25 @@
 
 use super::messages;
 use super::origin::Origin;
-use crate::cel::{EvalError, Fault, Host, Issue, Json, List, Map, Program, Stop, Value};
+use crate::cel::{Cache, EvalError, Fault, Host, Issue, Json, List, Map, Program, Stop, Value};
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
 use std::sync::Arc;
+
+/// What compiling the texts of an agent needs, and what it finds.
+pub(super) struct Texts<'c> {
+    /// The engine's compiled expressions; equal texts of one scope are one program.
+    pub(super) cache: &'c Cache,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+impl<'c> Texts<'c> {
+    pub(super) fn new(cache: &'c Cache) -> Self {
+        Self { cache, findings: Vec::new() }
+    }
+}
 
 /// A value that JSON can express.
 #[derive(Clone, Debug)]
@@ -36,7 +49,7 @@ impl JsonValue<'_> {
 #[derive(Debug)]
 pub struct Expression {
     scope: Arc<ScopeEnv>,
-    program: Box<Program>,
+    program: Arc<Program>,
     text: Embedded,
     path: Box<str>,
 }
@@ -47,21 +60,16 @@ impl Expression {
         scope: &Arc<ScopeEnv>,
         text: &Embedded,
         path: &str,
-        findings: &mut Vec<Diagnostic>,
+        texts: &mut Texts<'_>,
     ) -> Option<Self> {
         let report = |issue: &Issue| messages::of_issue(issue, text).path(path);
-        match Program::compile(scope.env(), &text.text) {
+        match texts.cache.compile(scope.env(), &text.text) {
             Ok(program) => {
-                findings.extend(program.issues().iter().map(report));
-                Some(Self {
-                    scope: scope.clone(),
-                    program: Box::new(program),
-                    text: text.clone(),
-                    path: path.into(),
-                })
+                texts.findings.extend(program.issues().iter().map(report));
+                Some(Self { scope: scope.clone(), program, text: text.clone(), path: path.into() })
             }
             Err(issues) => {
-                findings.extend(issues.iter().map(report));
+                texts.findings.extend(issues.iter().map(report));
                 None
             }
         }

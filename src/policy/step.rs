@@ -4,12 +4,11 @@
 //! diagnostics. A step that does not compile makes its agent invalid; none is ever left out of a list that runs.
 
 use super::binding::Binding;
-use super::expression::Expression;
+use super::expression::{Expression, Texts};
 use super::message::compile_message;
 use super::origin::Origin;
 use super::template::{Placeholder, Template};
 use crate::context::{Bound, ScopeEnv};
-use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
 use crate::source::Place;
@@ -69,29 +68,34 @@ impl Step {
         written: &Written,
         scopes: &StepScopes,
         function: Option<usize>,
-        findings: &mut Vec<Diagnostic>,
+        texts: &mut Texts<'_>,
     ) -> Option<Self> {
         let path = written.action_path();
         let condition = written.condition.as_ref().map(|text| {
             let path = format!("{}.condition", written.path);
-            Expression::compile(&scopes.condition, text, &path, findings)
+            Expression::compile(&scopes.condition, text, &path, texts)
         });
         let action = match &written.action {
             WrittenAction::Assert(text) => {
-                Expression::compile(&scopes.action, text, &path, findings).map(StepAction::Assert)
+                Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Assert)
             }
             WrittenAction::Transform(text) => {
-                Expression::compile(&scopes.action, text, &path, findings).map(StepAction::Transform)
+                Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
             WrittenAction::Invoke(invoke) => {
-                let compile = |binding| Binding::compile(&scopes.action, binding, findings);
+                let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();
                 complete.then_some(StepAction::Invoke(Invoke { function, bindings }))
             }
         };
         let message = written.error_message.as_ref().map(|text| {
-            compile_message(&scopes.action, text, &format!("{}.error_message", written.path), findings)
+            compile_message(
+                &scopes.action,
+                text,
+                &format!("{}.error_message", written.path),
+                &mut texts.findings,
+            )
         });
         Some(Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),

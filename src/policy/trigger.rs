@@ -4,12 +4,13 @@
 //! map of names of a tool applies (TRG-05). Whatever goes wrong makes no task (TRG-03). Starting the task and putting the
 //! first input through its guardrails (TRG-12) is the host's next step.
 
+use super::expression::Texts;
 use super::launch::check_inputs;
 use super::message::compile_event_message;
 use super::origin::Origin;
 use super::step::{Step, StepAction, StepScopes};
 use super::template::Template;
-use crate::cel::{Json, STANDARD, Timestamp};
+use crate::cel::{Cache, Json, STANDARD, Timestamp};
 use crate::context::{Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -58,8 +59,9 @@ impl Trigger {
     pub fn compile(
         resolved: &ResolvedLaunch<Written>,
         limits: &EvalLimits,
+        cache: &Cache,
     ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {
-        let mut findings = Vec::new();
+        let mut texts = Texts::new(cache);
         let written = &resolved.document;
         let launch = &written.launch;
         let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
@@ -70,18 +72,18 @@ impl Trigger {
         }));
         let scopes = StepScopes { action: scope.clone(), condition: scope.clone() };
         let before: Vec<_> =
-            written.before.iter().map(|step| Step::compile(step, &scopes, None, &mut findings)).collect();
+            written.before.iter().map(|step| Step::compile(step, &scopes, None, &mut texts)).collect();
         let message = launch
             .message
             .as_ref()
-            .map(|text| compile_event_message(&scope, text, &launch.path_of("message"), &mut findings));
+            .map(|text| compile_event_message(&scope, text, &launch.path_of("message"), &mut texts.findings));
         if let Some(agent) = &resolved.agent {
-            check_inputs(launch, agent, &mut findings);
+            check_inputs(launch, agent, &mut texts.findings);
         }
-        let sound = resolved.sound && !findings.iter().any(Diagnostic::is_error);
+        let sound = resolved.sound && !texts.findings.iter().any(Diagnostic::is_error);
         let before = before.into_iter().collect::<Option<Vec<_>>>().filter(|_| sound);
         let trigger = before.map(|before| Arc::new(Self { written: written.clone(), before, message }));
-        (trigger, findings)
+        (trigger, texts.findings)
     }
 
     /// Which tasks it makes.
