@@ -267,7 +267,9 @@ mod tests {
     #[test]
     fn the_parts_are_what_stands_between_the_lines() {
         let text = "a\n---\nbc\n--- # d\n---e\n";
-        let found: Vec<&str> = parts(text).iter().map(|part| &text[part.range()]).collect();
+        let source = Source::new("bundle.yaml", text);
+        let parts = parts(text);
+        let found: Vec<&str> = parts.iter().map(|part| source.slice(*part)).collect();
         assert_eq!(found, ["a\n", "bc\n", " # d\n---e\n"]);
     }
 

@@ -41,6 +41,9 @@ pub(super) struct FieldRule {
     words: &'static [&'static str],
 }
 
+/// The first second of 4972, seven leap years before the search for a run gives up.
+const LAST_YEARS: i64 = 94_733_971_200;
+
 const FIELDS: [FieldRule; 5] = [
     FieldRule { name: "minute", values: "0 to 59", words: &[] },
     FieldRule { name: "hour", values: "0 to 23", words: &[] },
@@ -73,8 +76,8 @@ impl Cadence {
         }
         let cron = parse(line).ok_or(Problem::Never)?;
         let cadence = Self { cron, zone };
-        // any point in time will do: the calendar repeats
-        let start = Timestamp::from_unix(0).map_err(|_| Problem::Never)?;
+        // a day that the last years of the search do not have is in none: the calendar repeats
+        let start = Timestamp::from_unix(LAST_YEARS).map_err(|_| Problem::Never)?;
         cadence.next(start).ok_or(Problem::Never).map(|_| cadence)
     }
 

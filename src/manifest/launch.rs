@@ -16,6 +16,40 @@ use serde_json::{Map, Value};
 /// The name of the input that carries what is said.
 const MESSAGE: &str = "message";
 
+/// What the specification demands of schedules and triggers alike, by the rules of each.
+pub(super) struct Rules {
+    kind: &'static str,
+    pub(super) agent: &'static str,
+    owner: &'static str,
+    enabled: &'static str,
+    message: &'static str,
+    parameters: &'static str,
+}
+
+const OF_SCHEDULES: Rules = Rules {
+    kind: "KV-05",
+    agent: "SCH-06",
+    owner: "SCH-05",
+    enabled: "SCH-07",
+    message: "SCH-03",
+    parameters: "SCH-04",
+};
+
+const OF_TRIGGERS: Rules = Rules {
+    kind: "KV-04",
+    agent: "TRG-11",
+    owner: "TRG-08",
+    enabled: "TRG-09",
+    message: "TRG-07",
+    parameters: "TRG-10",
+};
+
+impl Rules {
+    fn of(kind: Kind) -> &'static Self {
+        if kind.family == Family::Schedule { &OF_SCHEDULES } else { &OF_TRIGGERS }
+    }
+}
+
 /// The part of a schedule or trigger that says which tasks it makes.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -48,9 +82,11 @@ impl Launch {
     /// Reads the fields that a schedule and a trigger share. The caller says at the end whether it is sound.
     pub(super) fn read(fields: &mut Fields<'_>, kind: Kind, reader: &mut Reader) -> Self {
         fields.written("kind");
-        let rule = if kind.family == Family::Schedule { "KV-05" } else { "KV-04" };
-        let [namespace, name, agent, owner] =
-            ["namespace", "name", "agent", "owner"].map(|key| fields.name(key, rule, reader));
+        let rules = Rules::of(kind);
+        let namespace = fields.name("namespace", rules.kind, reader);
+        let name = fields.name("name", rules.kind, reader);
+        let agent = fields.name("agent", rules.agent, reader);
+        let owner = fields.name("owner", rules.owner, reader);
         let message = fields.text(MESSAGE, reader);
         let inputs = fields.get("inputs").filter(|field| reader.mapping(field.node, &field.path).is_some());
         let inputs = inputs.map(|field| field.node.clone());
@@ -64,7 +100,7 @@ impl Launch {
                 reader.report(&path, messages::bad_message(given));
             }
         }
-        let enabled = fields.required("enabled", rule, reader);
+        let enabled = fields.required("enabled", rules.enabled, reader);
         let enabled = enabled.and_then(|field| reader.boolean(field.node, &field.path));
         Self {
             place: fields.place.clone(),
@@ -79,6 +115,11 @@ impl Launch {
             inputs,
             enabled: enabled.unwrap_or(false),
         }
+    }
+
+    /// The rules that its findings name.
+    pub(super) fn rules(&self) -> &'static Rules {
+        Rules::of(self.kind)
     }
 
     /// Judges a document once all of it has been read.
@@ -122,7 +163,6 @@ impl Launch {
         if !self.has_input() {
             return;
         }
-        let of_schedule = self.kind.family == Family::Schedule;
         let path = Path::document(&self.path).key("inputs");
         let written = self.inputs.as_ref().and_then(Node::as_mapping).unwrap_or_default();
         let place = self.inputs.as_ref().map_or(&self.place, |inputs| &inputs.place);
@@ -132,14 +172,15 @@ impl Launch {
             || given(MESSAGE).is_some_and(|entry| !entry.value.is_null())
             || declared(MESSAGE).is_some_and(|message| !message.schema.is_required());
         if !has_message {
-            let rule = if of_schedule { "SCH-03" } else { "TRG-07" };
-            reader.report(&path.key(MESSAGE), messages::no_message(place, &agent.name.text, rule));
+            reader.report(
+                &path.key(MESSAGE),
+                messages::no_message(place, &agent.name.text, self.rules().message),
+            );
         }
         for parameter in &agent.parameters {
             let name = &*parameter.name.text;
             if name != MESSAGE && parameter.schema.is_required() && given(name).is_none() {
-                let rule = if of_schedule { "SCH-04" } else { "TRG-10" };
-                let finding = messages::missing_input(place, &parameter.name, rule);
+                let finding = messages::missing_input(place, &parameter.name, self.rules().parameters);
                 reader.report(&path.key(name), finding);
             }
         }

@@ -84,7 +84,12 @@ fn link_launches<T: Launches>(
                 let mut others = catalog.agents().iter().map(|resolved| &resolved.agent.name);
                 let elsewhere = others.find(|name| name.text == launch.agent.text);
                 let elsewhere = elsewhere.map(|name| name.place.clone());
-                let finding = messages::unknown_agent(&launch.agent, &launch.namespace.text, elsewhere);
+                let finding = messages::unknown_agent(
+                    &launch.agent,
+                    &launch.namespace.text,
+                    elsewhere,
+                    launch.rules().agent,
+                );
                 reader.report(&Path::document(&launch.path).key("agent"), finding);
             }
         }

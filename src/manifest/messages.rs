@@ -485,9 +485,14 @@ pub(super) fn undeclared_input(key: &Embedded, agent: &str, known: &[&str]) -> D
     named(Diagnostic::warning("undeclared_input", message, key.place.clone()).rule("PAR-07"), key, known)
 }
 
-pub(super) fn unknown_agent(agent: &Embedded, namespace: &str, elsewhere: Option<Place>) -> Diagnostic {
+pub(super) fn unknown_agent(
+    agent: &Embedded,
+    namespace: &str,
+    elsewhere: Option<Place>,
+    rule: &'static str,
+) -> Diagnostic {
     let message = format!("no agent `{}` is loaded in the namespace `{namespace}`", agent.text);
-    let finding = Diagnostic::error("unknown_agent", message, agent.place.clone()).rule("SCH-06");
+    let finding = Diagnostic::error("unknown_agent", message, agent.place.clone()).rule(rule);
     match elsewhere {
         Some(place) => finding.related(place, "this one is of another namespace"),
         None => finding,

@@ -217,7 +217,7 @@ fn read_on_fail(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> OnF
     let names = known.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     let finding = match (hook, &*word.text) {
         (Hook::GuardrailBefore | Hook::GuardrailAfter, "block") => messages::guardrail_block(&word.place),
-        (Hook::Trigger, "continue" | "lock_task") => messages::trigger_on_fail(&word),
+        (Hook::Trigger, _) => messages::trigger_on_fail(&word),
         _ => messages::unknown_word(&word, "on_fail", &names, "MW-33"),
     };
     reader.report(&field.path, finding);

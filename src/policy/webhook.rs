@@ -140,21 +140,22 @@ mod tests {
     #[test]
     fn only_the_signature_of_this_body_under_this_secret_passes() {
         let signed = format!("sha256={DIGITS}");
+        let cut = |end: usize| DIGITS.get(..end).unwrap();
         let capitals = format!("SHA256={}", DIGITS.to_uppercase());
         let name = "X-Hub-Signature-256";
         let verify = |header: &str| verify_signature(b"s3cr3t", [("a", "b"), (name, header)], BODY);
         assert_eq!(verify(&signed), Ok(()));
         assert_eq!(verify(&capitals), Ok(()));
-        assert_eq!(verify(&format!("sha256={}e", &DIGITS[..63])), Err(Mismatch));
+        assert_eq!(verify(&format!("sha256={}e", cut(63))), Err(Mismatch));
         let malformed = [
             String::new(),
             DIGITS.to_owned(),
             format!("sha1={DIGITS}"),
-            format!("sha256={}", &DIGITS[..62]),
+            format!("sha256={}", cut(62)),
             format!("sha256={DIGITS}00"),
-            format!("sha256= {}", &DIGITS[1..]),
-            format!("sha256={}é", &DIGITS[..62]),
-            format!("sha256={}x", &DIGITS[..63]),
+            format!("sha256= {}", cut(63)),
+            format!("sha256={}é", cut(62)),
+            format!("sha256={}x", cut(63)),
         ];
         for header in malformed {
             assert_eq!(verify(&header), Err(Malformed), "{header}");

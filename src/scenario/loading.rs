@@ -4,7 +4,6 @@
 
 use super::case::Aspect;
 use super::expect::Found;
-use super::messages;
 use crate::cel::Json;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
@@ -50,22 +49,19 @@ pub(super) fn bundle(text: &Embedded, limits: &EvalLimits) -> Found {
     Found { value: Some(value.into()), ..found }
 }
 
-/// How many seconds a subscription of the agent lives without activity; null for ever.
+/// How many seconds a subscription of the agent lives without activity, null for ever; nothing if there is no such event.
 pub(super) fn subscription(
     resolved: &ResolvedAgent,
     capability: &Embedded,
     event: &Embedded,
-) -> Result<Found, Diagnostic> {
+) -> Option<Found> {
     let mut entries = resolved.capabilities.iter();
-    let entry = entries.find(|entry| entry.listed.is_some() && entry.reference == *capability.text);
-    let declared = entry.and_then(|entry| {
-        let event = entry.events.iter().find(|one| one.name == *event.text)?;
-        Some(entry.subscription_timeout(&resolved.agent, event))
-    });
-    let timeout = declared.ok_or_else(|| messages::no_event(event, capability))?;
+    let entry = entries.find(|entry| entry.listed.is_some() && entry.reference == *capability.text)?;
+    let event = entry.events.iter().find(|one| one.name == *event.text)?;
+    let timeout = entry.subscription_timeout(&resolved.agent, event);
     let mut found = Found { value: Some(timeout.map_or_else(Json::null, seconds)), ..Found::default() };
     found.set(Aspect::Decision, Some("value"));
-    Ok(found)
+    Some(found)
 }
 
 #[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "a report shows the nearest double")]

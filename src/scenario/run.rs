@@ -95,7 +95,8 @@ impl Runner {
                 let agent = agent_under_test(case, &compiled.catalog)?;
                 let resolved = compiled.catalog.agent(&agent.namespace.text, &agent.name.text);
                 let resolved = resolved.ok_or_else(|| messages::no_agent(&case.name.place))?;
-                Some(loading::subscription(resolved, capability, event)?)
+                let found = loading::subscription(resolved, capability, event);
+                Some(found.ok_or_else(|| messages::no_event(event, capability))?)
             }
             _ => None,
         };
