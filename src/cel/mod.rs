@@ -45,7 +45,7 @@ pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
     parse,
 };
-pub use types::{Field, Kind, RecordType, Storage, Type};
+pub use types::{Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{
     At, Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map,
     Opaque, Text, Timestamp, TypeName, Value,

@@ -327,7 +327,7 @@ fn literal_value(literal: &Literal) -> Value<'static> {
 
 fn type_name(ty: &Type) -> TypeName {
     match (ty, ty.kind()) {
-        (Type::Opaque(name), _) => TypeName((*name).into()),
+        (Type::Opaque(opaque), _) => TypeName(opaque.name.as_str().into()),
         (_, Some(kind)) => TypeName(kind.name().into()),
         (_, None) => TypeName("dyn".into()),
     }
