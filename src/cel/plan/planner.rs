@@ -101,7 +101,8 @@ impl Planner<'_> {
             }
             ExprKind::HasVariable(_) => match self.checked.reference(expr.id) {
                 Some(&Reference::Variable(slot)) => self.add(expr, Node::HasVariable(slot)),
-                _ => self.add(expr, Node::Constant(Value::Bool(true))),
+                Some(Reference::Local(_)) => self.add(expr, Node::Constant(Value::Bool(true))),
+                _ => self.fail(expr, ErrorCode::Unbound),
             },
             ExprKind::Index { operand, index, optional } => {
                 let operand = self.expr(operand);
