@@ -18,5 +18,6 @@ pub use parse::parse;
 pub(crate) use print::sign_of;
 
 pub use expr::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
+    StructField,
 };
