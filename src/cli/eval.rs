@@ -1,8 +1,8 @@
 //! `celador eval`: one expression, in one scope, on one state of a task.
 
 use super::subject::{Subject, SubjectArguments};
-use super::{ExitCode, Failure, Format, Screen, messages, read_text};
-use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Timestamp, Value};
+use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
+use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Value};
 use celador::context::{Bound, Moment, Scope, ScopeEnv};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
@@ -12,7 +12,6 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Evaluate an expression and print its value as JSON
 ///
@@ -87,7 +86,7 @@ impl Arguments {
                 |(option, value)| value.as_deref().map(|value| read_json(option, value, &limits)).transpose(),
             );
         let (input, output, event) = (input?, output?, event?);
-        let now: Moment = self.now()?.into();
+        let now: Moment = clock::now(self.now.as_deref())?.into();
         let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
         let mut subject = Subject::new(&self.task, scope, limits, screen)?;
         if scope.tests_messages() {
@@ -104,15 +103,6 @@ impl Arguments {
             ..Bound::default()
         };
         evaluate(&text, &subject.env, &bound, self.exit_status, screen)
-    }
-
-    fn now(&self) -> Result<Timestamp, Failure> {
-        let Some(text) = &self.now else {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let nanos = i128::try_from(since.as_nanos()).unwrap_or_default();
-            return Timestamp::from_nanos(nanos).map_err(|_| Failure::Unusable(messages::no_clock()));
-        };
-        text.parse().map_err(|_| Failure::Unusable(messages::not_a_time(text)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! This is the rim: files are read and the clock is asked here and nowhere below. No input makes it panic.
 
 mod check;
+mod clock;
 mod completions;
 mod eval;
 mod exit;
@@ -12,6 +13,7 @@ mod functions;
 mod limits;
 mod messages;
 mod run;
+mod schedule;
 mod screen;
 mod subject;
 mod test;
@@ -61,6 +63,7 @@ enum Command {
     Eval(eval::Arguments),
     Run(run::Arguments),
     Test(test::Arguments),
+    Schedule(schedule::Arguments),
     Functions(functions::Arguments),
     Limits(limits::Arguments),
     Completions(completions::Arguments),
@@ -94,6 +97,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
+        Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),

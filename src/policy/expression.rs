@@ -8,6 +8,7 @@ use super::origin::Origin;
 use crate::cel::{EvalError, Fault, Host, Issue, Json, List, Map, Program, Stop, Value};
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ impl Expression {
     /// # Cost
     /// At most the scope's `max_cost`; what ends in a bool allocates nothing.
     pub fn run<'a>(&'a self, bound: &Bound<'a>, host: Option<&mut dyn Host>) -> Result<Value<'a>, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| self.failed(fault))?;
+        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
         self.program.run(&activation, host)
     }
 
@@ -83,17 +84,17 @@ impl Expression {
     /// # Errors
     /// As [`Program::run`].
     pub fn holds(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<bool, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| self.failed(fault))?;
+        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
         self.program.holds(&activation, host)
     }
 
     /// Runs it and keeps the result as JSON (CEL-41).
     ///
     /// # Errors
-    /// As [`Program::run`], and `not_json` for a result that JSON cannot express.
+    /// As [`Program::run`], and `not_json` or `budget_exceeded` for a result that JSON cannot express or store.
     pub fn json(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
         let value = self.run(bound, host)?;
-        Json::from_value(&value).map_err(|fault| self.failed(fault))
+        self.pack(&value)
     }
 
     /// The same, where the result goes into a document of somebody else: what is JSON as it is stays where it is.
@@ -112,19 +113,13 @@ impl Expression {
             | Value::String(_)
             | Value::List(List::Json(_))
             | Value::Map(Map::Json(_))) => Ok(JsonValue::InPlace(value)),
-            other => Json::from_value(&other).map(JsonValue::Packed).map_err(|fault| self.failed(fault)),
+            other => self.pack(&other).map(JsonValue::Packed),
         }
     }
 
-    /// A failure that no part of the expression alone is to blame for.
-    fn failed(&self, fault: Fault) -> Stop {
-        Stop::Failed(EvalError {
-            code: fault.code,
-            span: self.program.expr().span,
-            found: fault.found,
-            function: None,
-            bound: None,
-        })
+    fn pack(&self, value: &Value<'_>) -> Result<Json, Stop> {
+        let depth = EvalLimits::default().max_json_depth;
+        Json::from_value_within(value, depth).map_err(|fault| whole_failure(&self.program, fault))
     }
 
     /// The program.
@@ -144,4 +139,17 @@ impl Expression {
     pub fn origin_of(&self, part: Span) -> Origin {
         Origin::new(&self.path, &self.text.locate(part))
     }
+}
+
+/// A failure that no part of a program alone is to blame for: of its scope, or of its result.
+#[must_use]
+pub fn whole_failure(program: &Program, fault: Fault) -> Stop {
+    let depth = EvalLimits::default().max_json_depth as u64;
+    Stop::Failed(EvalError {
+        code: fault.code,
+        span: program.expr().span,
+        found: fault.found,
+        function: None,
+        bound: fault.bound.map(|name| (name, depth)),
+    })
 }

@@ -1,4 +1,4 @@
-//! A [`Checked`] expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
+//! A `Checked` expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
 //!
 //! A plan is a flat run of nodes that name each other by number, children before their parents; each node shows the
 //! syntax that it stands for. The evaluator needs nothing else: no text, no names, no types. A plan never fails to be
