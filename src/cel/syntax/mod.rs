@@ -18,7 +18,8 @@ pub use parse::parse;
 pub(crate) use print::sign_of;
 
 pub use expr::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
+    StructField,
 };
 
 /// Words that CEL keeps for itself; as field names they are free.
