@@ -42,8 +42,8 @@ pub use meter::Meter;
 pub use program::Program;
 pub use stdlib::{EXTENSIONS, STANDARD};
 pub use syntax::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
-    parse,
+    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, RESERVED,
+    StructField, parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{

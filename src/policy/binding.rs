@@ -8,7 +8,7 @@ use super::expression::{Expression, JsonValue, Texts};
 use super::messages;
 use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
-use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, Stop, Value};
+use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, RESERVED, Stop, Value};
 use crate::context::{Bound, Root, ScopeEnv};
 use crate::manifest::binding::Binding as Written;
 use crate::source::{Place, Span};
@@ -116,36 +116,12 @@ fn is_bare_word(text: &str, scope: &ScopeEnv) -> bool {
     };
     text.split('-').all(|word| {
         is_identifier(word)
-            && !KEYWORDS.contains(&word)
+            && !RESERVED.contains(&word)
+            && !["true", "false", "null", "in"].contains(&word)
             && scope.env().variable(word).is_none()
             && !Root::ALL.iter().any(|root| root.name() == word || root.alias() == Some(word))
     })
 }
-
-/// Words that mean something to CEL wherever they stand.
-const KEYWORDS: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// A template whose placeholders are all of the mount, if the text is one (BND-13).
 fn mount_template(text: &str) -> Option<Template> {

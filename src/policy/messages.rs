@@ -72,6 +72,12 @@ pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
     }
 }
 
+/// An assert or a condition that is decided before it runs.
+pub(super) fn constant(place: Place, truth: bool) -> Diagnostic {
+    let message = format!("this is always {truth}, whatever the task does");
+    Diagnostic::warning("constant", message, place)
+}
+
 pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {
     let message = format!("the bare word `{word}` is taken as text");
     Diagnostic::warning("bare_word", message, place)

@@ -6,12 +6,13 @@
 use super::binding::Binding;
 use super::expression::{Expression, Texts};
 use super::message::compile_message;
+use super::messages;
 use super::origin::Origin;
 use super::template::{Placeholder, Template};
 use crate::context::{Bound, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
-use crate::source::Place;
+use crate::source::{Embedded, Place};
 use std::sync::Arc;
 
 /// A compiled step.
@@ -73,11 +74,12 @@ impl Step {
         let path = written.action_path();
         let condition = written.condition.as_ref().map(|text| {
             let path = format!("{}.condition", written.path);
-            Expression::compile(&scopes.condition, text, &path, texts)
+            judged(Expression::compile(&scopes.condition, text, &path, texts), text, &path, texts)
         });
         let action = match &written.action {
             WrittenAction::Assert(text) => {
-                Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Assert)
+                let compiled = Expression::compile(&scopes.action, text, &path, texts);
+                judged(compiled, text, &path, texts).map(StepAction::Assert)
             }
             WrittenAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
@@ -135,6 +137,18 @@ impl Step {
             StepAction::Invoke(_) => Origin::new(&self.path, &self.place),
         }
     }
+}
+
+/// An assert or condition, with a warning if it is decided before it runs: most of those were meant to ask something.
+fn judged(
+    compiled: Option<Expression>,
+    text: &Embedded,
+    path: &str,
+    texts: &mut Texts<'_>,
+) -> Option<Expression> {
+    let truth = compiled.as_ref().and_then(|expression| expression.program().constant_truth());
+    texts.findings.extend(truth.map(|truth| messages::constant(text.place.clone(), truth).path(path)));
+    compiled
 }
 
 /// Something that is absent, or that there is; nothing if it ought to be and does not compile.

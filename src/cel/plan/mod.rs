@@ -350,6 +350,27 @@ impl Plan {
         self.spans.get(id.0 as usize).copied().unwrap_or_default()
     }
 
+    /// The result, if it is known before it runs.
+    #[must_use]
+    pub fn constant(&self) -> Option<&Value<'static>> {
+        match self.node(self.root) {
+            Some(Node::Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Where constant patterns of `matches` stand that did not compile; those that did are no calls any more.
+    pub fn bad_patterns(&self) -> impl Iterator<Item = Span> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Call { name: "matches", args, .. } => {
+                let pattern = *args.last()?;
+                matches!(self.node(pattern), Some(Node::Constant(Value::String(_))))
+                    .then(|| self.span(pattern))
+            }
+            _ => None,
+        })
+    }
+
     /// An estimate of the bytes that the plan holds.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

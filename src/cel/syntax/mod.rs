@@ -20,3 +20,24 @@ pub(crate) use print::sign_of;
 pub use expr::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
 };
+
+/// Words that CEL keeps for itself; as field names they are free.
+pub const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
