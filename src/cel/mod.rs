@@ -40,10 +40,10 @@ pub use function::{Code, Declaration, Function, Overload, PureCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
-pub use stdlib::{EXTENSIONS, STANDARD};
+pub use stdlib::{EXTENSIONS, LIBRARIES, STANDARD};
 pub use syntax::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
-    parse,
+    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS, Macro, Name,
+    StructField, parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{

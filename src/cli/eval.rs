@@ -1,6 +1,6 @@
 //! `celador eval`: one expression, in one scope, on one state of a task.
 
-use super::subject::{Subject, SubjectArguments};
+use super::subject::{Subject, SubjectArguments, clock};
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Timestamp, Value};
 use celador::context::{Bound, Moment, Scope, ScopeEnv};
@@ -12,7 +12,6 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Evaluate an expression and print its value as JSON
 ///
@@ -65,7 +64,7 @@ pub(crate) struct Arguments {
     exit_status: bool,
 }
 
-fn scopes() -> impl TypedValueParser<Value = Scope> {
+pub(super) fn scopes() -> impl TypedValueParser<Value = Scope> {
     PossibleValuesParser::new(SCOPES.map(|(name, _)| name))
         .map(|word| SCOPES.iter().find(|(name, _)| *name == word).map_or(Scope::Before, |(_, scope)| *scope))
 }
@@ -89,7 +88,7 @@ impl Arguments {
         let (input, output, event) = (input?, output?, event?);
         let now: Moment = self.now()?.into();
         let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
-        let mut subject = Subject::new(&self.task, scope, limits, screen)?;
+        let mut subject = Subject::new(&self.task, limits, screen)?;
         if scope.tests_messages() {
             subject.test(input.as_ref(), output.as_ref())?;
         }
@@ -103,15 +102,11 @@ impl Arguments {
             mount: subject.mount.as_ref(),
             ..Bound::default()
         };
-        evaluate(&text, &subject.env, &bound, self.exit_status, screen)
+        evaluate(&text, &subject.scope(scope), &bound, self.exit_status, screen)
     }
 
     fn now(&self) -> Result<Timestamp, Failure> {
-        let Some(text) = &self.now else {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let nanos = i128::try_from(since.as_nanos()).unwrap_or_default();
-            return Timestamp::from_nanos(nanos).map_err(|_| Failure::Unusable(messages::no_clock()));
-        };
+        let Some(text) = &self.now else { return clock() };
         text.parse().map_err(|_| Failure::Unusable(messages::not_a_time(text)))
     }
 }
