@@ -48,7 +48,7 @@ pub(crate) fn no_context(path: &Path, error: &SnapshotError) -> String {
 }
 
 pub(crate) fn state_needs_manifests() -> String {
-    "a `state` names functions of an agent, so it needs `--manifests`".to_owned()
+    "a `state` names functions of an agent, so it needs the manifests".to_owned()
 }
 
 pub(crate) fn which_agent(named: Option<&str>, known: &[String]) -> String {

@@ -69,7 +69,8 @@ impl Subject {
         let background = match state {
             Some(State::Snapshot(path, snapshot)) => {
                 let context = restore(&snapshot, Some(policy.schema().clone()));
-                let context = context.map_err(|error| Failure::Unusable(messages::no_context(&path, &error)))?;
+                let context =
+                    context.map_err(|error| Failure::Unusable(messages::no_context(&path, &error)))?;
                 let Environment { runtime, task_id, .. } = Environment::default();
                 let mount = policy.mount(&task_id);
                 return Ok(Self { policy: Some(policy), context, runtime, mount, limits });

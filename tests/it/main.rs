@@ -28,6 +28,7 @@ mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 mod policy;
+mod repl;
 mod scenario_read;
 mod task;
 mod task_fixture;

@@ -161,12 +161,15 @@ impl Answer<'_> {
     }
 
     fn set(&mut self, name: &str, text: &str) -> Result<(), Failure> {
-        // JSON is CEL, but for some escapes and for numbers past 64 bits
-        let held = match Json::parse(text, self.session.limits()) {
-            Ok(json) => Held::document(json),
-            Err(_) => self.value(text, |_, program, value, _| {
+        let held = match self.session.compile(text) {
+            Ok(_) => self.value(text, |_, program, value, _| {
                 Held::new(program.result_type(), value).map_err(unusable)
             })?,
+            // JSON is CEL, but for some escapes and for texts of any length
+            Err(issues) => match Json::parse(text, self.session.limits()) {
+                Ok(json) => Held::document(json),
+                Err(_) => return Err(self.refuse(text, &issues)),
+            },
         };
         if let Some(remark) = self.session.bind(name, held).map_err(Failure::Unusable)? {
             match self.screen.format() {

@@ -58,8 +58,8 @@ pub(super) const COMMANDS: [Row; 9] = [
     row(":scope", "[NAME]", "go to another scope, or list the scopes and their variables"),
     row(
         ":load",
-        "PATH… [--agent NAME]",
-        "manifests with the agent to work on, or a context as a `.json` file",
+        "[PATH…] [--agent NAME]",
+        "manifests, or the state of a task; without a path, all of it again",
     ),
     row(":functions", "[NAME]", "the functions and macros that the scope knows, or one of them"),
     row(":help", "", "this list"),
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str) -> Result<Action<'_>, String> {
         ":type" => Action::Type(required()?),
         ":cost" => Action::Cost(required()?),
         ":explain" => Action::Explain(required()?),
-        ":load" => Action::Load(required()?.split_whitespace().collect()),
+        ":load" => Action::Load(rest.split_whitespace().collect()),
         ":set" if rest.is_empty() => Action::Bound,
         ":set" => {
             let (variable, value) =

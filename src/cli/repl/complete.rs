@@ -305,3 +305,62 @@ fn of_command(session: &Session, before: &str) -> Option<(usize, Vec<Candidate>)
 fn word_start(text: &str, allowed: impl Fn(char) -> bool) -> usize {
     text.char_indices().rev().take_while(|&(_, c)| allowed(c)).last().map_or(text.len(), |(at, _)| at)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::complete;
+    use crate::cli::repl::session::{Held, Session};
+    use crate::cli::screen::{Color, Format, Screen};
+    use crate::cli::subject::SubjectArguments;
+    use celador::cel::Json;
+    use celador::context::Scope;
+
+    /// A session on an agent with a function `refund`, whose input is an order with two items.
+    fn session() -> Session {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cli/files/good");
+        let agent = Some("clerk".to_owned());
+        let paths = SubjectArguments { manifests: vec![folder.into()], agent, context: None };
+        let mut screen = Screen::new(Format::Human, Color::Never);
+        let Ok(mut session) = Session::open(Scope::After, paths, &mut screen) else { panic!("no session") };
+        let order = serde_json::json!({ "order id": 7, "items": [{ "price": 5 }, { "price": 50 }] });
+        session.bind("input", Held::document(Json::from(order))).unwrap();
+        session
+    }
+
+    #[test]
+    fn the_words_that_fit_are_offered() {
+        let session = session();
+        let words = |before: &str| {
+            let (start, found) = complete(&session, before);
+            let words: Vec<&str> = found.iter().map(|it| it.text.as_str()).collect();
+            format!("{start} {}", words.join(" "))
+        };
+        assert_eq!(words("con"), "0 context");
+        assert_eq!(words("1 + context._h"), "12 _history");
+        assert_eq!(words("c.cap.ref"), "6 refund");
+        assert_eq!(
+            words("context.capabilities.refund.count_"),
+            "28 count_successful count_errored count_restricted"
+        );
+        assert_eq!(words("c.cap['ref"), "7 refund']");
+        assert_eq!(words("has(context.u"), "12 user");
+        assert_eq!(words("input.it"), "6 items");
+        assert_eq!(words("input.order"), "6 `order id`");
+        assert_eq!(words("input.items[0].pr"), "15 price");
+        assert_eq!(words("c.cap.refund.timestamps.exi"), "24 exists( existsOne( exists_one(");
+        assert_eq!(words("c.cap.refund.timestamps.all(at, at.star"), "35 startsWith(");
+        assert_eq!(words("c.input.all(entry, ent"), "19 entry");
+        assert_eq!(words("c.user.id == 'x' && c.user.em"), "27 email");
+        assert_eq!(words("true ? c.user.em"), "14 email");
+        assert_eq!(words("cel.b"), "0 cel.bind(");
+        assert_eq!(words("'con"), "1 ");
+        assert_eq!(words(":ty"), "0 :type");
+        assert_eq!(words(":type c.us"), "8 user");
+        assert_eq!(words(":scope guard"), "7 guardrail_after guardrail_before");
+        assert_eq!(words(":set now = inp"), "11 input");
+        for text in ["", ".", "é.", "'", "[[[", ")(", ":", ":set", ":set x = ", "a.b.c.", "1..", "x[?"] {
+            let (start, _) = complete(&session, text);
+            assert!(text.is_char_boundary(start), "{text}");
+        }
+    }
+}

@@ -56,7 +56,10 @@ pub(super) enum Next {
 
 impl Input {
     pub(super) fn terminal(session: &Rc<RefCell<Session>>) -> io::Result<Self> {
-        let config = Config::builder().completion_type(CompletionType::List).auto_add_history(true);
+        let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .completion_show_all_if_ambiguous(true)
+            .auto_add_history(true);
         let config = config.max_history_size(MAX_HISTORY).map_err(io::Error::other)?.build();
         let mut editor = Editor::with_config(config).map_err(io::Error::other)?;
         editor.set_helper(Some(Assistant { session: session.clone(), paths: FilenameCompleter::new() }));

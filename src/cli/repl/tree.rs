@@ -24,6 +24,8 @@ fn line(node: &Node, palette: &Palette) -> String {
     let Palette { green, red, yellow, bold, dim, reset } = palette;
     let shown = &node.text;
     match &node.outcome {
+        // a constant says so itself
+        Outcome::Value { text, .. } if text == shown => format!("{bold}{text}{reset}"),
         Outcome::Value { text, answer: Some(true) } if text == "true" => {
             format!("{shown}  {dim}={reset} {green}{text}{reset}")
         }
