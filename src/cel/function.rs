@@ -40,7 +40,7 @@ pub enum Code {
 }
 
 /// The code of a function: budget and arguments in, value out.
-pub type PureCode = for<'a> fn(&mut Meter<'_>, &[Value<'a>]) -> Result<Value<'a>, Fault>;
+pub type PureCode = for<'a> fn(&mut Meter<'_>, &[&Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// One signature, parsed.
 #[derive(Clone, Debug)]

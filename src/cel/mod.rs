@@ -43,7 +43,7 @@ pub use program::Program;
 pub use stdlib::{EXTENSIONS, LIBRARIES, STANDARD};
 pub use syntax::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS, Macro, Name,
-    StructField, parse,
+    RESERVED, StructField, parse,
 };
 pub use types::{Field, Kind, RecordType, Storage, Type};
 pub use value::{

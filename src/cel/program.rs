@@ -1,6 +1,6 @@
 //! The door: a text and its scope to a [`Program`] that can be run any number of times, from any thread.
 
-use super::check::{CostEstimate, check};
+use super::check::{CostEstimate, check, messages};
 use super::env::{Env, EnvId};
 use super::eval::{Activation, Host, Stop, fold, holds, run};
 use super::issue::Issue;
@@ -46,12 +46,13 @@ impl Program {
     /// Linear in the text, apart from the regular expressions in it.
     pub fn compile(env: &Env, text: &str) -> Result<Self, Vec<Issue>> {
         let expr = parse(text, env.limits())?;
-        let (checked, issues) = check(expr, env);
+        let (checked, mut issues) = check(expr, env);
         let Some(checked) = checked else { return Err(issues) };
         let plan = plan(&checked, env, fold);
         if plan.nodes.len() > env.limits().max_plan_nodes {
             return Err(vec![Issue::bound("max_plan_nodes", env.limits().max_plan_nodes, checked.expr.span)]);
         }
+        issues.extend(plan.bad_patterns().map(messages::bad_pattern));
         let result = checked.type_of(checked.expr.id).clone();
         Ok(Self {
             source: text.into(),
@@ -132,6 +133,12 @@ impl Program {
     #[must_use]
     pub fn cost(&self) -> CostEstimate {
         self.cost
+    }
+
+    /// The truth of the result, if it is the same whenever it runs.
+    #[must_use]
+    pub fn constant_truth(&self) -> Option<bool> {
+        self.plan.constant().map(Value::is_truthy)
     }
 
     /// What is doubtful about it.

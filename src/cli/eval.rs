@@ -1,8 +1,8 @@
 //! `celador eval`: one expression, in one scope, on one state of a task.
 
-use super::subject::{Subject, SubjectArguments, clock};
-use super::{ExitCode, Failure, Format, Screen, messages, read_text};
-use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Timestamp, Value};
+use super::subject::{Subject, SubjectArguments};
+use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
+use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Value};
 use celador::context::{Bound, Moment, Scope, ScopeEnv};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
@@ -86,7 +86,7 @@ impl Arguments {
                 |(option, value)| value.as_deref().map(|value| read_json(option, value, &limits)).transpose(),
             );
         let (input, output, event) = (input?, output?, event?);
-        let now: Moment = self.now()?.into();
+        let now: Moment = clock::now(self.now.as_deref())?.into();
         let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
         let mut subject = Subject::new(&self.task, limits, screen)?;
         if scope.tests_messages() {
@@ -103,11 +103,6 @@ impl Arguments {
             ..Bound::default()
         };
         evaluate(&text, &subject.scope(scope), &bound, self.exit_status, screen)
-    }
-
-    fn now(&self) -> Result<Timestamp, Failure> {
-        let Some(text) = &self.now else { return clock() };
-        text.parse().map_err(|_| Failure::Unusable(messages::not_a_time(text)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! This is the rim: files are read and the clock is asked here and nowhere below. No input makes it panic.
 
 mod check;
+mod clock;
 mod completions;
 mod eval;
 mod exit;
@@ -13,6 +14,7 @@ mod limits;
 mod messages;
 mod repl;
 mod run;
+mod schedule;
 mod screen;
 mod subject;
 mod test;
@@ -64,6 +66,7 @@ enum Command {
     Run(run::Arguments),
     Test(test::Arguments),
     Repl(repl::Arguments),
+    Schedule(schedule::Arguments),
     Functions(functions::Arguments),
     Limits(limits::Arguments),
     Completions(completions::Arguments),
@@ -98,6 +101,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
         Command::Repl(repl) => repl.run(&mut screen),
+        Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),

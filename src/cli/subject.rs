@@ -4,7 +4,7 @@
 //! types that the engine gives it; without one it has those that the file shows.
 
 use super::{ExitCode, Failure, Screen, load_engine, messages, read_source};
-use celador::cel::{Json, STANDARD, Timestamp};
+use celador::cel::{Json, STANDARD};
 use celador::context::{Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
@@ -15,7 +15,6 @@ use celador::source::{Place, Source, Span};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Args, Clone, Default)]
 pub(crate) struct SubjectArguments {
@@ -127,13 +126,6 @@ pub(crate) fn entry(json: &Json) -> Result<TaskIo, String> {
     let root = json.root();
     let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
     entry.map_err(|error| error.to_string())
-}
-
-/// What the clock shows.
-pub(crate) fn clock() -> Result<Timestamp, Failure> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let nanos = i128::try_from(since.as_nanos()).unwrap_or_default();
-    Timestamp::from_nanos(nanos).map_err(|_| Failure::Unusable(messages::no_clock()))
 }
 
 impl State {

@@ -5,7 +5,7 @@
 //! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
-use super::expression::Expression;
+use super::expression::{Expression, Texts};
 use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function, InvocationTarget};
 use super::message::compile_prompt;
@@ -13,7 +13,7 @@ use super::parameters::{InputOf, Parameters};
 use super::step::{Step, StepScopes};
 use super::tool_template::check_tool_templates;
 use super::{CapabilitySteps, Expose, Policy};
-use crate::cel::{Json, STANDARD, Type};
+use crate::cel::{Cache, Json, STANDARD, Type};
 use crate::context::{
     ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
 };
@@ -40,11 +40,12 @@ impl Policy {
         resolved: &ResolvedAgent,
         mount: Option<&Arc<Mount>>,
         limits: &EvalLimits,
+        cache: &Cache,
     ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {
         // two records of one key are an error of the documents, which the manifest layer has reported
-        let Some(mut compiler) = Compiler::new(resolved, limits) else { return (None, Vec::new()) };
+        let Some(mut compiler) = Compiler::new(resolved, limits, cache) else { return (None, Vec::new()) };
         let policy = compiler.policy(mount);
-        let findings = compiler.findings;
+        let findings = compiler.texts.findings;
         let sound = resolved.sound && !findings.iter().any(Diagnostic::is_error);
         (policy.filter(|_| sound).map(Arc::new), findings)
     }
@@ -60,11 +61,11 @@ struct Compiler<'c> {
     /// Scopes by what their types depend on: the functions that share a step, and whether events run it too.
     scopes: HashMap<(Scope, Vec<usize>, bool), Arc<ScopeEnv>>,
     fingerprint: Fingerprint,
-    findings: Vec<Diagnostic>,
+    texts: Texts<'c>,
 }
 
 impl<'c> Compiler<'c> {
-    fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits) -> Option<Self> {
+    fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
         let mut functions = Vec::new();
         for (at, entry) in resolved.capabilities.iter().enumerate() {
@@ -81,7 +82,7 @@ impl<'c> Compiler<'c> {
             limits: *limits,
             scopes: HashMap::new(),
             fingerprint: Fingerprint::new(),
-            findings: Vec::new(),
+            texts: Texts::new(cache),
         })
     }
 
@@ -96,7 +97,7 @@ impl<'c> Compiler<'c> {
         let prompt = agent.prompt.as_ref().map(|text| {
             let scope = self.plain_scope(Scope::Prompt);
             self.fingerprint.text(&text.text);
-            compile_prompt(&scope, text, &self.path("prompt"), &mut self.findings)
+            compile_prompt(&scope, text, &self.path("prompt"), &mut self.texts.findings)
         });
         let input = Parameters::of_agent(&agent.parameters);
         self.fingerprint.debug(&input);
@@ -128,7 +129,7 @@ impl<'c> Compiler<'c> {
         let mut bindings = Vec::new();
         for entry in &self.resolved.capabilities {
             bindings.push(self.bindings(entry.capability(self.agent)));
-            check_tool_templates(entry, self.agent.mount, &mut self.findings);
+            check_tool_templates(entry, self.agent.mount, &mut self.texts.findings);
         }
         let declared = self.functions.clone();
         let mut compiled = Vec::new();
@@ -163,7 +164,7 @@ impl<'c> Compiler<'c> {
         }
         let scope = self.plain_scope(Scope::Binding);
         self.fingerprint.bindings(written);
-        let compile = |binding| Binding::compile(&scope, binding, &mut self.findings).map(Arc::new);
+        let compile = |binding| Binding::compile(&scope, binding, &mut self.texts).map(Arc::new);
         let compiled: Vec<_> = written.iter().map(compile).collect();
         compiled.into_iter().collect()
     }
@@ -182,7 +183,7 @@ impl<'c> Compiler<'c> {
         let scope = self.scope((Scope::CelTool, vec![position], false), input);
         self.fingerprint.text(&text.text);
         let path = format!("{}.execute.cel.expression", action.path);
-        Expression::compile(&scope, text, &path, &mut self.findings).map(Execute::Cel)
+        Expression::compile(&scope, text, &path, &mut self.texts).map(Execute::Cel)
     }
 
     fn capabilities(&mut self) -> Option<Vec<CapabilitySteps>> {
@@ -256,7 +257,7 @@ impl<'c> Compiler<'c> {
         let key = target.and_then(|at| self.resolved.function(at)).map(|(_, function)| &function.key);
         let function =
             key.and_then(|key| self.schema.function(key)).map(|FunctionId(position)| position as usize);
-        Step::compile(written, scopes, function, &mut self.findings)
+        Step::compile(written, scopes, function, &mut self.texts)
     }
 
     fn exposes(&mut self) -> Option<Vec<Expose>> {
@@ -268,7 +269,7 @@ impl<'c> Compiler<'c> {
         for expose in &self.agent.exposes {
             self.fingerprint.text(&expose.name.text);
             self.fingerprint.text(&expose.value.text);
-            let value = Expression::compile(&scope, &expose.value, &expose.path, &mut self.findings);
+            let value = Expression::compile(&scope, &expose.value, &expose.path, &mut self.texts);
             exposes.push(value.map(|value| Expose { name: expose.name.text.clone(), value }));
         }
         exposes.into_iter().collect()

@@ -327,9 +327,12 @@ impl<'f> Forming<'f> {
         }
     }
 
-    fn finish(self) -> Resolution {
-        // every member is JSON already
-        let arguments = Json::from_members(self.members).unwrap_or_else(|_| Json::object([]));
+    fn finish(mut self) -> Resolution {
+        // every member is JSON already, but together they may be too much of it
+        let arguments = Json::from_members(self.members).unwrap_or_else(|_| {
+            self.faults.push(messages::nested_too_deeply());
+            Json::object([])
+        });
         Resolution { arguments, faults: self.faults, unbound: self.unbound, ignored: self.ignored }
     }
 }

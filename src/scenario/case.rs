@@ -130,6 +130,17 @@ pub enum Operation {
         /// The variables that are bound.
         bound: BoundVariables,
     },
+    /// What does a bundle bring?
+    Bundle(Embedded),
+    /// How long does a subscription live?
+    Subscription {
+        /// The capability.
+        capability: Embedded,
+        /// The event.
+        event: Embedded,
+    },
+    /// Does an event make a task, and what does it begin with?
+    Trigger(Json),
     /// An operation of the case format that the engine does not have yet, by its name.
     NotYet(&'static str),
 }
@@ -152,6 +163,9 @@ impl Operation {
             Self::Limits(_) => "limits",
             Self::Cel { .. } => "cel",
             Self::Interpolate { .. } => "interpolate",
+            Self::Bundle(_) => "bundle",
+            Self::Subscription { .. } => "subscription",
+            Self::Trigger(_) => "trigger",
             Self::NotYet(name) => name,
         }
     }

@@ -101,6 +101,16 @@ pub(super) fn no_agent(place: &Place) -> Diagnostic {
     Diagnostic::error("no_agent", message, place.clone())
 }
 
+pub(super) fn no_trigger(place: &Place) -> Diagnostic {
+    let message = "none of the manifests is a trigger of the agent under test";
+    Diagnostic::error("no_trigger", message, place.clone())
+}
+
+pub(super) fn no_event(event: &Embedded, capability: &Embedded) -> Diagnostic {
+    let message = format!("the agent has no event `{}` of `{}`", event.text, capability.text);
+    Diagnostic::error("no_event", message, event.place.clone())
+}
+
 pub(super) fn cannot_start(place: &Place, error: &TaskError) -> Diagnostic {
     Diagnostic::error("cannot_start", error.to_string(), place.clone())
 }

@@ -15,6 +15,7 @@
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
 //! | `run` | a case through the engine |
+//! | `loading` | the operations that need no task |
 //! | `expect` | what was expected against what was found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
 //! | `script`, `replay` | a recorded task, and its run step by step |
@@ -28,6 +29,7 @@ mod case;
 mod environment;
 mod expect;
 mod load;
+mod loading;
 mod messages;
 mod read;
 mod replay;

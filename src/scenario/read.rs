@@ -304,6 +304,16 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
             let bound = read_bound(fields);
             Operation::Interpolate { kind: kind?, template: template?, parameters, bound }
         }
+        "bundle" => Operation::Bundle(values::required_text(fields, "text", reader)?),
+        "subscription" => {
+            let capability = values::required_text(fields, "capability", reader);
+            let event = values::required_text(fields, "event", reader);
+            Operation::Subscription { capability: capability?, event: event? }
+        }
+        "trigger" => {
+            let payload = fields.required("payload", "", reader)?;
+            Operation::Trigger(payload.node.to_json().into())
+        }
         _ => return read_not_yet(op, fields, reader),
     })
 }
@@ -322,26 +332,13 @@ fn read_not_yet(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> 
             values::strings(fields, "headers", reader);
             "event"
         }
-        "subscription" => {
-            values::required_text(fields, "capability", reader);
-            values::required_text(fields, "event", reader);
-            "subscription"
-        }
         "allowlist" => {
             values::required_text(fields, "capability", reader);
             "allowlist"
         }
-        "trigger" => {
-            values::json(fields, "payload");
-            "trigger"
-        }
         "script" => {
             values::required_text(fields, "source", reader);
             "script"
-        }
-        "bundle" => {
-            values::required_text(fields, "text", reader);
-            "bundle"
         }
         _ => {
             reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));

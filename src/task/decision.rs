@@ -117,12 +117,13 @@ pub struct StepName {
     pub index: usize,
 }
 
-const HOOKS: [(Hook, &str); 5] = [
+const HOOKS: [(Hook, &str); 6] = [
     (Hook::BeforeFirst, "before_first"),
     (Hook::Before, "before"),
     (Hook::After, "after"),
     (Hook::GuardrailBefore, "guardrails.before"),
     (Hook::GuardrailAfter, "guardrails.after"),
+    (Hook::Trigger, "source.before"),
 ];
 
 impl fmt::Display for StepName {

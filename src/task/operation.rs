@@ -113,6 +113,19 @@ impl Operation {
         }
     }
 
+    /// Whether it can have come about under a policy: nothing of it points beyond what there is.
+    pub(super) fn fits(&self, policy: &Policy) -> bool {
+        let stage = match (&self.subject, self.stage) {
+            (Subject::Call(call), Stage::BeforeFirst | Stage::Before | Stage::Execute | Stage::After) => {
+                policy.function(call.function).is_some()
+            }
+            (Subject::Input, Stage::GuardrailBefore) | (Subject::Output, Stage::GuardrailAfter) => true,
+            _ => false,
+        };
+        let list = self.stage.hook().map(|hook| policy.steps(hook, self.capability(policy)));
+        stage && list.is_none_or(|list| self.step < list.len())
+    }
+
     /// The stage that follows; none if the operation has come through.
     pub(super) fn next_stage(&self) -> Option<Stage> {
         match (self.stage, self.call()) {

@@ -6,8 +6,9 @@
 use super::Task;
 use super::effect::Request;
 use super::replay::{Exchange, Halt};
-use crate::cel::{EvalError, Fault, Issue, Json, Program, Stop, Timestamp};
+use crate::cel::{EvalError, Issue, Json, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
+use crate::policy::whole_failure;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -76,9 +77,9 @@ impl Task {
         };
         let mut replay = self.replay(answers);
         let result =
-            scope.activation(&bound).map_err(|fault| failure(fault, &program)).and_then(|activation| {
+            scope.activation(&bound).map_err(|fault| whole_failure(&program, fault)).and_then(|activation| {
                 let value = program.run(&activation, Some(&mut replay))?;
-                Json::from_value(&value).map_err(|fault| failure(fault, &program))
+                Json::from_value(&value).map_err(|fault| whole_failure(&program, fault))
             });
         Ok(match replay.settle(result) {
             Ok(value) => Tried::Value(value),
@@ -102,14 +103,4 @@ impl Task {
         output.into_iter().for_each(|output| context.push_output(output));
         Cow::Owned(context)
     }
-}
-
-fn failure(fault: Fault, program: &Program) -> Stop {
-    Stop::Failed(EvalError {
-        code: fault.code,
-        span: program.expr().span,
-        found: fault.found,
-        function: None,
-        bound: None,
-    })
 }

@@ -144,8 +144,7 @@ fn nothing_panics_whatever_a_function_is_given() {
     for function in libraries() {
         let Code::Pure(code) = function.code else { continue };
         let run = |args: &[&Value<'static>]| {
-            let args: Vec<Value<'static>> = args.iter().map(|arg| (*arg).clone()).collect();
-            let _ = code(&mut Meter::new(&limits), &args);
+            let _ = code(&mut Meter::new(&limits), args);
         };
         run(&[]);
         for a in &pool {

@@ -272,6 +272,47 @@ fn a_delegation_is_a_message_and_what_the_parent_binds() {
     assert_eq!(decision.verdict, Verdict::Error);
 }
 
+#[test]
+fn nothing_is_put_on_record_that_could_not_be_read_back() {
+    // a value of 100 levels comes in; one level more is an error, never an empty object
+    let deep = |levels: usize| {
+        let text = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        celador::cel::Json::parse(&text, &celador::limits::EvalLimits::default()).unwrap()
+    };
+    let tool = "---\nkind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: sink\ndescription: d\nactions:\n- name: go\n  description: d\n  parameters: {properties: {x: {default: 1}, y: {default: 1}}}\n  execute: {stateless_http: {method: POST, url: 'https://svc.example.com'}}\n";
+    let agent = format!(
+        "capabilities: {{sink: {{bindings: {{x: 'c.cap.probe.outputs[0]'}}, after: [{{transform: '[output]'}}]}}, probe: '*'}}\n{tool}"
+    );
+    for (levels, verdict) in [(99, Verdict::Allow), (100, Verdict::Error)] {
+        let mut task = task(&agent);
+        let id = task.await_result(&call("probe", json!({}))).unwrap();
+        decided(task.after(id, CallResult::successful(deep(levels)), noon()).unwrap());
+        let decision = decided(task.before(&call("sink", json!({})), noon()));
+        assert_eq!(decision.verdict, verdict, "{decision:?}");
+        if let Some(id) = decision.call {
+            // a transform that goes beyond fails its step
+            let after = decided(task.after(id, CallResult::successful(deep(100)), noon()).unwrap());
+            assert_eq!((after.verdict, &*after.findings[0].code), (Verdict::Block, "budget_exceeded"));
+            assert_eq!(after.findings[0].message, "evaluation budget `max_json_depth` 100 exceeded");
+        }
+        let text = serde_json::to_string(&task.save()).unwrap();
+        assert!(serde_json::from_str::<celador::task::SavedTask>(&text).is_ok());
+    }
+}
+
+#[test]
+fn an_expression_asks_a_bounded_number_of_questions() {
+    let agent = "mount: task\ncapabilities: {many: '*'}\n---\nkind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: many\ndescription: d\nactions:\n- name: go\n  description: d\n  parameters: {properties: {paths: {type: array}}}\n  execute: {cel: {expression: 'input.paths.map(p, mount.read(p)).size()'}}\n";
+    let mut task = task(agent);
+    for (count, wanted) in [(256, "256"), (257, r#"{"error":"the tool failed: evaluation budget exceeded"}"#)]
+    {
+        let mut host = Script { files: [("f".to_owned(), "x".to_owned())].into(), ..Script::default() };
+        let decision = invoke(&mut task, "many", json!({ "paths": vec!["f"; count] }), &mut host);
+        assert_eq!(text_of(decision.value.as_ref()), wanted);
+        assert_eq!(host.log.len(), 256);
+    }
+}
+
 // First calls.
 
 #[test]
@@ -368,6 +409,7 @@ fn while_a_review_is_open_nothing_else_proceeds() {
     }
     assert_eq!(see(&task, "context._history.turn_count"), 0);
     assert_eq!(task.resume(Answer::Written, noon()).unwrap_err(), TaskError::WrongAnswer);
+    assert_eq!(task.record(Past::Interrupt, noon()).unwrap_err(), TaskError::Waiting);
     assert_eq!(review(task.resume(Answer::Review(true), noon()).unwrap()), "b");
 }
 

@@ -8,7 +8,7 @@
 mod calls;
 mod cost;
 mod infer;
-mod messages;
+pub(super) mod messages;
 mod names;
 mod unify;
 

@@ -3,6 +3,7 @@
 use super::activation::{Activation, Host};
 use super::error::{Halt, Stop};
 use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
 use crate::cel::value::{Entries, Key, Map, Value};
@@ -46,17 +47,26 @@ fn start<'a, T>(
     host: Option<&mut (dyn Host + '_)>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
-    let mut few = [const { Value::Null }; FEW_LOCALS];
-    let mut many = Vec::new();
-    let locals = match few.get_mut(..plan.locals) {
-        Some(few) => few,
-        None => {
-            many.resize(plan.locals, Value::Null);
-            &mut many
+    match plan.locals {
+        0 => begin(plan, activation, limits, host, &mut [], run),
+        1..=FEW_LOCALS => {
+            begin(plan, activation, limits, host, &mut [const { Value::Null }; FEW_LOCALS], run)
         }
-    };
-    let mut evaluator =
-        Evaluator { nodes: &plan.nodes, activation, locals, meter: Meter::new(limits), host, halt: None };
+        many => begin(plan, activation, limits, host, &mut vec![Value::Null; many], run),
+    }
+}
+
+#[inline]
+fn begin<'a, T>(
+    plan: &'a Plan,
+    activation: &Activation<'a>,
+    limits: &EvalLimits,
+    host: Option<&mut (dyn Host + '_)>,
+    locals: &mut [Value<'a>],
+    run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
+) -> (Result<T, Stop>, u64) {
+    let meter = Meter::new(limits);
+    let mut evaluator = Evaluator { nodes: &plan.nodes, activation, locals, meter, host, halt: None };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
     } else {
@@ -216,13 +226,10 @@ impl<'a> Evaluator<'a, '_, '_> {
                 run.at(id, result)
             }),
             Node::Negate(a) => self.with(*a, |run, a| run.at(id, a.negated())),
-            Node::Call { code, args, .. } => {
-                let args = self.args(args)?;
-                let result = code(&mut self.meter, &args);
-                self.at(id, result)
-            }
+            Node::Call { code, args, .. } => self.call(id, *code, args),
             Node::Host { name, args } => {
-                let args = self.args(args)?;
+                let args: SmallVec<[Value<'a>; 3]> =
+                    args.iter().map(|&arg| self.eval(arg)).collect::<Option<_>>()?;
                 match self.host.as_mut().map(|host| host.call(name, &args)) {
                     Some(Ok(answer)) => Some(answer),
                     Some(Err(interruption)) => self.halt(Halt::of(interruption, id)),
@@ -398,8 +405,23 @@ impl<'a> Evaluator<'a, '_, '_> {
         }
     }
 
-    fn args(&mut self, args: &'a [NodeId]) -> Option<SmallVec<[Value<'a>; 3]>> {
-        args.iter().map(|&arg| self.eval(arg)).collect()
+    fn call(&mut self, id: NodeId, code: PureCode, args: &'a [NodeId]) -> Option<Value<'a>> {
+        match *args {
+            [a] => self.with(a, |run, a| {
+                let result = code(&mut run.meter, &[a]);
+                run.at(id, result)
+            }),
+            [a, b] => self.with_both(a, b, |run, a, b| {
+                let result = code(&mut run.meter, &[a, b]);
+                run.at(id, result)
+            }),
+            _ => {
+                let values = args.iter().map(|&arg| self.eval(arg)).collect::<Option<Vec<_>>>()?;
+                let args: SmallVec<[&Value<'a>; 4]> = values.iter().collect();
+                let result = code(&mut self.meter, &args);
+                self.at(id, result)
+            }
+        }
     }
 
     fn list(&mut self, id: NodeId, items: &'a [Item]) -> Option<Value<'a>> {

@@ -1,4 +1,4 @@
-//! A [`Checked`] expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
+//! A `Checked` expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
 //!
 //! A plan is a flat run of nodes that name each other by number, children before their parents; each node shows the
 //! syntax that it stands for. The evaluator needs nothing else: no text, no names, no types. A plan never fails to be
@@ -348,6 +348,27 @@ impl Plan {
     #[must_use]
     pub fn span(&self, id: NodeId) -> Span {
         self.spans.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The result, if it is known before it runs.
+    #[must_use]
+    pub fn constant(&self) -> Option<&Value<'static>> {
+        match self.node(self.root) {
+            Some(Node::Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Where constant patterns of `matches` stand that did not compile; those that did are no calls any more.
+    pub fn bad_patterns(&self) -> impl Iterator<Item = Span> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Call { name: "matches", args, .. } => {
+                let pattern = *args.last()?;
+                matches!(self.node(pattern), Some(Node::Constant(Value::String(_))))
+                    .then(|| self.span(pattern))
+            }
+            _ => None,
+        })
     }
 
     /// An estimate of the bytes that the plan holds.

@@ -128,7 +128,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
         overloads: &[("to_dyn", "dyn(A) -> dyn")],
         examples: &[("dyn(1) == 'a'", "false")],
         code: Code::Pure(|_, args| match args {
-            [value] => Ok(value.clone()),
+            [value] => Ok((*value).clone()),
             _ => no_overload(args),
         }),
     },

@@ -53,6 +53,6 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
 ];
 
 /// No overload takes these arguments.
-fn no_overload<T>(args: &[Value<'_>]) -> Result<T, Fault> {
-    Err(Fault::no_overload(args.iter().map(Value::kind)))
+fn no_overload<T>(args: &[&Value<'_>]) -> Result<T, Fault> {
+    Err(Fault::no_overload(args.iter().map(|arg| arg.kind())))
 }

@@ -166,7 +166,7 @@ pub(super) const TIMES: &[Function] = &[
     },
 ];
 
-fn calendar<'a>(args: &[Value<'a>], field: CalendarField) -> Result<Value<'a>, Fault> {
+fn calendar<'a>(args: &[&Value<'a>], field: CalendarField) -> Result<Value<'a>, Fault> {
     match args {
         [Value::Timestamp(time)] => time.field(field, None).map(Value::Int),
         [Value::Timestamp(time), Value::String(zone)] => time.field(field, Some(zone)).map(Value::Int),

@@ -23,3 +23,24 @@ pub use reference::{MACROS, Macro};
 pub use expr::{
     Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
 };
+
+/// Words that CEL keeps for itself; as field names they are free.
+pub const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];

@@ -137,9 +137,17 @@ impl Json {
     /// # Errors
     /// `not_json` for a type, an optional, or a double that is not finite.
     pub fn from_value(value: &Value<'_>) -> Result<Self, Fault> {
+        Self::from_value_within(value, usize::MAX)
+    }
+
+    /// The same for a value that will be stored, and must be read back some day: no deeper than this many levels.
+    ///
+    /// # Errors
+    /// As [`Json::from_value`], and `budget_exceeded` for a value that is nested deeper.
+    pub fn from_value_within(value: &Value<'_>, max_depth: usize) -> Result<Self, Fault> {
         let mut room = Room::default();
-        room.add(value);
-        let mut builder = Builder::with_room(room);
+        room.add(value, 0);
+        let mut builder = Builder::with_room(room, max_depth)?;
         let root = builder.value(value)?;
         Ok(builder.finish(root))
     }
@@ -147,7 +155,7 @@ impl Json {
     /// An object of these members, in their order, in one document: nothing in between is built.
     ///
     /// # Errors
-    /// As [`Json::from_value`].
+    /// As [`Json::from_value_within`], for `max_json_depth`.
     pub fn from_members<'k, 'v>(
         members: impl IntoIterator<Item = (&'k str, Value<'v>)>,
     ) -> Result<Self, Fault> {
@@ -156,9 +164,9 @@ impl Json {
         for (key, value) in &members {
             room.text = room.text.saturating_add(key.len());
             room.words = room.words.saturating_add(2);
-            room.add(value);
+            room.add(value, 1);
         }
-        let mut builder = Builder::with_room(room);
+        let mut builder = Builder::with_room(room, EvalLimits::default().max_json_depth)?;
         let members = members.into_iter().map(|(key, value)| {
             let key = builder.string(key);
             Ok((key, builder.value(&value)?))
@@ -219,6 +227,13 @@ impl<'a> JsonRef<'a> {
     #[inline]
     fn word(self, index: usize) -> Option<Word> {
         self.document.words.get(index).copied().map(Word)
+    }
+
+    /// The text of a string as bytes, which need no look at where characters begin.
+    #[inline]
+    fn bytes_of(self, word: Word) -> &'a [u8] {
+        let end = word.offset().saturating_add(word.length());
+        self.document.text.as_bytes().get(word.offset()..end).unwrap_or_default()
     }
 
     #[inline]
@@ -327,7 +342,7 @@ impl<'a> JsonRef<'a> {
         let count = self.len();
         if count < SORTED_FROM {
             // most keys are told apart by their lengths, without a look at the text
-            let is_key = |word: Word| word.length() == key.len() && self.text_of(word) == key;
+            let is_key = |word: Word| word.length() == key.len() && self.bytes_of(word) == key.as_bytes();
             return (0..count).find(|&index| self.member(index, 0).is_some_and(is_key));
         }
         let order = self.word.offset().checked_add(count.checked_mul(2)?)?;
@@ -378,25 +393,29 @@ type Members = SmallVec<[(Word, Word); 8]>;
 struct Room {
     words: usize,
     text: usize,
+    /// How deep it is nested.
+    depth: usize,
 }
 
 impl Room {
     /// Makes room for a value. Texts that have to be written out first (times, bytes, keys that are none) are guessed.
-    fn add(&mut self, value: &Value<'_>) {
+    fn add(&mut self, value: &Value<'_>, depth: usize) {
+        self.depth = self.depth.max(depth);
+        let inner = depth.saturating_add(1);
         match value {
             Value::String(text) => self.text = self.text.saturating_add(text.len()),
             Value::Int(value) if value.unsigned_abs() < SMALL => {}
             Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.words = self.words.saturating_add(1),
             Value::List(list) => list.iter().for_each(|item| {
                 self.words = self.words.saturating_add(1);
-                self.add(&item);
+                self.add(&item, inner);
             }),
             Value::Map(map) => map.iter().for_each(|(key, value)| {
                 if let Key::String(key) = key {
                     self.text = self.text.saturating_add(key.len());
                 }
                 self.words = self.words.saturating_add(2);
-                self.add(&value);
+                self.add(&value, inner);
             }),
             _ => {}
         }
@@ -405,8 +424,11 @@ impl Room {
 
 impl Builder {
     /// A document that has this much room: it is then allocated once.
-    fn with_room(room: Room) -> Self {
-        Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) }
+    fn with_room(room: Room, max_depth: usize) -> Result<Self, Fault> {
+        if room.depth > max_depth {
+            return Err(Fault::budget("max_json_depth"));
+        }
+        Ok(Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) })
     }
 
     fn finish(self, root: Word) -> Json {

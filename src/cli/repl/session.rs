@@ -3,11 +3,12 @@
 //! In: a subject, bindings, a scope. Out: programs and the activations to run them on, made as a policy's own are, so
 //! that what holds here holds there. Nothing here prints.
 
-use super::super::subject::{Subject, SubjectArguments, clock, entry};
-use super::super::{Failure, Screen};
+use super::super::subject::{Subject, SubjectArguments, entry};
+use super::super::{Failure, Screen, clock};
 use super::{messages, show};
 use celador::cel::{
-    Activation, Env, EvalError, Fault, Host, Interruption, Issue, Json, Program, Slot, Stop, Type, Value,
+    Activation, Env, EvalError, Fault, Host, Interruption, Issue, Json, Program, RESERVED, Slot, Stop, Type,
+    Value,
 };
 use celador::context::{Bound, Moment, Root, Scope, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::EvalLimits;
@@ -263,7 +264,7 @@ pub(super) fn rebound<'a: 'b, 'b, 'n>(
 
 /// What the clock shows, as expressions see it.
 pub(super) fn now() -> Result<Moment, Failure> {
-    clock().map(Moment::from)
+    clock::now(None).map(Moment::from)
 }
 
 /// Whether a variable is the entry under test, which is a part of the context (GR-09, GR-10).
@@ -273,6 +274,6 @@ fn tests(scope: Scope, name: &str) -> bool {
 
 fn is_name(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
-    let constant = matches!(name, "true" | "false" | "null" | "in");
-    starts && !constant && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+    let taken = matches!(name, "true" | "false" | "null" | "in") || RESERVED.contains(&name);
+    starts && !taken && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
