@@ -159,6 +159,12 @@ impl Env {
         EnvBuilder::default()
     }
 
+    /// A scope to be declared that begins with all of this one: a slot of this one is the same slot there.
+    #[must_use]
+    pub fn extend(&self) -> EnvBuilder {
+        self.0.scope.clone()
+    }
+
     /// Which scope this is.
     #[must_use]
     pub fn id(&self) -> EnvId {

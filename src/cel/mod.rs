@@ -40,10 +40,10 @@ pub use function::{Code, Declaration, Function, Overload, PureCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
-pub use stdlib::{EXTENSIONS, STANDARD};
+pub use stdlib::{EXTENSIONS, LIBRARIES, STANDARD};
 pub use syntax::{
-    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
-    RESERVED, StructField, parse,
+    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
+    Macro, Name, RESERVED, StructField, parse,
 };
 pub use types::{Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{

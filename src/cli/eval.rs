@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     exit_status: bool,
 }
 
-fn scopes() -> impl TypedValueParser<Value = Scope> {
+pub(super) fn scopes() -> impl TypedValueParser<Value = Scope> {
     PossibleValuesParser::new(SCOPES.map(|(name, _)| name))
         .map(|word| SCOPES.iter().find(|(name, _)| *name == word).map_or(Scope::Before, |(_, scope)| *scope))
 }
@@ -88,7 +88,7 @@ impl Arguments {
         let (input, output, event) = (input?, output?, event?);
         let now: Moment = clock::now(self.now.as_deref())?.into();
         let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
-        let mut subject = Subject::new(&self.task, scope, limits, screen)?;
+        let mut subject = Subject::new(&self.task, limits, screen)?;
         if scope.tests_messages() {
             subject.test(input.as_ref(), output.as_ref())?;
         }
@@ -102,7 +102,7 @@ impl Arguments {
             mount: subject.mount.as_ref(),
             ..Bound::default()
         };
-        evaluate(&text, &subject.env, &bound, self.exit_status, screen)
+        evaluate(&text, &subject.scope(scope), &bound, self.exit_status, screen)
     }
 }
 

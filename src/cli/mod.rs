@@ -12,6 +12,7 @@ mod files;
 mod functions;
 mod limits;
 mod messages;
+mod repl;
 mod run;
 mod schedule;
 mod screen;
@@ -55,7 +56,8 @@ Examples:
   celador check policies/                          every problem of the manifests, with its place
   celador eval \"size('héllo') == 5\"                one expression
   celador run policies/support-desk task.yaml      a recorded task, step by step
-  celador test policies/                           all cases below a folder";
+  celador test policies/                           all cases below a folder
+  celador repl policies/support-desk               expressions, one after the other";
 
 #[derive(Subcommand)]
 enum Command {
@@ -63,6 +65,7 @@ enum Command {
     Eval(eval::Arguments),
     Run(run::Arguments),
     Test(test::Arguments),
+    Repl(repl::Arguments),
     Schedule(schedule::Arguments),
     Functions(functions::Arguments),
     Limits(limits::Arguments),
@@ -97,6 +100,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
+        Command::Repl(repl) => repl.run(&mut screen),
         Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),

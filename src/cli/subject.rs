@@ -1,6 +1,6 @@
 //! The task that an expression is evaluated on: from a file, with or without the manifests of its agent.
 //!
-//! In: the arguments that say so. Out: the scope to compile in and the values to run on. With an agent the context has the
+//! In: the arguments that say so. Out: the scopes to compile in and the values to run on. With an agent the context has the
 //! types that the engine gives it; without one it has those that the file shows.
 
 use super::{ExitCode, Failure, Screen, load_engine, messages, read_source};
@@ -9,39 +9,42 @@ use celador::context::{Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, 
 use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
 use celador::manifest::agent::Agent;
+use celador::policy::Policy;
 use celador::scenario::{Background, Environment, agents_named, full_name, restore};
 use celador::source::{Place, Source, Span};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct SubjectArguments {
     /// The state of the task
     #[arg(long, value_name = "FILE")]
-    context: Option<PathBuf>,
+    pub(crate) context: Option<PathBuf>,
 
     /// Manifests whose agent the task is of
     #[arg(long, value_name = "PATH", num_args = 1..)]
-    manifests: Vec<PathBuf>,
+    pub(crate) manifests: Vec<PathBuf>,
 
     /// The agent, if the manifests have several: `name` or `namespace/name`
     #[arg(long, value_name = "NAME", requires = "manifests")]
-    agent: Option<String>,
+    pub(crate) agent: Option<String>,
 }
 
 /// What an expression is compiled in and evaluated on.
 pub(crate) struct Subject {
-    pub(crate) env: Arc<ScopeEnv>,
+    /// The policy of the agent, if its manifests were read.
+    pub(crate) policy: Option<Arc<Policy>>,
     pub(crate) context: TaskContext,
     pub(crate) runtime: Runtime,
     pub(crate) mount: Option<Mount>,
+    limits: EvalLimits,
 }
 
 /// The file of `--context`.
 enum State {
-    /// The JSON of a context.
-    Snapshot(Json),
+    /// The JSON of a context, and where it was read.
+    Snapshot(PathBuf, Json),
     /// `env` and `state` of a case.
     Background(Background),
 }
@@ -50,26 +53,26 @@ impl Subject {
     /// The subject that the arguments describe.
     pub(crate) fn new(
         arguments: &SubjectArguments,
-        scope: Scope,
         limits: EvalLimits,
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
         let state =
             arguments.context.as_deref().map(|path| State::read(path, &limits, screen)).transpose()?;
         if arguments.manifests.is_empty() {
-            return Self::alone(scope, state, limits);
+            return Self::alone(state, limits);
         }
         let (catalog, engine) = load_engine(&arguments.manifests, limits, screen)?;
         let agent = which(&catalog, arguments.agent.as_deref())?;
         let policy = engine.policy(&agent.namespace.text, &agent.name.text);
         let policy = policy.map_err(|error| Failure::Unusable(error.to_string()))?;
-        let env = policy.trial_scope(scope);
         let background = match state {
-            Some(State::Snapshot(snapshot)) => {
+            Some(State::Snapshot(path, snapshot)) => {
                 let context = restore(&snapshot, Some(policy.schema().clone()));
-                let context = context.map_err(|error| Failure::Unusable(messages::no_context(&error)))?;
+                let context =
+                    context.map_err(|error| Failure::Unusable(messages::no_context(&path, &error)))?;
                 let Environment { runtime, task_id, .. } = Environment::default();
-                return Ok(Self { env, context, runtime, mount: policy.mount(&task_id) });
+                let mount = policy.mount(&task_id);
+                return Ok(Self { policy: Some(policy), context, runtime, mount, limits });
             }
             Some(State::Background(background)) => background,
             None => Background { environment: Environment::default(), state: Vec::new() },
@@ -80,39 +83,49 @@ impl Subject {
             Failure::Told(ExitCode::Unusable)
         })?;
         let runtime = background.environment.runtime;
-        Ok(Self { env, context: task.context().clone(), runtime, mount: task.mount().cloned() })
+        let (context, mount) = (task.context().clone(), task.mount().cloned());
+        Ok(Self { policy: Some(policy), context, runtime, mount, limits })
     }
 
     /// Without an agent: the context is what the snapshot says, or empty.
-    fn alone(scope: Scope, state: Option<State>, limits: EvalLimits) -> Result<Self, Failure> {
-        let snapshot = match state {
-            Some(State::Snapshot(snapshot)) => snapshot,
+    fn alone(state: Option<State>, limits: EvalLimits) -> Result<Self, Failure> {
+        let (path, snapshot) = match state {
+            Some(State::Snapshot(path, snapshot)) => (path, snapshot),
             Some(State::Background(_)) => return Err(Failure::Unusable(messages::state_needs_manifests())),
-            None => Json::object([]),
+            None => (PathBuf::new(), Json::object([])),
         };
         let context = restore(&snapshot, None);
-        let context = context.map_err(|error| Failure::Unusable(messages::no_context(&error)))?;
-        let declared = ScopeDecl {
-            schema: Some(context.schema()),
-            libraries: STANDARD,
-            limits,
-            ..ScopeDecl::new(scope)
-        };
-        let env = Arc::new(ScopeEnv::new(&declared));
-        Ok(Self { env, context, runtime: Environment::default().runtime, mount: None })
+        let context = context.map_err(|error| Failure::Unusable(messages::no_context(&path, &error)))?;
+        Ok(Self { policy: None, context, runtime: Environment::default().runtime, mount: None, limits })
+    }
+
+    /// What expressions of a scope are compiled in.
+    pub(crate) fn scope(&self, scope: Scope) -> Arc<ScopeEnv> {
+        match &self.policy {
+            Some(policy) => policy.trial_scope(scope),
+            None => Arc::new(ScopeEnv::new(&ScopeDecl {
+                schema: Some(self.context.schema()),
+                libraries: STANDARD,
+                limits: self.limits,
+                ..ScopeDecl::new(scope)
+            })),
+        }
     }
 
     /// Puts the entries under test into the context, where guardrails find them (GR-09, GR-10).
     pub(crate) fn test(&mut self, input: Option<&Json>, output: Option<&Json>) -> Result<(), Failure> {
-        let entry = |json: &Json| {
-            let root = json.root();
-            let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
-            entry.map_err(|error| Failure::Unusable(error.to_string()))
-        };
+        let entry = |json| entry(json).map_err(Failure::Unusable);
         input.map(entry).transpose()?.into_iter().for_each(|input| self.context.push_input(input));
         output.map(entry).transpose()?.into_iter().for_each(|output| self.context.push_output(output));
         Ok(())
     }
+}
+
+/// An entry of `context.input` or `context.output`: `{message, …}`, or the message alone.
+pub(crate) fn entry(json: &Json) -> Result<TaskIo, String> {
+    let root = json.root();
+    let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
+    entry.map_err(|error| error.to_string())
 }
 
 impl State {
@@ -122,7 +135,7 @@ impl State {
             let unusable = |error| Failure::Unusable(messages::not_json(source.name(), &error));
             let json = Json::parse(source.text(), limits).map_err(unusable)?;
             if json.root().get("state").is_none() && json.root().get("env").is_none() {
-                return Ok(Self::Snapshot(json));
+                return Ok(Self::Snapshot(path.to_owned(), json));
             }
         }
         Background::read(&source, limits).map(Self::Background).map_err(|findings| {

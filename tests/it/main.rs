@@ -31,6 +31,7 @@ mod manifest_scalars;
 mod policy;
 mod programs;
 mod readme;
+mod repl;
 mod scenario_read;
 mod task;
 mod task_fixture;

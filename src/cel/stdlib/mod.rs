@@ -36,6 +36,22 @@ pub const EXTENSIONS: &[&[Function]] = &[
     network::NETWORK,
 ];
 
+/// All of them, each with a heading for people who look something up.
+pub const LIBRARIES: &[(&str, &[Function])] = &[
+    ("Operators", operators::OPERATORS),
+    ("Conversions", conversions::CONVERSIONS),
+    ("Strings", strings::STRINGS),
+    ("Times", times::TIMES),
+    ("More strings", strings_ext::STRINGS_EXT),
+    ("Math", math::MATH),
+    ("Lists", lists::LISTS),
+    ("Sets", sets::SETS),
+    ("Optionals", optionals::OPTIONALS),
+    ("Encoders", encoders::ENCODERS),
+    ("Regular expressions", regex::REGEX),
+    ("Networks", network::NETWORK),
+];
+
 /// No overload takes these arguments.
 fn no_overload<T>(args: &[&Value<'_>]) -> Result<T, Fault> {
     Err(Fault::no_overload(args.iter().map(|arg| arg.kind())))

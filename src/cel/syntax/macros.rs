@@ -51,31 +51,6 @@ impl Loop {
     }
 }
 
-/// How a macro of this name is written, for the message about a call that is none.
-pub(crate) fn form(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "has" => "has(value.field)",
-        "all" => "list.all(x, condition)",
-        "exists" => "list.exists(x, condition)",
-        "exists_one" => "list.exists_one(x, condition)",
-        "existsOne" => "list.existsOne(x, condition)",
-        "filter" => "list.filter(x, condition)",
-        "map" => "list.map(x, value)",
-        "transformList" => "list.transformList(index, x, value)",
-        "transformMap" => "map.transformMap(key, value, value)",
-        "transformMapEntry" => "map.transformMapEntry(key, value, {key: value})",
-        "sortBy" => "list.sortBy(x, key)",
-        "cel.bind" => "cel.bind(name, value, body)",
-        "cel.block" => "cel.block([value, value], body)",
-        "cel.index" => "cel.index(0)",
-        "cel.iterVar" => "cel.iterVar(0, 0)",
-        "cel.accuVar" => "cel.accuVar(0, 0)",
-        "optMap" => "optional.optMap(x, value)",
-        "optFlatMap" => "optional.optFlatMap(x, optional)",
-        _ => return None,
-    })
-}
-
 /// What a call means: a macro, or the call that was written.
 pub(super) fn expand(
     function: Name,

@@ -141,7 +141,7 @@ pub(super) fn unopened_bracket(span: Span, found: &str) -> Issue {
 /// `(a`
 pub(super) fn unclosed_bracket(span: Span, opening: &str) -> Issue {
     error(
-        "syntax_error",
+        "unclosed_bracket",
         span,
         format!("`{opening}` is never closed"),
         format!("expected a `{}` for it", closing(opening)),

@@ -26,7 +26,8 @@ const STACK_OF_CALLER: usize = 1024 * 1024;
 ///
 /// # Errors
 /// One issue for each fault: `max_source_bytes`, `max_tokens`, `max_depth`, `empty_expression`, `bad_character`,
-/// `unterminated_string`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or `syntax_error`.
+/// `unterminated_string`, `unclosed_bracket`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or
+/// `syntax_error`.
 pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
     if text.len() > limits.max_source_bytes {
         return Err(vec![messages::too_long(limits.max_source_bytes)]);
