@@ -210,36 +210,13 @@ pub const MACROS: &[Macro] = &[
     Macro {
         name: "cel.block",
         forms: &["cel.block([value, value], body)"],
-        doc: "the body with numbered values, each evaluated at most once and only if it is asked for",
+        doc: "the body with numbered values, each evaluated at most once and only if `cel.index` asks for it; `cel.iterVar` names a macro's variable by numbers",
         cost: "1, what the body costs and, of the values, what is asked for",
         examples: &[
             ("cel.block([2, cel.index(0) + 1], cel.index(0) * cel.index(1))", "6"),
             ("cel.block([1 / 0], 1)", "1"),
+            ("cel.block([[1, 2]], cel.index(0).map(cel.iterVar(0, 0), cel.iterVar(0, 0) * 2))", "[2, 4]"),
         ],
-    },
-    Macro {
-        name: "cel.index",
-        forms: &["cel.index(0)"],
-        doc: "a value of the block around it, by its number; within the values, an earlier one",
-        cost: "1, and what the value costs when it is first asked for",
-        examples: &[("cel.block(['a'], cel.index(0) + cel.index(0))", "'aa'")],
-    },
-    Macro {
-        name: "cel.iterVar",
-        forms: &["cel.iterVar(0, 0)"],
-        doc: "a variable of a macro in a block, by numbers in place of a name",
-        cost: "1",
-        examples: &[(
-            "cel.block([[1, 2]], cel.index(0).map(cel.iterVar(0, 0), cel.iterVar(0, 0) * 2))",
-            "[2, 4]",
-        )],
-    },
-    Macro {
-        name: "cel.accuVar",
-        forms: &["cel.accuVar(0, 0)"],
-        doc: "a second variable of a macro in a block, by numbers in place of a name",
-        cost: "1",
-        examples: &[],
     },
     Macro {
         name: "optMap",
