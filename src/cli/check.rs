@@ -90,10 +90,7 @@ fn in_order(findings: &mut [Diagnostic]) {
 
 /// How many files hold manifests, or something that is wrong; cases and recorded tasks beside them do not count.
 fn files_with_manifests(catalog: &Catalog, findings: &[Diagnostic]) -> usize {
-    let agents = catalog.agents().iter().map(|resolved| &resolved.agent.place);
-    let tools = catalog.tools().iter().map(|tool| &tool.place);
-    let mount = catalog.mount().map(|mount| &mount.place);
-    let places = agents.chain(tools).chain(mount).chain(findings.iter().map(|finding| &finding.place));
+    let places = catalog.places().chain(findings.iter().map(|finding| &finding.place));
     places.map(|place| place.source.name()).collect::<BTreeSet<_>>().len()
 }
 

@@ -229,6 +229,16 @@ impl Catalog {
         &self.triggers
     }
 
+    /// Where each of its documents stands.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        let agents = self.agents.iter().map(|one| &one.agent.place);
+        let tools = self.tools.iter().map(|tool| &tool.place);
+        let mount = self.mount.iter().map(|mount| &mount.place);
+        let schedules = self.schedules.iter().map(|one| &one.document.launch.place);
+        let triggers = self.triggers.iter().map(|one| &one.document.launch.place);
+        agents.chain(tools).chain(mount).chain(schedules).chain(triggers)
+    }
+
     /// The workspace mount, if one is loaded.
     #[must_use]
     pub fn mount(&self) -> Option<&Arc<Mount>> {

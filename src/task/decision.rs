@@ -157,10 +157,24 @@ impl TryFrom<String> for StepName {
 pub struct TraceEntry {
     /// Which one.
     pub step: StepName,
+    /// What it does.
+    pub action: StepKind,
     /// How it ended.
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// It judges.
+    Assert,
+    /// It calls.
+    Invoke,
+    /// It replaces.
+    Transform,
 }
 
 /// How a step ended.

@@ -38,7 +38,9 @@ mod steps;
 mod trial;
 
 pub use crate::policy::{InvocationTarget, Origin};
-pub use decision::{CallId, Decision, Finding, LimitReached, StepName, StepOutcome, TraceEntry, Verdict};
+pub use decision::{
+    CallId, Decision, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+};
 pub use driver::Host;
 pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
 pub use error::TaskError;

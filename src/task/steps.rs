@@ -4,7 +4,7 @@
 //! error is a failure: of the condition (MW-26), of the expression, of the call. A finished step never runs again (RV-04).
 
 use super::capability_call::ended;
-use super::decision::{Finding, StepOutcome, TraceEntry, Verdict};
+use super::decision::{Finding, StepOutcome, Verdict};
 use super::effect::{Progress, Request};
 use super::operation::{Operation, Pending, Stage, Subject};
 use super::replay::Halt;
@@ -83,16 +83,15 @@ impl Task {
     fn run_steps(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
         let Some(hook) = operation.stage.hook() else { return Flow::Passed };
         let function = operation.call().and_then(|call| policy.function(call.function));
-        let capability = function.map_or(0, |function| function.capability);
-        let list = policy.steps(hook, capability);
+        let list = policy.steps(hook, operation.capability(policy));
         while let Some(step) = list.get(operation.step) {
             match self.run_step(policy, step, function, operation, now) {
                 StepEnd::Skipped => {}
-                StepEnd::Passed => trace(operation, StepOutcome::Pass, None),
+                StepEnd::Passed => operation.leave_trace(step, StepOutcome::Pass, None),
                 StepEnd::Failed(finding) => {
                     operation.findings.extend(finding);
                     let message = step.message(&self.bound(operation, now));
-                    trace(operation, StepOutcome::Fail, message.clone());
+                    operation.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(stopped) = stopped(step, operation, message) {
                         return Flow::Stopped(stopped);
                     }
@@ -151,8 +150,7 @@ impl Task {
         if step.selects.is_some() {
             return !has_run(call.function);
         }
-        let capability = policy.function(call.function).map_or(0, |function| function.capability);
-        !policy.functions_of(capability).any(has_run)
+        !policy.functions_of(operation.capability(policy)).any(has_run)
     }
 
     /// Puts the value of a transform in the place of what is being handled.
@@ -194,12 +192,6 @@ impl Task {
 /// The id of a function in the task context.
 pub(super) fn function_id(position: usize) -> FunctionId {
     FunctionId(u32::try_from(position).unwrap_or(u32::MAX))
-}
-
-fn trace(operation: &mut Operation, outcome: StepOutcome, message: Option<String>) {
-    if let Some(step) = operation.step_name() {
-        operation.trace.push(TraceEntry { step, outcome, message });
-    }
 }
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.

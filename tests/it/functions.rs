@@ -131,7 +131,7 @@ fn nothing_panics_whatever_a_function_is_given() {
         Value::text("::1/64"),
         Value::Bytes(Blob::Borrowed(b"\xff")),
         sample(&Type::Timestamp),
-        sample(&Type::Opaque("net.CIDR")),
+        sample(&Type::opaque("net.CIDR", [])),
         Value::Optional(None),
     ];
     let lists = [
@@ -245,7 +245,7 @@ fn sample(ty: &Type) -> Value<'static> {
         Type::Map(_) => Value::map(Entries::from_iter([(Key::Int(3), Value::Int(3))])),
         Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
         Type::TypeOf(_) => Value::Type(TypeName("int".into())),
-        Type::Opaque("net.IP") => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
+        Type::Opaque(opaque) if opaque.name == "net.IP" => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
         Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
         _ => Value::Int(3),
     }
@@ -306,6 +306,9 @@ fn forms_of_macros_are_calls_of_them() {
         .variable("result", Type::Dyn)
         .variable("entries", Type::Dyn)
         .variable("key", Type::Dyn)
+        .variable("cel.index(0)", Type::Dyn)
+        .variable("cel.iterVar(0, 0)", Type::Dyn)
+        .variable("cel.accuVar(0, 0)", Type::Dyn)
         .build();
     let mut names = HashSet::new();
     for row in MACROS {

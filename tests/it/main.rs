@@ -29,6 +29,7 @@ mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 mod policy;
+mod programs;
 mod readme;
 mod repl;
 mod scenario_read;

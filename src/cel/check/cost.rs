@@ -100,6 +100,11 @@ impl Estimator<'_> {
             ExprKind::Struct { .. } => Cost::STEP,
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
             ExprKind::Bind { value, body, .. } => Cost::STEP.and(self.expr(value)).and(self.expr(body)),
+            ExprKind::Block { bindings, body } => {
+                // each value is computed at most once
+                let values = Cost { min: 0, ..self.all(bindings.iter().map(|binding| &binding.value)) };
+                Cost::STEP.and(values).and(self.expr(body))
+            }
             ExprKind::OptMap { operand, body, .. } => {
                 let body = Cost { min: 0, ..self.expr(body) };
                 Cost::STEP.and(self.expr(operand)).and(body)

@@ -1,6 +1,7 @@
 //! The walk over a plan.
 
 use super::activation::{Activation, Host};
+use super::block::Outcome;
 use super::error::{Halt, Stop};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
@@ -65,8 +66,8 @@ fn begin<'a, T>(
     locals: &mut [Value<'a>],
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
-    let meter = Meter::new(limits);
-    let mut evaluator = Evaluator { nodes: &plan.nodes, activation, locals, meter, host, halt: None };
+    let (meter, memos) = (Meter::new(limits), vec![None; plan.memos]);
+    let mut evaluator = Evaluator { nodes: &plan.nodes, activation, locals, memos, meter, host, halt: None };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
     } else {
@@ -82,8 +83,9 @@ fn begin<'a, T>(
 /// The value of a step over constants, for the planner; nothing if it fails, so that it fails when it is run.
 pub(in crate::cel) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> Option<Value<'static>> {
     let activation = &Activation::empty();
-    let meter = Meter::new(limits);
-    let mut evaluator = Evaluator { nodes, activation, locals: &mut [], meter, host: None, halt: None };
+    let (meter, memos) = (Meter::new(limits), Vec::new());
+    let mut evaluator =
+        Evaluator { nodes, activation, locals: &mut [], memos, meter, host: None, halt: None };
     evaluator.eval(step)?.to_static()
 }
 
@@ -91,10 +93,12 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
     nodes: &'a [Node],
     activation: &'r Activation<'a>,
     locals: &'r mut [Value<'a>],
+    /// What came out of the bindings that were asked for.
+    pub(super) memos: Vec<Option<Outcome<'a>>>,
     pub(super) meter: Meter<'r>,
     host: Option<&'r mut (dyn Host + 'h)>,
     /// Why the evaluation stands still, while its steps give nothing.
-    halt: Option<Halt>,
+    pub(super) halt: Option<Halt>,
 }
 
 impl<'a> Evaluator<'a, '_, '_> {
@@ -244,6 +248,8 @@ impl<'a> Evaluator<'a, '_, '_> {
                 self.set(*local, value);
                 self.eval(*body)
             }
+            Node::Block { bindings, body } => self.block(bindings, *body),
+            Node::Bound(memo, value) => self.bound(*memo, *value),
             Node::MapOptional { operand, local, body, flat } => match self.eval(*operand)? {
                 Value::Optional(None) => Some(Value::Optional(None)),
                 Value::Optional(Some(value)) => {
@@ -462,12 +468,12 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn local(&self, local: Local) -> Value<'a> {
-        self.locals.get(usize::from(local.0)).cloned().unwrap_or(Value::Null)
+        self.locals.get(local.0 as usize).cloned().unwrap_or(Value::Null)
     }
 
     #[inline]
     pub(super) fn set(&mut self, local: Local, value: Value<'a>) {
-        if let Some(place) = self.locals.get_mut(usize::from(local.0)) {
+        if let Some(place) = self.locals.get_mut(local.0 as usize) {
             *place = value;
         }
     }

@@ -14,6 +14,7 @@ use super::function::PureCode;
 use super::value::Value;
 use crate::source::Span;
 use regex::Regex;
+use std::ops::Range;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Plan {
     pub root: NodeId,
     /// How many variables of loops and bindings are alive at once.
     pub locals: usize,
+    /// How many bindings its blocks have.
+    pub memos: usize,
 }
 
 /// Names a step of a plan.
@@ -36,7 +39,11 @@ pub struct NodeId(pub u32);
 
 /// Where the frame carries a variable of a loop or binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Local(pub u16);
+pub struct Local(pub u32);
+
+/// Where an evaluation keeps what came out of a binding of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memo(pub u32);
 
 /// One step.
 #[derive(Debug)]
@@ -160,6 +167,15 @@ pub enum Node {
         /// Where it is known.
         body: NodeId,
     },
+    /// `cel.block([a, b], body)`
+    Block {
+        /// Its bindings, none of which has been computed when it begins.
+        bindings: Range<Memo>,
+        /// Where they are known.
+        body: NodeId,
+    },
+    /// `cel.index(0)`, and the step that computes it
+    Bound(Memo, NodeId),
     /// `optional.optMap(x, body)`, `optional.optFlatMap(x, body)`
     MapOptional {
         /// The optional.

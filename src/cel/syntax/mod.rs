@@ -21,7 +21,8 @@ pub(crate) use reference::form as macro_form;
 pub use reference::{MACROS, Macro};
 
 pub use expr::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
+    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
+    StructField,
 };
 
 /// Words that CEL keeps for itself; as field names they are free.

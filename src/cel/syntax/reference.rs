@@ -208,6 +208,38 @@ pub const MACROS: &[Macro] = &[
         ],
     },
     Macro {
+        name: "cel.block",
+        forms: &["cel.block([value, value], body)"],
+        doc: "the body with a number for each value, as tools write it; a value is computed when it is first asked for",
+        cost: "1, what the body costs and, once each, what the values cost that it asks for",
+        examples: &[
+            ("cel.block([3, cel.index(0) + 1], cel.index(0) * cel.index(1))", "12"),
+            ("cel.block([1 / 0, 2], cel.index(1))", "2"),
+            ("cel.block([1 / 0, 2], cel.index(0))", "error: divide_by_zero"),
+        ],
+    },
+    Macro {
+        name: "cel.index",
+        forms: &["cel.index(0)"],
+        doc: "a value of the `cel.block` around, by its number",
+        cost: "1, and the first time what the value costs",
+        examples: &[("cel.block(['a'], cel.index(0) + cel.index(0))", "'aa'")],
+    },
+    Macro {
+        name: "cel.iterVar",
+        forms: &["cel.iterVar(0, 0)"],
+        doc: "a variable of a loop that tools know by numbers: how deep the loop is, and which variable it is",
+        cost: "1",
+        examples: &[("[1, 2].map(cel.iterVar(0, 0), cel.iterVar(0, 0) * 10)", "[10, 20]")],
+    },
+    Macro {
+        name: "cel.accuVar",
+        forms: &["cel.accuVar(0, 0)"],
+        doc: "another variable of a loop that tools know by numbers",
+        cost: "1",
+        examples: &[("[1, 2].exists(cel.accuVar(0, 0), cel.accuVar(0, 0) > 1)", "true")],
+    },
+    Macro {
         name: "optMap",
         forms: &["optional.optMap(x, value)"],
         doc: "an optional of what the value is for that of the optional; none of none",
