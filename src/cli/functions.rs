@@ -39,8 +39,10 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        let standard = STANDARD.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE]);
-        let rows = macros().chain(standard.flat_map(|library| library.iter()).map(Row::Function));
+        let known = STANDARD.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE]);
+        // the list is of what policies can call; whoever asks for an extension by its name knows what it is
+        let more = EXTENSIONS.iter().filter(|_| self.name.is_some());
+        let rows = macros().chain(known.chain(more).copied().flatten().map(Row::Function));
         write(&rows.collect::<Vec<_>>(), self.name.as_deref(), screen)?;
         Ok(ExitCode::Yes)
     }
@@ -170,15 +172,13 @@ Extensions are known to hosts of the language that declare them, and to no polic
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     section(&mut page, "Macros", macros());
-    let (standard, more): (Vec<_>, Vec<_>) = LIBRARIES
-        .iter()
-        .partition(|(_, library)| !EXTENSIONS.iter().any(|extension| std::ptr::eq(*extension, *library)));
-    for (heading, library) in standard {
+    // the libraries of the standard come first
+    for (heading, library) in LIBRARIES.iter().take(STANDARD.len()) {
         section(&mut page, heading, library.iter().map(Row::Function));
     }
     let own = [PUT, REVIEW, MOUNT, FILE].into_iter().flatten();
     section(&mut page, "Policies", own.map(Row::Function));
-    for (heading, library) in more {
+    for (heading, library) in LIBRARIES.iter().skip(STANDARD.len()) {
         section(&mut page, &format!("Extension: {heading}"), library.iter().map(Row::Function));
     }
     page

@@ -306,6 +306,9 @@ fn forms_of_macros_are_calls_of_them() {
         .variable("result", Type::Dyn)
         .variable("entries", Type::Dyn)
         .variable("key", Type::Dyn)
+        .variable("cel.index(0)", Type::Dyn)
+        .variable("cel.iterVar(0, 0)", Type::Dyn)
+        .variable("cel.accuVar(0, 0)", Type::Dyn)
         .build();
     let mut names = HashSet::new();
     for row in MACROS {

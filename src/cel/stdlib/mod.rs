@@ -42,7 +42,7 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Conversions", conversions::CONVERSIONS),
     ("Strings", strings::STRINGS),
     ("Times", times::TIMES),
-    ("More strings", strings_ext::STRINGS_EXT),
+    ("Strings", strings_ext::STRINGS_EXT),
     ("Math", math::MATH),
     ("Lists", lists::LISTS),
     ("Sets", sets::SETS),

@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(words("c.input.all(entry, ent"), "19 entry");
         assert_eq!(words("c.user.id == 'x' && c.user.em"), "27 email");
         assert_eq!(words("true ? c.user.em"), "14 email");
-        assert_eq!(words("cel.b"), "0 cel.bind( cel.block(");
+        assert_eq!(words("cel.bi"), "0 cel.bind(");
         assert_eq!(words("'con"), "1 ");
         assert_eq!(words(":ty"), "0 :type");
         assert_eq!(words(":type c.us"), "8 user");

@@ -6,12 +6,12 @@
 //! there are the first few rounds and those that decide. The number of nodes is bounded, and so is the work.
 
 use super::session::{Ended, rebound, run};
+use super::tree::{Node, Outcome};
 use super::{messages, show};
 use celador::cel::{
-    Activation, Checked, Comprehension, ComprehensionKind, Env, Expr, ExprKind, Key, Program, Reference,
-    Type, Value,
+    Activation, Binding, Checked, Comprehension, ComprehensionKind, Env, Expr, ExprKind, Key, Program,
+    Reference, Type, Value,
 };
-use serde_json::json;
 
 /// Nodes of one explanation.
 const MAX_NODES: usize = 400;
@@ -19,37 +19,6 @@ const MAX_NODES: usize = 400;
 const FIRST_ROUNDS: usize = 3;
 /// Characters of a part's text, and of its value.
 const MAX_TEXT: usize = 100;
-
-/// A part with what came of it.
-pub(super) struct Node {
-    /// Its text on one line; of a round, the variables.
-    pub(super) text: String,
-    pub(super) outcome: Outcome,
-    pub(super) parts: Vec<Self>,
-}
-
-/// What came of a part.
-pub(super) enum Outcome {
-    Value {
-        text: String,
-        /// What decides about other parts, if it is a `bool` or an optional.
-        answer: Option<bool>,
-    },
-    /// It failed, itself.
-    Failed(String),
-    /// It failed because a part of it did.
-    Passed,
-    /// The host would have to answer.
-    Asks(String),
-    /// A run does not come to it.
-    Skipped,
-    /// A round of a loop, or the part of an expression in which a variable is known.
-    Round,
-    /// So many rounds that are not shown.
-    Rounds(usize),
-    /// Nothing more is shown.
-    Cut,
-}
 
 /// Explains an expression.
 pub(super) fn explain(source: &str, checked: &Checked, env: &Env, activation: &Activation<'_>) -> Node {
@@ -60,44 +29,6 @@ struct Walk<'w> {
     source: &'w str,
     checked: &'w Checked,
     left: usize,
-}
-
-impl Node {
-    fn new(text: impl Into<String>, outcome: Outcome) -> Self {
-        Self { text: text.into(), outcome, parts: Vec::new() }
-    }
-
-    fn answer(&self) -> Option<bool> {
-        match self.outcome {
-            Outcome::Value { answer, .. } => answer,
-            _ => None,
-        }
-    }
-
-    fn has_value(&self) -> bool {
-        matches!(self.outcome, Outcome::Value { .. })
-    }
-
-    /// Whether a run stops here, whatever stands around it.
-    fn is_open(&self) -> bool {
-        matches!(self.outcome, Outcome::Asks(_) | Outcome::Cut)
-    }
-
-    /// The tree for a program.
-    pub(super) fn to_json(&self) -> serde_json::Value {
-        let (outcome, found) = match &self.outcome {
-            Outcome::Value { text, .. } => ("value", Some(text.clone())),
-            Outcome::Failed(error) => ("failed", Some(error.clone())),
-            Outcome::Passed => ("failed_below", None),
-            Outcome::Asks(question) => ("asks", Some(question.clone())),
-            Outcome::Skipped => ("skipped", None),
-            Outcome::Round => ("round", None),
-            Outcome::Rounds(count) => ("rounds", Some(count.to_string())),
-            Outcome::Cut => ("cut", None),
-        };
-        let parts: Vec<_> = self.parts.iter().map(Self::to_json).collect();
-        json!({ "text": self.text, "outcome": outcome, "found": found, "parts": parts })
-    }
 }
 
 impl<'w> Walk<'w> {
@@ -112,7 +43,7 @@ impl<'w> Walk<'w> {
             return Node::new(one_line(text), outcome);
         }
         let parts = self.parts(expr, env, activation);
-        let passed = matches!(outcome, Outcome::Failed(_)) && parts.iter().any(failed);
+        let passed = matches!(outcome, Outcome::Failed(_)) && parts.iter().any(Node::failed);
         Node { text: one_line(text), outcome: if passed { Outcome::Passed } else { outcome }, parts }
     }
 
@@ -191,6 +122,7 @@ impl<'w> Walk<'w> {
             ExprKind::OptMap { operand, variable, body, .. } => {
                 self.with_variable((&variable.text, operand), held, body, env, activation)
             }
+            ExprKind::Block { bindings, body } => self.block(bindings, body, env, activation),
             _ => {
                 let mut parts = Vec::new();
                 expr.for_each_part(&mut |part| parts.push(part));
@@ -268,6 +200,31 @@ impl<'w> Walk<'w> {
             None => self.skipped(body),
         };
         vec![first, body]
+    }
+
+    /// The bindings of a block, asked for or not, and its body. Behind one that fails its variable has no value.
+    fn block(
+        &mut self,
+        bindings: &[Binding],
+        body: &Expr,
+        env: &Env,
+        activation: &Activation<'_>,
+    ) -> Vec<Node> {
+        let variables = bindings.iter();
+        let inner = variables.fold(env.extend(), |env, it| env.variable(&it.variable, Type::Dyn)).build();
+        let compiled =
+            bindings.iter().map(|binding| Program::compile(&inner, self.text(&binding.value)).ok());
+        let compiled: Vec<Option<Program>> = compiled.collect();
+        let mut activation = rebound(&inner, activation, []);
+        let mut nodes = Vec::new();
+        for (binding, program) in bindings.iter().zip(&compiled) {
+            nodes.push(self.expr(&binding.value, &inner, &activation));
+            if let Some(Ended::Value(value)) = program.as_ref().map(|program| run(program, &activation).0) {
+                activation = activation.with(&inner, &binding.variable, value);
+            }
+        }
+        nodes.push(self.expr(body, &inner, &activation));
+        nodes
     }
 
     /// The range, and the rounds.
@@ -429,15 +386,6 @@ fn answer(value: &Value<'_>) -> Option<bool> {
         Value::Bool(value) => Some(*value),
         Value::Optional(value) => Some(value.is_some()),
         _ => None,
-    }
-}
-
-/// Whether a node or, for a round, one of its parts failed.
-fn failed(node: &Node) -> bool {
-    match node.outcome {
-        Outcome::Failed(_) | Outcome::Passed => true,
-        Outcome::Round => node.parts.iter().any(failed),
-        _ => false,
     }
 }
 
