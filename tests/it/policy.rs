@@ -60,7 +60,7 @@ fn reviews_stand_where_a_task_can_wait() {
         ),
         ("exposes: {x: \"review('a')\"}\n", "exposes.x"),
         (
-            "capabilities:\n  ledger:\n    before:\n    - {assert: 'true', condition: \"review('a')\"}\n",
+            "capabilities:\n  ledger:\n    before:\n    - {assert: context.user.id != '', condition: \"review('a')\"}\n",
             "capabilities.ledger.before[0].condition",
         ),
     ];
@@ -76,7 +76,7 @@ fn reviews_stand_where_a_task_can_wait() {
 #[test]
 fn messages_are_checked_placeholder_by_placeholder() {
     // INT-15, INT-19, MW-37
-    let message = |text: &str| findings(&step(&format!("{{assert: 'true', error_message: \"{text}\"}}")));
+    let message = |text: &str| findings(&step(&format!("{{assert: now != '', error_message: \"{text}\"}}")));
     let path = "capabilities.ledger.before[0].error_message";
     let rows: [(&str, Vec<String>); 7] = [
         ("é {input.account} {context.user.email} {now} {event.payload.x} {runtime.version}", vec![]),
@@ -158,4 +158,18 @@ fn an_agent_with_an_error_anywhere_must_not_run() {
     let (engine, _) =
         Engine::parse("test.yaml", &manifests("capabilities: {probe: '*'}\nlimits: {max_turn: 1}\n"));
     assert!(engine.policy("demo", "clerk").is_err());
+}
+
+#[test]
+fn what_is_decided_before_it_runs_is_pointed_out() {
+    let path = "capabilities.ledger.before[0]";
+    assert_eq!(findings(&step("{assert: '1 < 2'}")), [format!("warning {path}.assert constant: '1 < 2'")]);
+    assert_eq!(
+        findings(&step("{assert: now != '', condition: 'size([]) > 0'}")),
+        [format!("warning {path}.condition constant: 'size([]) > 0'")]
+    );
+    assert_eq!(
+        findings(&step("{assert: now.matches('(')}")),
+        [format!("warning {path}.assert bad_pattern: '('")]
+    );
 }
