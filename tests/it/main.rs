@@ -24,6 +24,7 @@ mod context;
 mod context_expression;
 mod context_scope;
 mod functions;
+mod fuzz_bodies;
 mod launches;
 mod manifest;
 mod manifest_links;

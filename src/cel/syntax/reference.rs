@@ -210,10 +210,10 @@ pub const MACROS: &[Macro] = &[
     Macro {
         name: "cel.block",
         forms: &["cel.block([value, value], body)"],
-        doc: "the body with a number for each value, as tools write it; a value is computed when it is first asked for",
-        cost: "1, what the body costs and, once each, what the values cost that it asks for",
+        doc: "the body with numbered values, each evaluated at most once and only if it is asked for",
+        cost: "1, what the body costs and, of the values, what is asked for",
         examples: &[
-            ("cel.block([3, cel.index(0) + 1], cel.index(0) * cel.index(1))", "12"),
+            ("cel.block([2, cel.index(0) + 1], cel.index(0) * cel.index(1))", "6"),
             ("cel.block([1 / 0, 2], cel.index(1))", "2"),
             ("cel.block([1 / 0, 2], cel.index(0))", "error: divide_by_zero"),
         ],
@@ -221,21 +221,24 @@ pub const MACROS: &[Macro] = &[
     Macro {
         name: "cel.index",
         forms: &["cel.index(0)"],
-        doc: "a value of the `cel.block` around, by its number",
-        cost: "1, and the first time what the value costs",
+        doc: "a value of the block around it, by its number; within the values, an earlier one",
+        cost: "1, and what the value costs when it is first asked for",
         examples: &[("cel.block(['a'], cel.index(0) + cel.index(0))", "'aa'")],
     },
     Macro {
         name: "cel.iterVar",
         forms: &["cel.iterVar(0, 0)"],
-        doc: "a variable of a loop that tools know by numbers: how deep the loop is, and which variable it is",
+        doc: "a variable of a macro in a block, by numbers in place of a name",
         cost: "1",
-        examples: &[("[1, 2].map(cel.iterVar(0, 0), cel.iterVar(0, 0) * 10)", "[10, 20]")],
+        examples: &[(
+            "cel.block([[1, 2]], cel.index(0).map(cel.iterVar(0, 0), cel.iterVar(0, 0) * 2))",
+            "[2, 4]",
+        )],
     },
     Macro {
         name: "cel.accuVar",
         forms: &["cel.accuVar(0, 0)"],
-        doc: "another variable of a loop that tools know by numbers",
+        doc: "a second variable of a macro in a block, by numbers in place of a name",
         cost: "1",
         examples: &[("[1, 2].exists(cel.accuVar(0, 0), cel.accuVar(0, 0) > 1)", "true")],
     },
