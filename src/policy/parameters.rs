@@ -296,7 +296,7 @@ impl Missing {
 /// Arguments being put together.
 #[derive(Default)]
 struct Forming<'f> {
-    members: SmallVec<[(&'f str, Value<'f>); 16]>,
+    members: SmallVec<[(&'f str, Value<'f>); 8]>,
     faults: Vec<String>,
     unbound: SmallVec<[Arc<str>; 2]>,
     ignored: SmallVec<[Arc<str>; 2]>,
@@ -329,7 +329,7 @@ impl<'f> Forming<'f> {
 
     fn finish(mut self) -> Resolution {
         // every member is JSON already, but together they may be too much of it
-        let arguments = Json::from_members(self.members).unwrap_or_else(|_| {
+        let arguments = Json::from_members(&self.members).unwrap_or_else(|_| {
             self.faults.push(messages::nested_too_deeply());
             Json::object([])
         });

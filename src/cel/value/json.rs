@@ -156,20 +156,17 @@ impl Json {
     ///
     /// # Errors
     /// As [`Json::from_value_within`], for `max_json_depth`.
-    pub fn from_members<'k, 'v>(
-        members: impl IntoIterator<Item = (&'k str, Value<'v>)>,
-    ) -> Result<Self, Fault> {
+    pub fn from_members(members: &[(&str, Value<'_>)]) -> Result<Self, Fault> {
         let mut room = Room::default();
-        let members: SmallVec<[(&str, Value<'v>); 8]> = members.into_iter().collect();
-        for (key, value) in &members {
+        for (key, value) in members {
             room.text = room.text.saturating_add(key.len());
             room.words = room.words.saturating_add(2);
             room.add(value, 1);
         }
         let mut builder = Builder::with_room(room, EvalLimits::default().max_json_depth)?;
-        let members = members.into_iter().map(|(key, value)| {
+        let members = members.iter().map(|(key, value)| {
             let key = builder.string(key);
-            Ok((key, builder.value(&value)?))
+            Ok((key, builder.value(value)?))
         });
         let members = members.collect::<Result<Members, Fault>>()?;
         let root = builder.object(members);
