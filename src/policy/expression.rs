@@ -8,6 +8,7 @@ use super::origin::Origin;
 use crate::cel::{EvalError, Fault, Host, Issue, Json, Program, Stop, Value};
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
 use std::sync::Arc;
 
@@ -83,7 +84,8 @@ impl Expression {
             span: self.program.expr().span,
             found: fault.found,
             function: None,
-            bound: None,
+            // what a result may be is bounded by the defaults
+            bound: fault.bound.and_then(|name| Some((name, EvalLimits::default().get(name)?))),
         })
     }
 

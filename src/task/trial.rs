@@ -8,6 +8,7 @@ use super::effect::Request;
 use super::replay::{Exchange, Halt, Replay};
 use crate::cel::{EvalError, Issue, Json, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
+use crate::limits::EvalLimits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -110,6 +111,7 @@ fn failure(fault: crate::cel::Fault, program: &crate::cel::Program) -> crate::ce
         span: program.expr().span,
         found: fault.found,
         function: None,
-        bound: None,
+        // what a result may be is bounded by the defaults
+        bound: fault.bound.and_then(|name| Some((name, EvalLimits::default().get(name)?))),
     })
 }

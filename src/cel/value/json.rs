@@ -120,7 +120,7 @@ impl Json {
         }
         let mut builder = Builder::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let seed = Seed { builder: &mut builder, depth: limits.max_json_depth };
+        let seed = Seed::new(&mut builder, limits.max_json_depth);
         let root = seed.deserialize(&mut deserializer).and_then(|root| deserializer.end().map(|()| root));
         match root {
             Ok(root) => Ok(builder.finish(root)),
@@ -130,25 +130,41 @@ impl Json {
 
     /// The value that an expression gave, as JSON (`CEL-41`): keys become text, bytes base64, times RFC 3339.
     ///
+    /// A small expression can name one list a million times over, so what comes out is bounded: the document takes no
+    /// more than the default of `max_json_bytes`, and nests no deeper than that of `max_json_depth`.
+    ///
     /// # Errors
-    /// `not_json` for a type, an optional, or a double that is not finite.
+    /// `not_json` for a type, an optional, or a double that is not finite; `budget_exceeded`.
     pub fn from_value(value: &Value<'_>) -> Result<Self, Fault> {
+        let limits = EvalLimits::default();
+        Self::written(value, Room { bytes: limits.max_json_bytes, levels: limits.max_json_depth })
+    }
+
+    /// The same of a value that a host made and knows the size of: without a bound.
+    ///
+    /// # Errors
+    /// `not_json`.
+    pub fn from_host(value: &Value<'_>) -> Result<Self, Fault> {
+        Self::written(value, Room::ENDLESS)
+    }
+
+    fn written(value: &Value<'_>, mut room: Room) -> Result<Self, Fault> {
         let mut builder = Builder::default();
-        let root = builder.value(value)?;
+        let root = builder.value(value, &mut room)?;
         Ok(builder.finish(root))
     }
 
-    /// An object of these members, in their order, in one document: nothing in between is built.
+    /// An object of these members, in their order, in one document: nothing in between is built, nothing bounded.
     ///
     /// # Errors
-    /// As [`Json::from_value`].
+    /// As [`Json::from_host`].
     pub fn from_members<'k, 'v>(
         members: impl IntoIterator<Item = (&'k str, Value<'v>)>,
     ) -> Result<Self, Fault> {
         let mut builder = Builder::default();
         let members = members.into_iter().map(|(key, value)| {
             let key = builder.string(key);
-            Ok((key, builder.value(&value)?))
+            Ok((key, builder.value(&value, &mut Room { ..Room::ENDLESS })?))
         });
         let members = members.collect::<Result<Vec<_>, Fault>>()?;
         let root = builder.object(members);
@@ -454,7 +470,12 @@ impl Builder {
         }
     }
 
-    fn value(&mut self, value: &Value<'_>) -> Result<Word, Fault> {
+    fn value(&mut self, value: &Value<'_>, room: &mut Room) -> Result<Word, Fault> {
+        room.take(match value {
+            Value::String(text) => text.len(),
+            Value::Bytes(bytes) => base64::encoded_len(bytes.len(), true).unwrap_or(usize::MAX),
+            _ => 0,
+        })?;
         Ok(match value {
             Value::Null => Word::new(Tag::Null, 0, 0),
             Value::Bool(value) => Self::bool(*value),
@@ -466,20 +487,28 @@ impl Builder {
             Value::Timestamp(time) => self.string(&time.to_string()),
             Value::Duration(duration) => self.string(&duration.to_string()),
             Value::List(list) => {
-                let items = list.iter().map(|item| self.value(&item)).collect::<Result<Vec<_>, _>>()?;
+                room.enter()?;
+                let items = list.iter().map(|item| self.value(&item, room));
+                let items = items.collect::<Result<Vec<_>, _>>()?;
+                room.leave();
                 self.array(&items)
             }
             Value::Map(map) => {
+                room.enter()?;
                 let members = map.iter().map(|(key, value)| {
                     let key = match key {
-                        Key::String(text) => self.string(&text),
+                        Key::String(text) => {
+                            room.take(text.len())?;
+                            self.string(&text)
+                        }
                         Key::Bool(value) => self.string(if value { "true" } else { "false" }),
                         Key::Int(value) => self.string(&value.to_string()),
                         Key::UInt(value) => self.string(&value.to_string()),
                     };
-                    Ok::<_, Fault>((key, self.value(&value)?))
+                    Ok::<_, Fault>((key, self.value(&value, room)?))
                 });
                 let members = members.collect::<Result<Vec<_>, _>>()?;
+                room.leave();
                 self.object(members)
             }
             Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
@@ -497,17 +526,49 @@ impl Builder {
     }
 }
 
+/// What may still be written of a value: bytes of the document, and levels.
+struct Room {
+    bytes: usize,
+    levels: usize,
+}
+
+impl Room {
+    const ENDLESS: Self = Self { bytes: usize::MAX, levels: usize::MAX };
+
+    /// A value with this much text in it, and the word that stands for it.
+    fn take(&mut self, text: usize) -> Result<(), Fault> {
+        let bytes = text.saturating_add(size_of::<Word>());
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(Fault::budget("max_json_bytes"))?;
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), Fault> {
+        self.levels = self.levels.checked_sub(1).ok_or(Fault::budget("max_json_depth"))?;
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.levels = self.levels.saturating_add(1);
+    }
+}
+
 /// Reads one value into a builder, no deeper than it may.
 struct Seed<'b> {
     builder: &'b mut Builder,
+    /// Levels below this one.
     depth: usize,
+    max_depth: usize,
 }
 
-impl Seed<'_> {
+impl<'b> Seed<'b> {
+    fn new(builder: &'b mut Builder, max_depth: usize) -> Self {
+        Self { builder, depth: max_depth, max_depth }
+    }
+
     fn inner<E: serde::de::Error>(&mut self) -> Result<Seed<'_>, E> {
         match self.depth.checked_sub(1) {
-            Some(depth) => Ok(Seed { builder: self.builder, depth }),
-            None => Err(E::custom("`max_json_depth` exceeded")),
+            Some(depth) => Ok(Seed { builder: self.builder, depth, max_depth: self.max_depth }),
+            None => Err(E::custom(format_args!("`max_json_depth` {} exceeded", self.max_depth))),
         }
     }
 }
@@ -577,8 +638,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
 impl<'de> serde::Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut builder = Builder::default();
-        let depth = EvalLimits::default().max_json_depth;
-        let root = Seed { builder: &mut builder, depth }.deserialize(deserializer)?;
+        let max_depth = EvalLimits::default().max_json_depth;
+        let root = Seed::new(&mut builder, max_depth).deserialize(deserializer)?;
         Ok(builder.finish(root))
     }
 }
