@@ -30,7 +30,9 @@ fn words(line: &str) -> Vec<String> {
             let from = quote.map_or(0, |_| 1);
             let end = match quote {
                 Some(quote) => 1 + rest[1..].find(quote).expect("a closing quote"),
-                None => rest.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).unwrap_or(rest.len()),
+                None => {
+                    rest.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).unwrap_or(rest.len())
+                }
             };
             word.push_str(&rest[from..end]);
             rest = &rest[end + from..];

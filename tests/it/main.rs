@@ -13,11 +13,14 @@
 )]
 
 mod architecture;
-mod cases;
-mod cli;
+mod bounds;
+mod bounds_growth;
+mod bounds_source;
 mod cache;
+mod cases;
 mod check_rows;
 mod check_syntax;
+mod cli;
 mod conformance;
 mod context;
 mod context_expression;

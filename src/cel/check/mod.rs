@@ -93,6 +93,6 @@ pub fn check(expr: Expr, env: &Env) -> (Option<Checked>, Vec<Issue>) {
         return (None, issues);
     }
     let mut checked = Checked { expr, types, references, cost: CostEstimate { min: 0, max: None } };
-    checked.cost = cost::estimate(&checked);
+    checked.cost = cost::estimate(&checked, env.limits());
     (Some(checked), issues)
 }

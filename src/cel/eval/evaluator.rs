@@ -5,7 +5,7 @@ use super::error::{Halt, Halted, Stop};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
-use crate::cel::value::{Entries, Key, Map, Value};
+use crate::cel::value::{Entries, Key, List, Map, Value};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
 use std::ops::Deref;
@@ -70,12 +70,22 @@ fn start<'a, T>(
     }
 }
 
-/// The value of a step over constants, for the planner; nothing if it fails, so that it fails when it is run.
-pub(in crate::cel) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> Option<Value<'static>> {
+/// The value of a step over constants, for the planner, and what it cost; nothing if it fails, so that it fails when it
+/// is run.
+pub(in crate::cel) fn fold(
+    nodes: &[Node],
+    step: NodeId,
+    limits: &EvalLimits,
+) -> (Option<Value<'static>>, u64) {
     let activation = &Activation::empty();
     let meter = Meter::new(limits);
     let mut evaluator = Evaluator { nodes, activation, locals: &mut [], meter, host: None, halt: None };
-    evaluator.eval(step).ok()?.to_static()
+    let value = evaluator.eval(step).ok().and_then(|value| {
+        // what is kept is a copy of all of it
+        evaluator.meter.charge(value.weight(evaluator.meter.left())).ok()?;
+        value.to_static()
+    });
+    (value, evaluator.meter.spent_cost())
 }
 
 pub(super) struct Evaluator<'a, 'r, 'h> {
@@ -188,20 +198,24 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
             }
             Node::Member { operand, key } => {
                 let operand = self.operand(*operand)?;
-                self.at(id, operand.member(key))
+                let paid = self.meter.charge_text(key.len());
+                self.at(id, paid.and_then(|()| operand.member(key)))
             }
             Node::OptionalMember { operand, key } => {
                 let operand = self.operand(*operand)?;
-                self.at(id, operand.optional_member(key))
+                let paid = self.meter.charge_text(key.len());
+                self.at(id, paid.and_then(|()| operand.optional_member(key)))
             }
             Node::Index { operand, index } => {
                 let operand = self.operand(*operand)?;
                 let index = self.operand(*index)?;
+                self.pay_for_key(id, &index)?;
                 self.at(id, operand.index(&index))
             }
             Node::OptionalIndex { operand, index } => {
                 let operand = self.operand(*operand)?;
                 let index = self.operand(*index)?;
+                self.pay_for_key(id, &index)?;
                 self.at(id, operand.optional_index(&index))
             }
             Node::Conditional(condition, yes, no) => {
@@ -321,16 +335,16 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
             Node::HasVariable(slot) => Ok(self.activation.get(*slot).is_some()),
             Node::HasMember { operand, key } => {
                 let operand = self.operand(*operand)?;
-                self.at(id, operand.has_member(key))
+                let paid = self.meter.charge_text(key.len());
+                self.at(id, paid.and_then(|()| operand.has_member(key)))
             }
-            Node::Matches(operand, regex) => {
+            Node::Matches(operand, pattern) => {
                 let operand = self.operand(*operand)?;
                 let Value::String(text) = &*operand else {
                     return self.fail(id, Fault::no_overload([operand.kind()]));
                 };
-                let paid = self.meter.charge_text(text.len());
-                self.at(id, paid)?;
-                Ok(regex.is_match(text))
+                let found = pattern.is_match(&mut self.meter, text);
+                self.at(id, found)
             }
             _ => self.fail(id, ErrorCode::NoMatchingOverload.into()),
         }
@@ -401,7 +415,10 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
                 }
                 Ok(false)
             }
-            Value::Map(map) => Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some())),
+            Value::Map(map) => {
+                self.meter.charge_text(item.as_str().map_or(0, str::len))?;
+                Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some()))
+            }
             other => Err(Fault::no_overload([item.kind(), other.kind()])),
         }
     }
@@ -421,7 +438,7 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
     }
 
     fn list(&mut self, id: NodeId, items: &'a [Item]) -> Result<Value<'a>, Halted> {
-        let paid = self.meter.charge_built(size_of_val(items));
+        let paid = self.meter.charge_built(List::bytes(items.len()));
         self.at(id, paid)?;
         let mut list = Vec::with_capacity(items.len());
         for item in items {
@@ -431,7 +448,7 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
     }
 
     fn map(&mut self, id: NodeId, entries: &'a [(NodeId, Item)]) -> Result<Value<'a>, Halted> {
-        let paid = self.meter.charge_built(size_of_val(entries));
+        let paid = self.meter.charge_built(Map::bytes(entries.len()));
         self.at(id, paid)?;
         let mut map = Entries::with_capacity(entries.len());
         for &(key, item) in entries {
@@ -439,6 +456,7 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
             let Some(name) = Key::from_value(&key_value) else {
                 return self.fail(key, Fault::no_overload([key_value.kind()]));
             };
+            self.pay_for_key(key, &key_value)?;
             let Some(value) = self.item(id, item)? else { continue };
             if map.insert(name, value).is_some() {
                 return self.fail(key, ErrorCode::DuplicateKey.into());
@@ -455,6 +473,13 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
             (true, Value::Optional(value)) => Ok(value.map(|value| (*value).clone())),
             (true, other) => self.fail(id, Fault::no_overload([other.kind()])),
         }
+    }
+
+    /// Pays for finding a key that is computed.
+    #[inline]
+    fn pay_for_key(&mut self, id: NodeId, key: &Value<'a>) -> Result<(), Halted> {
+        let paid = self.meter.charge_text(key.as_str().map_or(0, str::len));
+        self.at(id, paid)
     }
 
     fn local(&self, local: Local) -> Value<'a> {

@@ -114,6 +114,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+        self.built(id, List::bytes(0))?;
         let mut kept = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -137,6 +138,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+        self.built(id, List::bytes(0))?;
         let mut items = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -162,11 +164,12 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// Each entry keeps its key (a list, its index) and gets a new value.
     fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+        self.built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.counts(inner)? {
-                self.built(id, size_of::<(Key<'_>, Value<'_>)>())?;
+                self.built(id, Map::ENTRY_BYTES)?;
                 let value = self.eval(inner.body)?;
                 let key = range.pair(index).and_then(|(key, _)| Key::from_value(&key));
                 entries.extend(key.map(|key| (key, value)));
@@ -182,6 +185,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         inner: &Loop,
         range: &Range<'a>,
     ) -> Result<Value<'a>, Halted> {
+        self.built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -192,7 +196,7 @@ impl<'a> Evaluator<'a, '_, '_> {
                 return self.fail(inner.body, ErrorCode::NoMatchingOverload.into());
             };
             for (key, value) in made.iter() {
-                self.built(id, size_of::<(Key<'_>, Value<'_>)>())?;
+                self.built(id, Map::ENTRY_BYTES)?;
                 if entries.insert(key, value).is_some() {
                     return self.fail(inner.body, ErrorCode::DuplicateKey.into());
                 }
