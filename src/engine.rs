@@ -1,15 +1,15 @@
 //! The engine: compiled policies and one cache of expressions, shared by all tasks and threads.
 //!
-//! In: manifests. Out: tasks. The policies are one set that is swapped as a whole: a task that runs keeps the policy that it
+//! In: manifests. Out: tasks, and triggers that say when to start one. The policies are one set that is swapped as a whole: a task that runs keeps the policy that it
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
-//! of [`manifest::load`](crate::manifest::load).
+//! of [`manifest::load`](crate::manifest::load()).
 
 use crate::cel::{Cache, CacheStats};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::load::{File, LoadError, Origin};
 use crate::manifest::{Catalog, load};
-use crate::policy::Policy;
+use crate::policy::{Policy, Trigger, check_inputs};
 use crate::source::Source;
 use crate::task::{SavedTask, StartTask, Task, TaskError};
 use std::collections::{HashMap, HashSet};
@@ -67,13 +67,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// ```
 #[derive(Debug)]
 pub struct Engine {
-    policies: RwLock<Arc<Policies>>,
+    loaded: RwLock<Arc<Loaded>>,
     cache: Arc<Cache>,
     limits: EvalLimits,
 }
 
-/// One set of policies, by namespace and name; none for an agent that must not run.
-type Policies = HashMap<(String, String), Option<Arc<Policy>>>;
+/// One set of what is compiled, by namespace and name; none for an agent that must not run, and for a trigger that makes
+/// no tasks.
+#[derive(Debug, Default)]
+struct Loaded {
+    policies: HashMap<(String, String), Option<Arc<Policy>>>,
+    triggers: HashMap<(String, String), Option<Arc<Trigger>>>,
+}
 
 impl Engine {
     /// An engine with the manifests at these paths: files, or folders to be searched.
@@ -105,26 +110,26 @@ impl Engine {
         (engine, findings)
     }
 
-    /// An engine with the agents of a catalog, and what compiling them found.
+    /// An engine with the agents and triggers of a catalog, and what compiling them found.
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
-        let (policies, findings) = compile(catalog, &limits);
         let cache = Arc::new(Cache::new(&limits));
-        (Self { policies: RwLock::new(Arc::new(policies)), cache, limits }, findings)
+        let (loaded, findings) = compile(catalog, &limits, &cache);
+        (Self { loaded: RwLock::new(Arc::new(loaded)), cache, limits }, findings)
     }
 
-    /// Puts another set of policies in the place of this one, for tasks that start from now on. If an agent of the new
-    /// set must not run, the old set stays and nothing changes.
+    /// Puts another set of policies in the place of this one, for tasks that start from now on. If an agent or a trigger of
+    /// the new set must not run, the old set stays and nothing changes.
     ///
     /// # Errors
     /// What is wrong with the new set.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (policies, findings) = compile(catalog, &self.limits);
-        if policies.values().any(Option::is_none) {
+        let (loaded, findings) = compile(catalog, &self.limits, &self.cache);
+        if loaded.policies.values().any(Option::is_none) || loaded.triggers.values().any(Option::is_none) {
             return Err(findings);
         }
         // a poisoned lock still holds a whole set: writers only ever swap one pointer
-        *self.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
         Ok(findings)
     }
 
@@ -133,12 +138,28 @@ impl Engine {
     /// # Errors
     /// [`TaskError::UnknownAgent`], or [`TaskError::InvalidAgent`] if its manifests have errors.
     pub fn policy(&self, namespace: &str, agent: &str) -> Result<Arc<Policy>, TaskError> {
-        let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match policies.get(&(namespace.to_owned(), agent.to_owned())) {
+        match self.loaded().policies.get(&(namespace.to_owned(), agent.to_owned())) {
             Some(Some(policy)) => Ok(policy.clone()),
             Some(None) => Err(TaskError::InvalidAgent(agent.to_owned())),
             None => Err(TaskError::UnknownAgent(agent.to_owned())),
         }
+    }
+
+    /// A trigger, to be asked about each event of its source. Where it says that a task is made, start one of its agent
+    /// for its owner, and put the input that it gives into [`Task::input`] (TRG-12).
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownTrigger`], or [`TaskError::InvalidTrigger`] if its manifests have errors.
+    pub fn trigger(&self, namespace: &str, trigger: &str) -> Result<Arc<Trigger>, TaskError> {
+        match self.loaded().triggers.get(&(namespace.to_owned(), trigger.to_owned())) {
+            Some(Some(found)) => Ok(found.clone()),
+            Some(None) => Err(TaskError::InvalidTrigger(trigger.to_owned())),
+            None => Err(TaskError::UnknownTrigger(trigger.to_owned())),
+        }
+    }
+
+    fn loaded(&self) -> Arc<Loaded> {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Starts a task.
@@ -167,19 +188,33 @@ impl Engine {
     }
 }
 
-fn compile(catalog: &Catalog, limits: &EvalLimits) -> (Policies, Vec<Diagnostic>) {
-    let mut policies = Policies::new();
+fn compile(catalog: &Catalog, limits: &EvalLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
+    let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
     let mut known = HashSet::new();
     for resolved in catalog.agents() {
-        let (policy, found) = Policy::compile(resolved, catalog.mount(), limits);
+        let (policy, found) = Policy::compile(resolved, catalog.mount(), limits, cache);
         // an expression of a tool is compiled for each agent that uses it, and mostly has the same to say
         findings.extend(found.into_iter().filter(|finding| {
             let place = (finding.place.source.name().to_owned(), finding.place.span);
             known.insert((place, finding.path.clone(), finding.message.clone()))
         }));
         let agent = &resolved.agent;
-        policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
+        loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
     }
-    (policies, findings)
+    for resolved in catalog.triggers() {
+        let (trigger, found) = Trigger::compile(resolved, limits, cache);
+        findings.extend(found);
+        let launch = &resolved.document.launch;
+        let [namespace, name, agent] =
+            [&launch.namespace, &launch.name, &launch.agent].map(|name| name.text.to_string());
+        let runs = loaded.policies.get(&(namespace.clone(), agent)).is_some_and(Option::is_some);
+        loaded.triggers.insert((namespace, name), trigger.filter(|_| runs));
+    }
+    for resolved in catalog.schedules() {
+        if let Some(agent) = &resolved.agent {
+            check_inputs(&resolved.document.launch, agent, &mut findings);
+        }
+    }
+    (loaded, findings)
 }

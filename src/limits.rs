@@ -78,6 +78,14 @@ limits! {
     max_json_bytes: usize = 33_554_432, "bytes";
     /// One manifest file.
     max_manifest_bytes: usize = 2_097_152, "bytes";
+    /// A bundle that somebody hands over.
+    max_uploaded_bundle_bytes: usize = 2_097_152, "bytes";
+    /// A bundle that is fetched from an address.
+    max_fetched_bundle_bytes: usize = 10_485_760, "bytes";
+    /// Documents of one bundle that are not empty.
+    max_bundle_documents: usize = 200, "documents";
+    /// One document of a bundle.
+    max_document_bytes: usize = 524_288, "bytes";
     /// Nesting of a YAML document.
     max_yaml_depth: usize = 64, "levels";
     /// Nodes of a YAML file once its aliases are written out.

@@ -23,6 +23,7 @@ use questions::{EXPRESSIONS, expected, expression};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Counts what is asked of the system's allocator.
 struct Counting;
@@ -56,7 +57,48 @@ fn allocations<T>(mut call: impl FnMut() -> T) -> u64 {
     ALLOCATIONS.load(Ordering::Relaxed) - before
 }
 
+/// The nanoseconds of one call in the quietest of many rounds: what the code takes, whatever else the machine does.
+fn quietest<T>(mut call: impl FnMut() -> T) -> f64 {
+    const CALLS: u32 = 500;
+    let round = |_| {
+        let start = Instant::now();
+        for _ in 0..CALLS {
+            black_box(call());
+        }
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+    };
+    (0..400).map(round).fold(f64::INFINITY, f64::min)
+}
+
 const N: usize = 100;
+
+/// One line an expression: the quietest times side by side, their ratio, and the allocations.
+fn ratios(_: &mut Criterion) {
+    let state = celador::State::new(N);
+    let native = native::State::new(N);
+    let (input, output) = (native::input(), native::output(&questions::output()));
+    for (name, text) in EXPRESSIONS.iter().filter(|(name, _)| *name != "E9") {
+        let program = state.program(text);
+        let bound = state.bind();
+        let by_hand = native::answer(name);
+        let celador = quietest(|| answer(black_box(&program), black_box(&bound)));
+        let hand = quietest(|| black_box(by_hand)(black_box(&native), black_box(&input), black_box(&output)));
+        let allocated = allocations(|| answer(&program, &bound));
+        println!(
+            "{name:>5}: celador {celador:8.1} ns, by hand {hand:7.1} ns, {:5.1} times, {allocated} allocations",
+            celador / hand
+        );
+    }
+    println!(" bind: celador {:8.1} ns", quietest(|| state.bind()));
+    for n in [10, 100, 1_000, 10_000] {
+        let state = celador::State::new(n);
+        let program = state.program(expression("E12"));
+        println!(
+            "E12 of {n:>6} steps, bound and answered: {:8.1} ns",
+            quietest(|| answer(&program, &state.bind()))
+        );
+    }
+}
 
 fn eval(c: &mut Criterion) {
     let state = celador::State::new(N);
@@ -126,6 +168,6 @@ fn compile(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(50).measurement_time(std::time::Duration::from_secs(1)).warm_up_time(std::time::Duration::from_millis(300));
-    targets = eval, bind, step_and_eval, compile
+    targets = ratios, eval, bind, step_and_eval, compile
 }
 criterion_main!(benches);

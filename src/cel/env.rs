@@ -87,10 +87,39 @@ impl EnvBuilder {
 
     /// The functions of a library; one declared before under the same name is replaced.
     #[must_use]
-    pub fn library(mut self, functions: &'static [Function]) -> Self {
-        for function in functions {
-            self.functions.insert(function.name, Declaration::of(function));
-        }
+    pub fn library(self, functions: &'static [Function]) -> Self {
+        functions.iter().fold(self, |scope, function| scope.function(Declaration::of(function)))
+    }
+
+    /// A function whose signatures are given as types, which text cannot say of types of the host's own; one declared
+    /// before under the same name is replaced.
+    ///
+    /// ```
+    /// use celador::cel::{Code, Declaration, Env, Function, Overload, Program, Type};
+    ///
+    /// let function = Function {
+    ///     name: "pair",
+    ///     doc: "two values as one",
+    ///     cost: "1",
+    ///     overloads: &[],
+    ///     examples: &[],
+    ///     code: Code::Host,
+    /// };
+    /// let [a, b] = ["A", "B"].map(|name| Type::Param(name.into()));
+    /// let overload = Overload {
+    ///     id: "pair_A_B",
+    ///     member: false,
+    ///     parameters: vec![a.clone(), b.clone()],
+    ///     variadic: false,
+    ///     result: Type::opaque("pair", [a, b]),
+    /// };
+    /// let env = Env::builder().function(Declaration { function, overloads: [overload].into() }).build();
+    /// let program = Program::compile(&env, "pair(1, 'a')").unwrap();
+    /// assert_eq!(program.result_type().to_string(), "pair(int, string)");
+    /// ```
+    #[must_use]
+    pub fn function(mut self, declaration: Declaration) -> Self {
+        self.functions.insert(declaration.function.name, declaration);
         self
     }
 
@@ -128,6 +157,12 @@ impl Env {
     #[must_use]
     pub fn builder() -> EnvBuilder {
         EnvBuilder::default()
+    }
+
+    /// A scope to be declared that begins with all of this one: a slot of this one is the same slot there.
+    #[must_use]
+    pub fn extend(&self) -> EnvBuilder {
+        self.0.scope.clone()
     }
 
     /// Which scope this is.

@@ -40,7 +40,7 @@ pub enum Code {
 }
 
 /// The code of a function: budget and arguments in, value out.
-pub type PureCode = for<'a> fn(&mut Meter<'_>, &[Value<'a>]) -> Result<Value<'a>, Fault>;
+pub type PureCode = for<'a> fn(&mut Meter<'_>, &[&Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// One signature, parsed.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub struct Overload {
     pub result: Type,
 }
 
-/// A function ready to be resolved: its row and its signatures.
+/// A function ready to be resolved: its row and its signatures. A host whose signatures are not text makes one itself.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     /// The row.
@@ -132,7 +132,7 @@ impl TypeReader<'_> {
 
     fn ty(&mut self) -> Option<Type> {
         if let Some(name) = Opaque::TYPES.into_iter().find(|name| self.skip(name)) {
-            return Some(Type::Opaque(name));
+            return Some(Type::opaque(name, []));
         }
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at_checked(end)?;

@@ -40,12 +40,12 @@ pub use function::{Code, Declaration, Function, Overload, PureCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
-pub use stdlib::{EXTENSIONS, STANDARD};
+pub use stdlib::{EXTENSIONS, LIBRARIES, STANDARD};
 pub use syntax::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
-    parse,
+    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
+    Macro, Name, RESERVED, StructField, parse,
 };
-pub use types::{Field, Kind, RecordType, Storage, Type};
+pub use types::{Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{
     At, Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map,
     Opaque, Text, Timestamp, TypeName, Value,

@@ -1,6 +1,6 @@
 //! The door: a text and its scope to a [`Program`] that can be run any number of times, from any thread.
 
-use super::check::{CostEstimate, check};
+use super::check::{Checked, CostEstimate, check, messages, resolve};
 use super::env::{Env, EnvId};
 use super::eval::{Activation, Host, Stop, fold, holds, run};
 use super::issue::Issue;
@@ -8,6 +8,7 @@ use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse};
 use super::types::Type;
 use super::value::Value;
+use crate::diagnostic::Severity;
 use crate::limits::EvalLimits;
 
 /// A compiled expression.
@@ -50,6 +51,25 @@ impl Program {
         let expr = parse(text, env.limits())?;
         let (checked, issues) = check(expr, env);
         let Some(checked) = checked else { return Err(issues) };
+        Self::planned(env, text, checked, issues)
+    }
+
+    /// Compiles an expression without holding it to its scope: what the scope does not declare fails with `unbound` or
+    /// `no_matching_overload` when it is reached, so `x || true` is true. For hosts that take expressions written for
+    /// other scopes; never for policies, whose misspelt names must be refused before they run (`CEL-23`).
+    ///
+    /// # Errors
+    /// The expression cannot be read or is over a bound. All else is one of [`Program::issues`].
+    ///
+    /// # Cost
+    /// As [`Program::compile`].
+    pub fn compile_unchecked(env: &Env, text: &str) -> Result<Self, Vec<Issue>> {
+        let (checked, mut issues) = resolve(parse(text, env.limits())?, env);
+        issues.iter_mut().for_each(|issue| issue.severity = Severity::Warning);
+        Self::planned(env, text, checked, issues)
+    }
+
+    fn planned(env: &Env, text: &str, checked: Checked, mut issues: Vec<Issue>) -> Result<Self, Vec<Issue>> {
         let plan = plan(&checked, env, fold);
         let limits = env.limits();
         for (name, held, bound) in [
@@ -60,6 +80,7 @@ impl Program {
                 return Err(vec![Issue::bound(name, bound, checked.expr.span)]);
             }
         }
+        issues.extend(plan.bad_patterns().map(messages::bad_pattern));
         let result = checked.type_of(checked.expr.id).clone();
         Ok(Self {
             source: text.into(),
@@ -141,6 +162,12 @@ impl Program {
     #[must_use]
     pub fn cost(&self) -> CostEstimate {
         self.cost
+    }
+
+    /// The truth of the result, if it is the same whenever it runs.
+    #[must_use]
+    pub fn constant_truth(&self) -> Option<bool> {
+        self.plan.constant().map(Value::is_truthy)
     }
 
     /// What is doubtful about it.

@@ -38,14 +38,23 @@ pub enum Type {
     Optional(Arc<Type>),
     /// `type(described)`: a type as a value.
     TypeOf(Arc<Type>),
-    /// A value of a library's own, known by its name, such as `net.IP`.
-    Opaque(&'static str),
+    /// A value of a library's or a host's own, known by its name, such as `net.IP`.
+    Opaque(Arc<OpaqueType>),
     /// A record that the host declares; at run time a map with string keys.
     Record(Arc<RecordType>),
     /// A list of exactly one record, on which a field may be selected directly (the TaskIO under test, `GR-08`).
     Singleton(Arc<RecordType>),
     /// A parameter of a generic signature, such as the `A` of `list(A)`.
     Param(Arc<str>),
+}
+
+/// A type of which the language knows only the name and the parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpaqueType {
+    /// The name, as `type()` prints it.
+    pub name: String,
+    /// What it is a type of; mostly none.
+    pub parameters: Vec<Type>,
 }
 
 /// A record declared by the host: names, types and documentation of its fields, in order.
@@ -138,6 +147,21 @@ impl Type {
         Self::Optional(Arc::new(value))
     }
 
+    /// `name`, or `name(parameter, …)`: a type of which the language knows no more than this.
+    ///
+    /// ```
+    /// use celador::cel::Type;
+    ///
+    /// assert_eq!(Type::opaque("pair", [Type::Int, Type::list(Type::String)]).to_string(), "pair(int, list(string))");
+    /// ```
+    #[must_use]
+    pub fn opaque(name: &str, parameters: impl IntoIterator<Item = Self>) -> Self {
+        Self::Opaque(Arc::new(OpaqueType {
+            name: name.to_owned(),
+            parameters: parameters.into_iter().collect(),
+        }))
+    }
+
     /// The type of the elements if this is some list; `dyn` if it may be one.
     #[must_use]
     pub fn element(&self) -> Option<Self> {
@@ -187,6 +211,18 @@ impl Type {
         })
     }
 
+    /// What is known of a value that is of either type: `dyn` where they differ, in lists, maps and optionals too.
+    #[must_use]
+    pub fn common(&self, other: &Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a.clone(),
+            (Self::List(a), Self::List(b)) => Self::list(a.common(b)),
+            (Self::Map(a), Self::Map(b)) => Self::map(a.0.common(&b.0), a.1.common(&b.1)),
+            (Self::Optional(a), Self::Optional(b)) => Self::optional(a.common(b)),
+            _ => Self::Dyn,
+        }
+    }
+
     /// Whether a type parameter occurs anywhere in it.
     #[must_use]
     pub fn is_generic(&self) -> bool {
@@ -194,6 +230,7 @@ impl Type {
             Self::Param(_) => true,
             Self::List(inner) | Self::Optional(inner) | Self::TypeOf(inner) => inner.is_generic(),
             Self::Map(entry) => entry.0.is_generic() || entry.1.is_generic(),
+            Self::Opaque(opaque) => opaque.parameters.iter().any(Self::is_generic),
             _ => false,
         }
     }
@@ -209,7 +246,15 @@ impl fmt::Display for Type {
             Self::Record(record) => f.write_str(&record.name),
             Self::Singleton(record) => write!(f, "list({})", record.name),
             Self::Param(name) => f.write_str(name),
-            Self::Opaque(name) => f.write_str(name),
+            Self::Opaque(opaque) => {
+                f.write_str(&opaque.name)?;
+                let mut separator = "(";
+                for parameter in &opaque.parameters {
+                    write!(f, "{separator}{parameter}")?;
+                    separator = ", ";
+                }
+                f.write_str(if opaque.parameters.is_empty() { "" } else { ")" })
+            }
             Self::Dyn => f.write_str("dyn"),
             Self::Null
             | Self::Bool

@@ -1,13 +1,14 @@
 //! `celador check`: every problem of the manifests, with its place.
 
 use super::{ExitCode, Failure, Format, Screen};
+use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::{Catalog, load};
 use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Check manifests: every problem with its place, and how to repair it
@@ -47,27 +48,50 @@ impl Arguments {
         let (engine, compiled) = Engine::from_catalog(&catalog, limits);
         findings.extend(read);
         findings.extend(compiled);
+        in_order(&mut findings);
         for finding in &findings {
             screen.diagnostic(finding)?;
         }
         if self.cost {
             list_costs(&catalog, &engine, screen)?;
         }
+        let files = files_with_manifests(&catalog, &findings);
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
         let warnings = findings.len().saturating_sub(errors);
         match screen.format() {
             Format::Human => {
-                let counts = [(files.len(), "file"), (errors, "error"), (warnings, "warning")];
+                let counts = [(files, "file"), (errors, "error"), (warnings, "warning")];
                 screen.line(&counts.map(|(count, noun)| plural(count, noun)).join(", "))?;
             }
             Format::Json => {
-                let counts = json!({ "files": files.len(), "errors": errors, "warnings": warnings });
+                let counts = json!({ "files": files, "errors": errors, "warnings": warnings });
                 screen.json("summary", counts)?;
             }
         }
         let valid = errors == 0 && !(self.strict && warnings > 0);
         Ok(if valid { ExitCode::Yes } else { ExitCode::Invalid })
     }
+}
+
+/// Brings the findings of each file into the order of their places; the files stay as they come.
+fn in_order(findings: &mut [Diagnostic]) {
+    let mut files: Vec<String> = Vec::new();
+    for finding in findings.iter() {
+        let file = finding.place.source.name();
+        if !files.iter().any(|known| known == file) {
+            files.push(file.to_owned());
+        }
+    }
+    findings.sort_by_key(|finding| {
+        let file = finding.place.source.name();
+        (files.iter().position(|known| known == file), finding.place.span.start)
+    });
+}
+
+/// How many files hold manifests, or something that is wrong; cases and recorded tasks beside them do not count.
+fn files_with_manifests(catalog: &Catalog, findings: &[Diagnostic]) -> usize {
+    let places = catalog.places().chain(findings.iter().map(|finding| &finding.place));
+    places.map(|place| place.source.name()).collect::<BTreeSet<_>>().len()
 }
 
 /// Where an expression stands, its text, and the least and the most that one evaluation costs.

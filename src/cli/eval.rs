@@ -1,22 +1,17 @@
 //! `celador eval`: one expression, in one scope, on one state of a task.
 
-use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source, read_text};
-use celador::cel::{
-    ErrorCode, EvalError, Host, Interruption, Json, Program, STANDARD, Stop, Timestamp, Value,
-};
-use celador::context::{Bound, Moment, Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
+use super::subject::{Subject, SubjectArguments};
+use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
+use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Value};
+use celador::context::{Bound, Moment, Scope, ScopeEnv};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
-use celador::manifest::Catalog;
-use celador::manifest::agent::Agent;
-use celador::scenario::{Background, Environment, SCOPES, restore};
-use celador::source::{Embedded, Place, Source, Span};
+use celador::scenario::SCOPES;
+use celador::source::Embedded;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 /// Evaluate an expression and print its value as JSON
 ///
@@ -45,9 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = scopes())]
     scope: Option<Scope>,
 
-    /// The state of the task
-    #[arg(long, value_name = "FILE")]
-    context: Option<PathBuf>,
+    #[command(flatten)]
+    task: SubjectArguments,
 
     /// `input`, as JSON or `@FILE`
     #[arg(long, value_name = "JSON")]
@@ -65,30 +59,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
 
-    /// Manifests whose agent the task is of
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    manifests: Vec<PathBuf>,
-
-    /// The agent, if the manifests have several
-    #[arg(long, value_name = "NAME", requires = "manifests")]
-    agent: Option<String>,
-
     /// Exit with 2 if the value is false, null, zero or empty
     #[arg(long)]
     exit_status: bool,
 }
 
-fn scopes() -> impl TypedValueParser<Value = Scope> {
+pub(super) fn scopes() -> impl TypedValueParser<Value = Scope> {
     PossibleValuesParser::new(SCOPES.map(|(name, _)| name))
         .map(|word| SCOPES.iter().find(|(name, _)| *name == word).map_or(Scope::Before, |(_, scope)| *scope))
-}
-
-/// What the expression is evaluated on.
-struct Subject {
-    env: Arc<ScopeEnv>,
-    context: TaskContext,
-    runtime: Runtime,
-    mount: Option<Mount>,
 }
 
 impl Arguments {
@@ -108,9 +86,9 @@ impl Arguments {
                 |(option, value)| value.as_deref().map(|value| read_json(option, value, &limits)).transpose(),
             );
         let (input, output, event) = (input?, output?, event?);
-        let now: Moment = self.now()?.into();
+        let now: Moment = clock::now(self.now.as_deref())?.into();
         let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
-        let mut subject = self.subject(scope, limits, screen)?;
+        let mut subject = Subject::new(&self.task, limits, screen)?;
         if scope.tests_messages() {
             subject.test(input.as_ref(), output.as_ref())?;
         }
@@ -124,123 +102,7 @@ impl Arguments {
             mount: subject.mount.as_ref(),
             ..Bound::default()
         };
-        evaluate(&text, &subject.env, &bound, self.exit_status, screen)
-    }
-
-    fn now(&self) -> Result<Timestamp, Failure> {
-        let Some(text) = &self.now else {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let nanos = i128::try_from(since.as_nanos()).unwrap_or_default();
-            return Timestamp::from_nanos(nanos).map_err(|_| Failure::Unusable(messages::no_clock()));
-        };
-        text.parse().map_err(|_| Failure::Unusable(messages::not_a_time(text)))
-    }
-
-    fn subject(&self, scope: Scope, limits: EvalLimits, screen: &mut Screen) -> Result<Subject, Failure> {
-        let state = self.context.as_deref().map(|path| State::read(path, &limits, screen)).transpose()?;
-        if self.manifests.is_empty() {
-            return Subject::alone(scope, state, limits);
-        }
-        let (catalog, engine) = load_engine(&self.manifests, limits, screen)?;
-        let agent = self.agent(&catalog)?;
-        let policy = engine.policy(&agent.namespace.text, &agent.name.text);
-        let policy = policy.map_err(|error| Failure::Unusable(error.to_string()))?;
-        let background = match state {
-            Some(State::Snapshot(snapshot)) => {
-                let context = restore(&snapshot, Some(policy.schema().clone()));
-                return Ok(Subject {
-                    env: policy.trial_scope(scope),
-                    context: context.map_err(|error| Failure::Unusable(messages::no_context(&error)))?,
-                    runtime: Environment::default().runtime,
-                    mount: policy.mount(&Environment::default().task_id),
-                });
-            }
-            Some(State::Background(background)) => background,
-            None => Background { environment: Environment::default(), state: Vec::new() },
-        };
-        let start = Place::new(&Source::new("", ""), Span::default());
-        let task = background.start(&engine, agent, &start).map_err(|finding| {
-            screen.complain(&[finding]);
-            Failure::Told(ExitCode::Unusable)
-        })?;
-        Ok(Subject {
-            env: policy.trial_scope(scope),
-            context: task.context().clone(),
-            runtime: background.environment.runtime,
-            mount: task.mount().cloned(),
-        })
-    }
-
-    /// The agent that is named, or the only one.
-    fn agent<'c>(&self, catalog: &'c Catalog) -> Result<&'c Agent, Failure> {
-        let mut agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
-        let names = || {
-            let names = catalog.agents().iter().map(|resolved| &*resolved.agent.name.text);
-            names.collect::<Vec<_>>()
-        };
-        let found = match &self.agent {
-            Some(name) => agents.find(|agent| *agent.name.text == **name),
-            None => agents.next().filter(|_| agents.next().is_none()),
-        };
-        found.ok_or_else(|| Failure::Unusable(messages::which_agent(self.agent.as_deref(), &names())))
-    }
-}
-
-/// The file of `--context`.
-enum State {
-    /// The JSON of a context.
-    Snapshot(Json),
-    /// `env` and `state` of a case.
-    Background(Background),
-}
-
-impl State {
-    fn read(path: &Path, limits: &EvalLimits, screen: &mut Screen) -> Result<Self, Failure> {
-        let source = read_source(path, limits.max_json_bytes)?;
-        if source.text().trim_start().starts_with('{') {
-            let unusable = |error| Failure::Unusable(messages::not_json(&path.display().to_string(), &error));
-            let json = Json::parse(source.text(), limits).map_err(unusable)?;
-            if json.root().get("state").is_none() && json.root().get("env").is_none() {
-                return Ok(Self::Snapshot(json));
-            }
-        }
-        Background::read(&source, limits).map(Self::Background).map_err(|findings| {
-            screen.complain(&findings);
-            Failure::Told(ExitCode::Unusable)
-        })
-    }
-}
-
-impl Subject {
-    /// Without an agent: the context is what the snapshot says, or empty.
-    fn alone(scope: Scope, state: Option<State>, limits: EvalLimits) -> Result<Self, Failure> {
-        let snapshot = match state {
-            Some(State::Snapshot(snapshot)) => snapshot,
-            Some(State::Background(_)) => return Err(Failure::Unusable(messages::state_needs_manifests())),
-            None => Json::object([]),
-        };
-        let context =
-            restore(&snapshot, None).map_err(|error| Failure::Unusable(messages::no_context(&error)))?;
-        let declared = ScopeDecl {
-            schema: Some(context.schema()),
-            libraries: STANDARD,
-            limits,
-            ..ScopeDecl::new(scope)
-        };
-        let env = Arc::new(ScopeEnv::new(&declared));
-        Ok(Self { env, context, runtime: Environment::default().runtime, mount: None })
-    }
-
-    /// Puts the entries under test into the context, where guardrails find them (GR-09, GR-10).
-    fn test(&mut self, input: Option<&Json>, output: Option<&Json>) -> Result<(), Failure> {
-        let entry = |json: &Json| {
-            let root = json.root();
-            let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
-            entry.map_err(|error| Failure::Unusable(error.to_string()))
-        };
-        input.map(entry).transpose()?.into_iter().for_each(|input| self.context.push_input(input));
-        output.map(entry).transpose()?.into_iter().for_each(|output| self.context.push_output(output));
-        Ok(())
+        evaluate(&text, &subject.scope(scope), &bound, self.exit_status, screen)
     }
 }
 

@@ -43,21 +43,21 @@ pub(crate) fn not_json(what: &str, error: &JsonError) -> String {
     format!("`{what}` is no JSON: {error}")
 }
 
-pub(crate) fn no_context(error: &SnapshotError) -> String {
-    format!("the file of `--context` is no task context: {error}")
+pub(crate) fn no_context(path: &Path, error: &SnapshotError) -> String {
+    format!("`{}` is no task context: {error}", path.display())
 }
 
 pub(crate) fn state_needs_manifests() -> String {
-    "a `state` names functions of an agent, so it needs `--manifests`".to_owned()
+    "a `state` names functions of an agent, so it needs the manifests".to_owned()
 }
 
-pub(crate) fn which_agent(named: Option<&str>, known: &[&str]) -> String {
+pub(crate) fn which_agent(named: Option<&str>, known: &[String]) -> String {
     let known = match known {
         [] => "the manifests have none".to_owned(),
         known => format!("there are `{}`", known.join("`, `")),
     };
     match named {
-        Some(name) => format!("no agent is called `{name}`; {known}"),
+        Some(name) => format!("not exactly one agent is called `{name}`; {known}"),
         None => format!("`--agent` must say which agent is meant; {known}"),
     }
 }

@@ -4,6 +4,7 @@
 //! This is the rim: files are read and the clock is asked here and nowhere below. No input makes it panic.
 
 mod check;
+mod clock;
 mod completions;
 mod eval;
 mod exit;
@@ -11,8 +12,11 @@ mod files;
 mod functions;
 mod limits;
 mod messages;
+mod repl;
 mod run;
+mod schedule;
 mod screen;
+mod subject;
 mod test;
 mod timeline;
 
@@ -52,7 +56,8 @@ Examples:
   celador check policies/                          every problem of the manifests, with its place
   celador eval \"size('héllo') == 5\"                one expression
   celador run policies/support-desk task.yaml      a recorded task, step by step
-  celador test policies/                           all cases below a folder";
+  celador test policies/                           all cases below a folder
+  celador repl policies/support-desk               expressions, one after the other";
 
 #[derive(Subcommand)]
 enum Command {
@@ -60,6 +65,8 @@ enum Command {
     Eval(eval::Arguments),
     Run(run::Arguments),
     Test(test::Arguments),
+    Repl(repl::Arguments),
+    Schedule(schedule::Arguments),
     Functions(functions::Arguments),
     Limits(limits::Arguments),
     Completions(completions::Arguments),
@@ -93,6 +100,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
+        Command::Repl(repl) => repl.run(&mut screen),
+        Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),

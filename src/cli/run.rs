@@ -2,6 +2,7 @@
 
 use super::timeline;
 use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
+use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
 use celador::scenario::{Replay, Script};
 use celador::task::Verdict;
@@ -10,14 +11,14 @@ use std::path::PathBuf;
 
 /// Play a recorded task through its policies, step by step
 ///
-/// The script is YAML: `agent`, and optionally `env`, `mocks` and `files` as in cases, then `steps`, each with an
-/// optional time `at` and one of
+/// The script is YAML: `agent`, `env`, `mocks` and `files` as in cases, then `steps`. A step has a
+/// time `at`, if it is not that of the step before, and one of
 ///
 ///   input: {message: …}                          somebody says something
 ///   llm: {prompt_tokens: 900, completion_tokens: 60}
-///   call: {id: c1, fn: f, args: {…}}             the model calls a function;
-///   result: {status: successful, output: {…}}    in the same step, if it is let through at once
-///   result: {id: c1, status: …, output: …}       or in a step of its own, later
+///   call: {id: c1, fn: f, args: {…}}             the model calls a function, and with it
+///   result: {status: successful, output: {…}}    its result, if it is let through at once
+///   result: {id: c1, status: …, output: …}       the result of a call, later
 ///   review: {reviewer: someone@example.com, verdict: approved}
 ///   output: {message: …}                         the model has a response
 #[derive(Args)]
@@ -28,10 +29,10 @@ Examples:
   celador run policies/support-desk policies/support-desk/task.yaml
   celador run agent.yaml tools/ task.yaml --format json | jq .decision.verdict
 
-Exit codes, by the worst decision:
-  0  every step went on
-  2  some step did not: blocked, locked, terminated, rejected, or an error to the model
-  4  every step went on, but at the end a review is pending
+Exit codes, by how the task ends; a call that was blocked on the way is part of a good story:
+  0  the last step went on
+  2  it did not: blocked, locked, terminated, rejected, or an error to the model
+  4  a review is pending
   1  a step cannot have happened, such as the result of a call that was blocked
   3  the agent's manifests are not valid"
 )]
@@ -54,19 +55,19 @@ impl Arguments {
             Failure::Told(ExitCode::Unusable)
         })?;
         let (catalog, engine) = load_engine(&self.manifests, limits, screen)?;
-        let unusable = |finding, screen: &mut Screen| {
-            screen.complain(&[finding]);
+        let unusable = |finding: Box<Diagnostic>, screen: &mut Screen| {
+            screen.complain(&[*finding]);
             Failure::Told(ExitCode::Unusable)
         };
         let mut replay =
             Replay::start(&script, &engine, &catalog).map_err(|finding| unusable(finding, screen))?;
-        let (mut steps, mut refused, mut suspended) = (0_usize, 0_usize, false);
+        let (mut steps, mut refused, mut last) = (0_usize, 0_usize, Verdict::Allow);
         for step in &script.steps {
             let events = replay.step(step).map_err(|finding| unusable(finding, screen))?;
             for event in events {
                 steps = steps.saturating_add(1);
-                suspended = event.decision.verdict == Verdict::Suspend;
-                let goes_on = matches!(event.decision.verdict, Verdict::Allow | Verdict::Suspend);
+                last = event.decision.verdict;
+                let goes_on = matches!(last, Verdict::Allow | Verdict::Suspend);
                 refused = refused.saturating_add(usize::from(!goes_on));
                 match screen.format() {
                     Format::Human => screen.text(&timeline::render(&event, &screen.palette()))?,
@@ -82,9 +83,9 @@ impl Arguments {
                 screen.json("summary", end)?;
             }
         }
-        Ok(match (refused, suspended) {
-            (0, false) => ExitCode::Yes,
-            (0, true) => ExitCode::Undecided,
+        Ok(match last {
+            Verdict::Allow => ExitCode::Yes,
+            Verdict::Suspend => ExitCode::Undecided,
             _ => ExitCode::No,
         })
     }

@@ -92,7 +92,7 @@ impl Screen {
         let colored = self.error_palette.is_colored();
         for diagnostic in diagnostics {
             self.error_line(&match self.format {
-                Format::Human => diagnostic.render(colored),
+                Format::Human => format!("{}\n", diagnostic.render(colored)),
                 Format::Json => tagged("diagnostic", diagnostic.to_json()).to_string(),
             });
         }

@@ -49,9 +49,7 @@ impl Arguments {
             match screen.format() {
                 Format::Human => {
                     let text = report.render(&screen.palette());
-                    if !text.is_empty() {
-                        screen.line(&text)?;
-                    }
+                    screen.text(&text)?;
                 }
                 Format::Json => screen.json("case", report.to_json())?,
             }

@@ -64,15 +64,15 @@ pub const FILE: &[Function] = &[Function {
 /// Bytes that an entry of a computed map takes, roughly: what the budget is asked for.
 const ENTRY_BYTES: usize = size_of::<(Key<'_>, Value<'_>)>();
 
-fn put<'a>(meter: &mut Meter<'_>, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+fn put<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
     let (Some(Value::Map(map)), Some(Value::String(key)), Some(value), 3) =
         (args.first(), args.get(1), args.get(2), args.len())
     else {
-        return Err(Fault::no_overload(args.iter().map(Value::kind)));
+        return Err(Fault::no_overload(args.iter().map(|arg| arg.kind())));
     };
     meter.charge_built(map.len().saturating_add(1).saturating_mul(ENTRY_BYTES))?;
     let mut entries: Entries<'a> = Map::iter(map).collect();
-    entries.insert(Key::String(key.clone()), value.clone());
+    entries.insert(Key::String(key.clone()), (*value).clone());
     Ok(Value::map(entries))
 }
 
@@ -94,14 +94,14 @@ mod tests {
         let limits = EvalLimits::default();
         let mut meter = Meter::new(&limits);
         let map = Json::from(serde_json::json!({ "a": 1, "b": [2] }));
-        let put_in = put(&mut meter, &[map.value(), Value::text("b"), Value::Null]).unwrap();
+        let put_in = put(&mut meter, &[&map.value(), &Value::text("b"), &Value::Null]).unwrap();
         assert_eq!(Json::from_value(&put_in).unwrap().to_string(), r#"{"a":1,"b":null}"#);
         assert_eq!(map.to_string(), r#"{"a":1,"b":[2]}"#);
         let empty = Value::map(Entries::new());
         for args in
             [[Value::text("s"), Value::text("a"), Value::Int(1)], [empty, Value::Int(1), Value::Int(1)]]
         {
-            assert_eq!(put(&mut meter, &args).unwrap_err().code, ErrorCode::NoMatchingOverload);
+            assert_eq!(put(&mut meter, &args.each_ref()).unwrap_err().code, ErrorCode::NoMatchingOverload);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::cel::{Fault, Timestamp, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 const LENGTH: usize = "0000-00-00T00:00:00Z".len();
 
@@ -32,14 +32,29 @@ impl Moment {
     }
 }
 
+/// A text being written where it stays.
+struct InPlace {
+    text: [u8; LENGTH],
+    length: usize,
+}
+
+impl fmt::Write for InPlace {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let end = self.length.saturating_add(part.len());
+        let place = self.text.get_mut(self.length..end).ok_or(fmt::Error)?;
+        place.copy_from_slice(part.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
 impl From<Timestamp> for Moment {
     fn from(time: Timestamp) -> Self {
-        let mut text = *b"0001-01-01T00:00:00Z";
-        let whole = Timestamp::from_unix(time.seconds()).map(|second| second.to_string()).unwrap_or_default();
-        for (place, digit) in text.iter_mut().zip(whole.bytes()) {
-            *place = digit;
-        }
-        Self(text)
+        let mut text = InPlace { text: *b"0001-01-01T00:00:00Z", length: 0 };
+        // every time that there is has a whole second that can be written
+        let written = Timestamp::from_unix(time.seconds()).map(|second| write!(text, "{second}"));
+        debug_assert!(matches!(written, Ok(Ok(()))), "a whole second takes 20 characters");
+        Self(text.text)
     }
 }
 

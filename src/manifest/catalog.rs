@@ -5,14 +5,18 @@
 //! not [sound](ResolvedAgent::sound) and must never run; it is kept so that its expressions can be checked all the same.
 
 use super::agent::{Agent, Capability};
+use super::bundle::Bundle;
 use super::document::{Document, Role};
 use super::link;
 use super::load::{File, Origin};
 use super::messages;
 use super::mount::Mount;
+use super::schedule::Schedule;
 use super::schema::Property;
 use super::step::Invoke;
+use super::subscription;
 use super::tool::{ActionDecl, EventDecl, Tool};
+use super::trigger::Trigger;
 use super::yaml;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -26,6 +30,8 @@ pub struct Catalog {
     pub(super) agents: Vec<ResolvedAgent>,
     pub(super) tools: Vec<Arc<Tool>>,
     pub(super) mount: Option<Arc<Mount>>,
+    pub(super) schedules: Vec<ResolvedLaunch<Schedule>>,
+    pub(super) triggers: Vec<ResolvedLaunch<Trigger>>,
     pub(super) by_name: HashMap<(String, String), usize>,
 }
 
@@ -40,6 +46,17 @@ pub struct ResolvedAgent {
     pub capabilities: Vec<CapabilityEntry>,
     /// `(tool, capability)` of invoke steps, as written, to their functions.
     pub(super) invoked: HashMap<(String, String), FunctionRef>,
+}
+
+/// A schedule or trigger with its agent.
+#[derive(Clone, Debug)]
+pub struct ResolvedLaunch<T> {
+    /// The manifest.
+    pub document: Arc<T>,
+    /// The agent, if it is loaded.
+    pub agent: Option<Arc<Agent>>,
+    /// Whether the manifest, its agent and every document that the agent uses are free of errors.
+    pub sound: bool,
 }
 
 /// A capability with its target.
@@ -126,11 +143,17 @@ impl Catalog {
     pub fn parse(files: &[File], limits: &EvalLimits) -> (Self, Vec<Diagnostic>) {
         let mut findings = Vec::new();
         let mut documents = Vec::new();
+        let mut bundles = Vec::new();
         for file in files {
             let before = findings.len();
             let trees = yaml::parse(&file.source, limits, &mut findings);
             if trees.is_empty() && findings.len() == before && file.origin == Origin::Named {
                 findings.push(messages::no_documents(start(&file.source)));
+            }
+            if Bundle::is_meant(&trees) {
+                documents.extend(Bundle::of_documents(&trees, limits, &mut findings).documents);
+                bundles.push(&file.source);
+                continue;
             }
             for tree in &trees {
                 match (file.origin, Role::of(&tree.node)) {
@@ -144,12 +167,30 @@ impl Catalog {
         }
         if let Some(file) = files.first()
             && documents.is_empty()
+            && bundles.is_empty()
             && !findings.iter().any(Diagnostic::is_error)
         {
             findings.push(messages::no_manifests(start(&file.source)));
         }
-        let catalog = Self::link(documents, limits, &mut findings);
+        let mut catalog = Self::link(documents, limits, &mut findings);
+        for source in bundles {
+            catalog.condemn(source, &findings);
+        }
         (catalog, in_order(files, findings, limits.max_diagnostics))
+    }
+
+    /// Lets nothing of a bundle run if anything in it is an error (BUN-12).
+    fn condemn(&mut self, bundle: &Source, findings: &[Diagnostic]) {
+        let within = |place: &Place| place.source.same(bundle);
+        if !findings.iter().any(|finding| finding.is_error() && within(&finding.place)) {
+            return;
+        }
+        let agents = self.agents.iter_mut().map(|one| (&one.agent.place, &mut one.sound));
+        let schedules = self.schedules.iter_mut().map(|one| (&one.document.launch.place, &mut one.sound));
+        let triggers = self.triggers.iter_mut().map(|one| (&one.document.launch.place, &mut one.sound));
+        for (place, sound) in agents.chain(schedules).chain(triggers) {
+            *sound &= !within(place);
+        }
     }
 
     /// Links documents that were read one by one, such as those of a case file.
@@ -174,6 +215,28 @@ impl Catalog {
     #[must_use]
     pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
+    }
+
+    /// The schedules, in the order in which they were loaded.
+    #[must_use]
+    pub fn schedules(&self) -> &[ResolvedLaunch<Schedule>] {
+        &self.schedules
+    }
+
+    /// The triggers, in the order in which they were loaded.
+    #[must_use]
+    pub fn triggers(&self) -> &[ResolvedLaunch<Trigger>] {
+        &self.triggers
+    }
+
+    /// Where each of its documents stands.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        let agents = self.agents.iter().map(|one| &one.agent.place);
+        let tools = self.tools.iter().map(|tool| &tool.place);
+        let mount = self.mount.iter().map(|mount| &mount.place);
+        let schedules = self.schedules.iter().map(|one| &one.document.launch.place);
+        let triggers = self.triggers.iter().map(|one| &one.document.launch.place);
+        agents.chain(tools).chain(mount).chain(schedules).chain(triggers)
     }
 
     /// The workspace mount, if one is loaded.
@@ -234,6 +297,12 @@ impl CapabilityEntry {
     #[must_use]
     pub fn event(&self, entry: &EventEntry) -> Option<&EventDecl> {
         self.tool()?.events.get(entry.event)
+    }
+
+    /// How long a subscription to an event lives without activity, in nanoseconds; none for ever (SUB-01).
+    #[must_use]
+    pub fn subscription_timeout(&self, agent: &Agent, event: &EventEntry) -> Option<i64> {
+        subscription::effective_timeout(self.capability(agent), self.event(event)?)
     }
 
     /// The key of the record that sums up a tool of several actions (KEY-10); none for any other target.

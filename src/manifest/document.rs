@@ -1,15 +1,18 @@
 //! One document of any kind: told apart by `kind`, then read.
 //!
 //! In: a parsed YAML document and the path that findings about it begin with. Out: a [`Document`] or, if not even its
-//! kind is known, nothing but findings. Kinds that nothing here reads yet are loaded without effect, with a warning.
+//! kind is known, nothing but findings.
 
 use super::agent::Agent;
+use super::bundle::Descriptor;
 use super::kind::{Family, Kind};
 use super::messages;
 use super::mount::Mount;
 use super::node::Node;
 use super::reader::{Path, Reader};
+use super::schedule::Schedule;
 use super::tool::Tool;
+use super::trigger::Trigger;
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
 
@@ -22,8 +25,12 @@ pub enum Document {
     Tool(Box<Tool>),
     /// The workspace mount, which has no `kind`.
     Mount(Box<Mount>),
-    /// A trigger, a schedule or a bundle descriptor, as it was written.
-    Other(Kind, Node),
+    /// A schedule.
+    Schedule(Box<Schedule>),
+    /// A trigger.
+    Trigger(Box<Trigger>),
+    /// What a bundle says about itself.
+    Descriptor(Box<Descriptor>),
 }
 
 impl Document {
@@ -45,14 +52,35 @@ impl Document {
                 let tool = Tool::read(document, kind, &path, &mut reader)?;
                 Some(Self::Tool(Box::new(tool)))
             }
-            family => {
-                let place = document.node.get("kind").map_or(&document.node.place, |node| &node.place);
-                reader.report(&path.key("kind"), messages::kind_without_effect(place, family.name()));
-                Some(Self::Other(kind, document.node.clone()))
+            Family::Schedule => {
+                let schedule = Schedule::read(document, kind, &path, &mut reader)?;
+                Some(Self::Schedule(Box::new(schedule)))
+            }
+            Family::Trigger => {
+                let trigger = Trigger::read(document, kind, &path, &mut reader)?;
+                Some(Self::Trigger(Box::new(trigger)))
+            }
+            Family::BundleDescription => {
+                let descriptor = Descriptor::read(document, kind, &path, &mut reader)?;
+                Some(Self::Descriptor(Box::new(descriptor)))
             }
         });
         findings.extend(reader.into_findings());
         read
+    }
+
+    /// Type and name, as `agent/clerk`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let (family, name) = match self {
+            Self::Agent(agent) => ("agent", &agent.name),
+            Self::Tool(tool) => ("tool", &tool.name),
+            Self::Mount(mount) => ("mount", &mount.name),
+            Self::Schedule(schedule) => ("schedule", &schedule.launch.name),
+            Self::Trigger(trigger) => ("trigger", &trigger.launch.name),
+            Self::Descriptor(descriptor) => ("bundle", &descriptor.name),
+        };
+        format!("{family}/{}", name.text)
     }
 }
 

@@ -7,9 +7,10 @@
 use super::agent::{Agent, Capability, MountScope};
 use super::binding::Binding;
 use super::capability_key::{META, sanitise};
-use super::catalog::{CapabilityEntry, Catalog, FunctionRef, ResolvedAgent, Target};
+use super::catalog::{CapabilityEntry, Catalog, FunctionRef, ResolvedAgent, ResolvedLaunch, Target};
 use super::document::Document;
 use super::functions::{events_of, functions_of};
+use super::launch::Launches;
 use super::messages;
 use super::mount::Mount;
 use super::names::{Names, Resolution, only_mount, refuse_twins};
@@ -28,16 +29,21 @@ use std::sync::Arc;
 pub(super) fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Catalog {
     let mut reader = Reader::default();
     let (mut agents, mut tools, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut schedules, mut triggers) = (Vec::new(), Vec::new());
     for document in documents {
         match document {
             Document::Agent(agent) => agents.push(*agent),
             Document::Tool(tool) => tools.push(*tool),
             Document::Mount(mount) => mounts.push(*mount),
-            Document::Other(..) => {}
+            Document::Schedule(schedule) => schedules.push(*schedule),
+            Document::Trigger(trigger) => triggers.push(*trigger),
+            Document::Descriptor(_) => {}
         }
     }
     refuse_twins(&mut agents, &mut reader);
     refuse_twins(&mut tools, &mut reader);
+    refuse_twins(&mut schedules, &mut reader);
+    refuse_twins(&mut triggers, &mut reader);
     let mount = only_mount(mounts, &mut reader);
     findings.extend(reader.into_findings());
 
@@ -54,7 +60,45 @@ pub(super) fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut
         findings.extend(linked.1);
     }
     drop(names);
-    Catalog { agents: resolved, tools, mount, by_name }
+    let mut catalog = Catalog { agents: resolved, tools, mount, by_name, ..Catalog::default() };
+    catalog.schedules = link_launches(schedules, &catalog, findings);
+    catalog.triggers = link_launches(triggers, &catalog, findings);
+    catalog
+}
+
+/// Finds the agent of each schedule or trigger, in its own namespace and nowhere else (SCH-06, TRG-11).
+fn link_launches<T: Launches>(
+    documents: Vec<T>,
+    catalog: &Catalog,
+    findings: &mut Vec<Diagnostic>,
+) -> Vec<ResolvedLaunch<T>> {
+    let link = |document: T| {
+        let launch = document.launch();
+        let mut reader = Reader::default();
+        let resolved = catalog.agent(&launch.namespace.text, &launch.agent.text);
+        match resolved {
+            Some(resolved) => launch.check_inputs(&resolved.agent, &mut reader),
+            // an empty name has been reported where it is missing
+            None if launch.agent.text.is_empty() => {}
+            None => {
+                let mut others = catalog.agents().iter().map(|resolved| &resolved.agent.name);
+                let elsewhere = others.find(|name| name.text == launch.agent.text);
+                let elsewhere = elsewhere.map(|name| name.place.clone());
+                let finding = messages::unknown_agent(
+                    &launch.agent,
+                    &launch.namespace.text,
+                    elsewhere,
+                    launch.rules().agent,
+                );
+                reader.report(&Path::document(&launch.path).key("agent"), finding);
+            }
+        }
+        let agent = resolved.map(|resolved| Arc::clone(&resolved.agent));
+        let sound = launch.sound && !reader.has_errors() && resolved.is_some_and(|resolved| resolved.sound);
+        findings.extend(reader.into_findings());
+        ResolvedLaunch { document: Arc::new(document), agent, sound }
+    };
+    documents.into_iter().map(link).collect()
 }
 
 /// Links one agent.

@@ -129,7 +129,11 @@ fn read(path: &Path, limits: &EvalLimits) -> Result<Result<Source, Box<Diagnosti
         .map_err(|reason| unreadable(path, reason))?;
     if bytes.len() > limits.max_manifest_bytes {
         let place = Place::new(&Source::new(name, ""), Span::new(0, 0));
-        return Ok(Err(Box::new(messages::manifest_too_large(place, limits.max_manifest_bytes))));
+        return Ok(Err(Box::new(messages::manifest_too_large(
+            place,
+            "max_manifest_bytes",
+            limits.max_manifest_bytes,
+        ))));
     }
     Ok(text(&name, bytes))
 }

@@ -3,6 +3,7 @@
 //! In: places and the words of the user. Out: a [`Diagnostic`] without its path, which the reader adds. A message names
 //! what was expected and what was found; a value that is not a name of the manifest's own is never repeated.
 
+use super::cadence::FieldRule;
 use super::duration::Problem;
 use super::node::Node;
 use super::step::Invoke;
@@ -11,8 +12,8 @@ use crate::source::{Embedded, Place};
 
 // YAML: the text itself.
 
-pub(super) fn manifest_too_large(place: Place, limit: usize) -> Diagnostic {
-    Diagnostic::error("manifest_too_large", format!("`max_manifest_bytes` {limit} exceeded"), place)
+pub(super) fn manifest_too_large(place: Place, name: &str, limit: usize) -> Diagnostic {
+    Diagnostic::error("manifest_too_large", format!("`{name}` {limit} exceeded"), place)
         .help("split the documents over several files")
 }
 
@@ -182,11 +183,6 @@ pub(super) fn unpublished_kind(kind: &Embedded, usual: &str) -> Diagnostic {
         .rule("KV-08")
 }
 
-pub(super) fn kind_without_effect(place: &Place, family: &str) -> Diagnostic {
-    let message = format!("a {family} is not read yet and has no effect");
-    Diagnostic::warning("kind_without_effect", message, place.clone())
-}
-
 pub(super) fn not_a_manifest(place: &Place) -> Diagnostic {
     Diagnostic::warning("not_a_manifest", "the document is no manifest and is skipped", place.clone())
         .help("a manifest has a `kind` such as `commonagents.info/v1beta2/agent`")
@@ -302,9 +298,23 @@ pub(super) fn guardrail_block(value: &Place) -> Diagnostic {
         .rule("GR-04")
 }
 
-pub(super) fn guardrail_match(key: &Embedded) -> Diagnostic {
-    let message = "`match` selects an action of a capability; a guardrail has none";
-    Diagnostic::error("guardrail_match", message, key.place.clone()).rule("MW-23")
+pub(super) fn misplaced_match(key: &Embedded, owner: &str) -> Diagnostic {
+    let message = format!("`match` selects an action of a capability; {owner} has none");
+    Diagnostic::error("misplaced_match", message, key.place.clone()).rule("MW-23")
+}
+
+pub(super) fn trigger_action(key: &Embedded) -> Diagnostic {
+    let message = format!("a trigger judges an event by `assert` alone, found `{}`", key.text);
+    Diagnostic::error("trigger_action", message, key.place.clone())
+        .help("there is no task yet that could call or rewrite anything")
+        .rule("TRG-02")
+}
+
+pub(super) fn trigger_on_fail(word: &Embedded) -> Diagnostic {
+    let message = format!("a step of a trigger can only `block`, not `{}`", word.text);
+    Diagnostic::error("trigger_on_fail", message, word.place.clone())
+        .help("leave it out: the event then makes no task")
+        .rule("TRG-04")
 }
 
 pub(super) fn bad_invoke(target: &Embedded) -> Diagnostic {
@@ -406,6 +416,117 @@ pub(super) fn several_mounts(place: &Place, first: Place) -> Diagnostic {
 pub(super) fn mount_not_loaded(place: &Place) -> Diagnostic {
     Diagnostic::warning("mount_not_loaded", "the agent works in a mount, and none is loaded", place.clone())
         .rule("MNT-04")
+}
+
+// Schedules and triggers.
+
+pub(super) fn cron_fields(cron: &Embedded, found: usize) -> Diagnostic {
+    let message = format!("a cron line has five fields, found {found}");
+    Diagnostic::error("cron_fields", message, cron.place.clone())
+        .help("they are minute, hour, day of month, month and day of week; there are no seconds")
+        .rule("SCH-01")
+}
+
+pub(super) fn cron_field(place: Place, rule: &FieldRule) -> Diagnostic {
+    let message = format!("this is no {}: expected {}", rule.name, rule.values);
+    Diagnostic::error("cron_field", message, place)
+        .help("a field is `*`, a value, a range `1-5`, steps `*/2`, or several of them divided by commas")
+        .rule("SCH-01")
+}
+
+pub(super) fn cron_never(cron: &Embedded) -> Diagnostic {
+    let message = "no day of any year is met by the cron line";
+    Diagnostic::error("cron_never", message, cron.place.clone()).rule("SCH-01")
+}
+
+pub(super) fn unknown_timezone(name: &Embedded, known: impl Iterator<Item = &'static str>) -> Diagnostic {
+    let message = format!("`{}` is no time zone", name.text);
+    let finding = Diagnostic::error("unknown_timezone", message, name.place.clone()).rule("SCH-02");
+    match nearest(&name.text, known) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help("write an IANA name such as `Europe/Lisbon`"),
+    }
+}
+
+pub(super) fn schedule_message(place: &Place) -> Diagnostic {
+    let message = "`message` of a schedule belongs to an older version; it is taken as `inputs.message`";
+    Diagnostic::warning("schedule_message", message, place.clone())
+        .help("write it as `message` under `inputs`")
+        .rule("KV-13")
+}
+
+pub(super) fn message_in_inputs(place: &Place, message: Place) -> Diagnostic {
+    let text = "this message is ignored: another one stands beside the inputs";
+    Diagnostic::warning("message_in_inputs", text, place.clone()).related(message, "this one is taken")
+}
+
+pub(super) fn bad_message(node: &Node) -> Diagnostic {
+    let found = if node.as_sequence().is_some() { "a list of something else" } else { node.kind_name() };
+    let message = format!("expected a text or a list of content parts, found {found}");
+    Diagnostic::error("bad_message", message, node.place.clone())
+        .help("a content part is a mapping with `mimeType` and `text`")
+        .rule("CTX-17")
+}
+
+pub(super) fn no_message(place: &Place, agent: &str, rule: &'static str) -> Diagnostic {
+    let message = format!("the input has no `message`, and the agent `{agent}` has no default for it");
+    Diagnostic::error("no_message", message, place.clone()).rule(rule)
+}
+
+pub(super) fn missing_input(place: &Place, parameter: &Embedded, rule: &'static str) -> Diagnostic {
+    let message = format!("the agent requires `{}`, and the inputs lack it", parameter.text);
+    Diagnostic::error("missing_input", message, place.clone())
+        .related(parameter.place.clone(), "declared here, without default")
+        .rule(rule)
+}
+
+pub(super) fn undeclared_input(key: &Embedded, agent: &str, known: &[&str]) -> Diagnostic {
+    let message = format!("the agent `{agent}` declares no parameter `{}`; it is dropped", key.text);
+    named(Diagnostic::warning("undeclared_input", message, key.place.clone()).rule("PAR-07"), key, known)
+}
+
+pub(super) fn unknown_agent(
+    agent: &Embedded,
+    namespace: &str,
+    elsewhere: Option<Place>,
+    rule: &'static str,
+) -> Diagnostic {
+    let message = format!("no agent `{}` is loaded in the namespace `{namespace}`", agent.text);
+    let finding = Diagnostic::error("unknown_agent", message, agent.place.clone()).rule(rule);
+    match elsewhere {
+        Some(place) => finding.related(place, "this one is of another namespace"),
+        None => finding,
+    }
+}
+
+// Bundles.
+
+pub(super) fn too_many_documents(place: &Place, limit: usize) -> Diagnostic {
+    let message = format!("`max_bundle_documents` {limit} exceeded");
+    Diagnostic::error("too_many_documents", message, place.clone()).label("one too many").rule("BUN-10")
+}
+
+pub(super) fn document_too_large(place: &Place, limit: usize) -> Diagnostic {
+    let message = format!("`max_document_bytes` {limit} exceeded");
+    Diagnostic::error("document_too_large", message, place.clone())
+        .label("by the document that begins here")
+        .rule("BUN-10")
+}
+
+pub(super) fn misplaced_descriptor(place: &Place, first: Place) -> Diagnostic {
+    let message = "a bundle has one descriptor, and it stands first";
+    Diagnostic::error("misplaced_descriptor", message, place.clone())
+        .related(first, "the first document")
+        .rule("BUN-02")
+}
+
+pub(super) fn skipped_document(kind: &Embedded, known: &[String]) -> Diagnostic {
+    let message = format!("the document is skipped: `{}` is no kind that is known", kind.text);
+    let finding = Diagnostic::warning("skipped_document", message, kind.place.clone()).rule("BUN-06");
+    match nearest(&kind.text, known.iter().map(String::as_str)) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
 }
 
 // Across documents.

@@ -6,12 +6,15 @@
 
 pub mod agent;
 pub mod binding;
+pub mod bundle;
+mod cadence;
 pub mod capability_key;
 pub mod catalog;
 pub mod document;
 mod duration;
 mod functions;
 pub mod kind;
+pub mod launch;
 mod link;
 pub mod load;
 mod messages;
@@ -20,11 +23,15 @@ mod names;
 pub mod node;
 pub(crate) mod reader;
 mod scalar;
+pub mod schedule;
 pub mod schema;
 pub mod step;
+pub mod subscription;
 pub mod tool;
+pub mod trigger;
 pub mod yaml;
 
+pub use bundle::Bundle;
 pub use catalog::Catalog;
 pub use document::Document;
 pub use load::load;

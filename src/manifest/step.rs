@@ -1,4 +1,4 @@
-//! Middleware steps (MW): one check, call or rewrite in a list of an agent.
+//! Middleware steps (MW): one check, call or rewrite in a list of an agent or trigger.
 //!
 //! In: a list of mappings and the hook it belongs to. Out: [`Step`]s with exactly one action each, their expressions as
 //! text. A step that breaks a rule of its hook is reported and left out. Nothing here reads an expression or a template.
@@ -89,11 +89,30 @@ pub enum Hook {
     GuardrailBefore,
     /// `guardrails.after`.
     GuardrailAfter,
+    /// `source.before` of a trigger: asserts alone, before there is a task.
+    Trigger,
 }
 
 impl Hook {
-    fn is_guardrail(self) -> bool {
-        matches!(self, Self::GuardrailBefore | Self::GuardrailAfter)
+    /// What its steps are called, unless they belong to a capability.
+    fn owner(self) -> Option<&'static str> {
+        match self {
+            Self::BeforeFirst | Self::Before | Self::After => None,
+            Self::GuardrailBefore | Self::GuardrailAfter => Some("a guardrail"),
+            Self::Trigger => Some("a trigger"),
+        }
+    }
+
+    /// What its steps may do when they fail; the first is the default (MW-27, GR-03, TRG-04).
+    fn on_fail(self) -> &'static [(&'static str, OnFail)] {
+        const BLOCK: (&str, OnFail) = ("block", OnFail::Block);
+        const CONTINUE: (&str, OnFail) = ("continue", OnFail::Continue);
+        const LOCK_TASK: (&str, OnFail) = ("lock_task", OnFail::LockTask);
+        match self {
+            Self::BeforeFirst | Self::Before | Self::After => &[BLOCK, CONTINUE, LOCK_TASK],
+            Self::GuardrailBefore | Self::GuardrailAfter => &[LOCK_TASK, CONTINUE],
+            Self::Trigger => &[BLOCK],
+        }
     }
 }
 
@@ -120,6 +139,11 @@ impl Step {
         let [assert, invoke, transform] = actions;
         if let Some(field) = transform.as_ref().filter(|_| matches!(hook, Hook::BeforeFirst | Hook::Before)) {
             reader.report(&field.path, messages::transform_too_early(field.key));
+        }
+        if hook == Hook::Trigger {
+            for field in [&invoke, &transform].into_iter().flatten() {
+                reader.report(&field.path, messages::trigger_action(field.key));
+            }
         }
         let bindings = fields.get("bindings");
         if let Some(field) = bindings.as_ref().filter(|_| invoke.is_none() && !keys.is_empty()) {
@@ -170,11 +194,11 @@ fn read_invoke(field: &Field<'_>, bindings: Vec<Binding>, reader: &mut Reader) -
     Some(Invoke { target, tool, capability, bindings })
 }
 
-/// The name that selects the calls a step is for; a guardrail has none (MW-23).
+/// The name that selects the calls a step is for; a guardrail or trigger has none (MW-23).
 fn read_match(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> Option<Embedded> {
     let field = fields.get("match")?;
-    if hook.is_guardrail() {
-        reader.report(&field.path, messages::guardrail_match(field.key));
+    if let Some(owner) = hook.owner() {
+        reader.report(&field.path, messages::misplaced_match(field.key, owner));
         return None;
     }
     reader.text(field.node, &field.path)
@@ -183,25 +207,19 @@ fn read_match(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> Optio
 /// What follows a failure. A value that is unknown or does not belong here is reported; in its stead stands the hook's
 /// default, which stops.
 fn read_on_fail(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> OnFail {
-    let default = if hook.is_guardrail() { OnFail::LockTask } else { OnFail::Block };
+    let known = hook.on_fail();
+    let default = known.first().map_or(OnFail::LockTask, |(_, default)| *default);
     let Some(field) = fields.get("on_fail") else { return default };
     let Some(word) = reader.text(field.node, &field.path) else { return default };
-    match &*word.text {
-        "block" if hook.is_guardrail() => {
-            reader.report(&field.path, messages::guardrail_block(&word.place));
-            default
-        }
-        "block" => OnFail::Block,
-        "continue" => OnFail::Continue,
-        "lock_task" => OnFail::LockTask,
-        _ => {
-            let known: &[&str] = if hook.is_guardrail() {
-                &["lock_task", "continue"]
-            } else {
-                &["block", "continue", "lock_task"]
-            };
-            reader.report(&field.path, messages::unknown_word(&word, "on_fail", known, "MW-33"));
-            default
-        }
+    if let Some((_, on_fail)) = known.iter().find(|(name, _)| **name == *word.text) {
+        return *on_fail;
     }
+    let names = known.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let finding = match (hook, &*word.text) {
+        (Hook::GuardrailBefore | Hook::GuardrailAfter, "block") => messages::guardrail_block(&word.place),
+        (Hook::Trigger, _) => messages::trigger_on_fail(&word),
+        _ => messages::unknown_word(&word, "on_fail", &names, "MW-33"),
+    };
+    reader.report(&field.path, finding);
+    default
 }

@@ -27,7 +27,7 @@ pub struct YamlDocument {
 pub fn parse(source: &Source, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Vec<YamlDocument> {
     if source.text().len() > limits.max_manifest_bytes {
         let place = Place::new(source, Span::new(0, 0));
-        findings.push(messages::manifest_too_large(place, limits.max_manifest_bytes));
+        findings.push(messages::manifest_too_large(place, "max_manifest_bytes", limits.max_manifest_bytes));
         return Vec::new();
     }
     let nesting = limits.max_yaml_depth.saturating_add(1);

@@ -4,13 +4,12 @@
 //! [`Binding`] that gives one JSON value for each call. A bare word is the narrow exception that published manifests need:
 //! anything else that names what the scope does not know is an error, so that a typo never becomes a constant (BND-12).
 
-use super::expression::Expression;
+use super::expression::{Expression, JsonValue, Texts};
 use super::messages;
 use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
-use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, Stop};
+use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, RESERVED, Stop, Value};
 use crate::context::{Bound, Root, ScopeEnv};
-use crate::diagnostic::Diagnostic;
 use crate::manifest::binding::Binding as Written;
 use crate::source::{Place, Span};
 use std::sync::Arc;
@@ -37,20 +36,16 @@ enum BindingValue {
 
 impl Binding {
     /// Compiles a binding; what is wrong with it is reported.
-    pub(super) fn compile(
-        scope: &Arc<ScopeEnv>,
-        written: &Written,
-        findings: &mut Vec<Diagnostic>,
-    ) -> Option<Self> {
+    pub(super) fn compile(scope: &Arc<ScopeEnv>, written: &Written, texts: &mut Texts<'_>) -> Option<Self> {
         let text = &written.value;
         let value = if is_bare_word(&text.text, scope) {
-            findings.push(messages::bare_word(text.place.clone(), &text.text).path(&written.path));
+            texts.findings.push(messages::bare_word(text.place.clone(), &text.text).path(&written.path));
             BindingValue::Word(Json::string(&text.text))
         } else if let Some(template) = mount_template(&text.text) {
             // the manifest layer has refused it where the agent has no mount (BND-14)
             BindingValue::MountTemplate(template)
         } else {
-            BindingValue::Expression(Expression::compile(scope, text, &written.path, findings)?)
+            BindingValue::Expression(Expression::compile(scope, text, &written.path, texts)?)
         };
         Some(Self {
             name: written.name.text.clone(),
@@ -64,15 +59,19 @@ impl Binding {
     ///
     /// # Errors
     /// As [`Expression::json`]; `unbound` for a template of a mount that the task does not have.
-    pub fn evaluate(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
+    pub fn evaluate<'a>(
+        &'a self,
+        bound: &Bound<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<JsonValue<'a>, Stop> {
         match &self.value {
-            BindingValue::Word(word) => Ok(word.clone()),
-            BindingValue::Expression(expression) => expression.json(bound, host),
+            BindingValue::Word(word) => Ok(JsonValue::InPlace(word.value())),
+            BindingValue::Expression(expression) => expression.json_value(bound, host),
             BindingValue::MountTemplate(template) => {
                 let mount = bound.mount.map(|mount| mount.value());
                 let value = |placeholder: &Placeholder| placeholder.follow(mount.clone()?);
                 let text = template.render_whole(value).map_err(|placeholder| unbound(placeholder.span))?;
-                Ok(Json::string(&text))
+                Ok(JsonValue::InPlace(Value::owned_text(text)))
             }
         }
     }
@@ -117,36 +116,12 @@ fn is_bare_word(text: &str, scope: &ScopeEnv) -> bool {
     };
     text.split('-').all(|word| {
         is_identifier(word)
-            && !KEYWORDS.contains(&word)
+            && !RESERVED.contains(&word)
+            && !["true", "false", "null", "in"].contains(&word)
             && scope.env().variable(word).is_none()
             && !Root::ALL.iter().any(|root| root.name() == word || root.alias() == Some(word))
     })
 }
-
-/// Words that mean something to CEL wherever they stand.
-const KEYWORDS: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// A template whose placeholders are all of the mount, if the text is one (BND-13).
 fn mount_template(text: &str) -> Option<Template> {

@@ -1,17 +1,19 @@
 //! An agent to its policy: every text compiled in its scope, every name resolved to a position.
 //!
 //! In: a resolved agent and the mount. Out: a [`Policy`] and the findings; with an error among them, or in the documents
-//! themselves, there is no policy. It goes on after each problem. Linear in the manifests; each distinct scope is made once.
+//! themselves, there is no policy. It goes on after each problem. Linear in the manifests; each distinct scope is made once,
+//! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
-use super::expression::Expression;
+use super::expression::{Expression, Texts};
 use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function, InvocationTarget};
 use super::message::compile_prompt;
-use super::parameters::{InputOf, ParameterSource, Parameters};
+use super::parameters::{InputOf, Parameters};
 use super::step::{Step, StepScopes};
+use super::tool_template::check_tool_templates;
 use super::{CapabilitySteps, Expose, Policy};
-use crate::cel::{Json, STANDARD, Type};
+use crate::cel::{Cache, Json, STANDARD, Type};
 use crate::context::{
     ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
 };
@@ -38,11 +40,12 @@ impl Policy {
         resolved: &ResolvedAgent,
         mount: Option<&Arc<Mount>>,
         limits: &EvalLimits,
+        cache: &Cache,
     ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {
         // two records of one key are an error of the documents, which the manifest layer has reported
-        let Some(mut compiler) = Compiler::new(resolved, limits) else { return (None, Vec::new()) };
+        let Some(mut compiler) = Compiler::new(resolved, limits, cache) else { return (None, Vec::new()) };
         let policy = compiler.policy(mount);
-        let findings = compiler.findings;
+        let findings = compiler.texts.findings;
         let sound = resolved.sound && !findings.iter().any(Diagnostic::is_error);
         (policy.filter(|_| sound).map(Arc::new), findings)
     }
@@ -53,16 +56,16 @@ struct Compiler<'c> {
     agent: &'c Agent,
     schema: Arc<ContextSchema>,
     /// The parameters of each function, and where it stands among the capabilities.
-    functions: Vec<(usize, &'c Declared, Parameters)>,
+    functions: Arc<[(usize, &'c Declared, Parameters)]>,
     limits: EvalLimits,
     /// Scopes by what their types depend on: the functions that share a step, and whether events run it too.
     scopes: HashMap<(Scope, Vec<usize>, bool), Arc<ScopeEnv>>,
     fingerprint: Fingerprint,
-    findings: Vec<Diagnostic>,
+    texts: Texts<'c>,
 }
 
 impl<'c> Compiler<'c> {
-    fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits) -> Option<Self> {
+    fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
         let mut functions = Vec::new();
         for (at, entry) in resolved.capabilities.iter().enumerate() {
@@ -75,11 +78,11 @@ impl<'c> Compiler<'c> {
             resolved,
             agent,
             schema,
-            functions,
+            functions: functions.into(),
             limits: *limits,
             scopes: HashMap::new(),
             fingerprint: Fingerprint::new(),
-            findings: Vec::new(),
+            texts: Texts::new(cache),
         })
     }
 
@@ -94,7 +97,7 @@ impl<'c> Compiler<'c> {
         let prompt = agent.prompt.as_ref().map(|text| {
             let scope = self.plain_scope(Scope::Prompt);
             self.fingerprint.text(&text.text);
-            compile_prompt(&scope, text, &self.path("prompt"), &mut self.findings)
+            compile_prompt(&scope, text, &self.path("prompt"), &mut self.texts.findings)
         });
         let input = Parameters::of_agent(&agent.parameters);
         self.fingerprint.debug(&input);
@@ -126,23 +129,18 @@ impl<'c> Compiler<'c> {
         let mut bindings = Vec::new();
         for entry in &self.resolved.capabilities {
             bindings.push(self.bindings(entry.capability(self.agent)));
+            check_tool_templates(entry, self.agent.mount, &mut self.texts.findings);
         }
-        let declared = std::mem::take(&mut self.functions);
+        let declared = self.functions.clone();
         let mut compiled = Vec::new();
         for (position, (at, function, parameters)) in declared.iter().enumerate() {
             let Some(entry) = self.resolved.capabilities.get(*at) else { continue };
             self.fingerprint.text(&function.key);
             self.fingerprint.debug(&(function.active, parameters));
             let execute = self.execute(entry, function, parameters, position);
-            let is_bound = |binding: &&Arc<Binding>| {
-                let supplies = |name: &str| {
-                    let mut bound = parameters.iter().filter(|one| one.source == ParameterSource::Binding);
-                    bound.any(|one| *one.name == *name)
-                };
-                supplies(&binding.name)
-            };
+            let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
-            compiled.push(Some(Function {
+            compiled.push(execute.map(|execute| Function {
                 key: function.key.as_str().into(),
                 name: sanitise(&function.name),
                 capability: *at,
@@ -152,19 +150,21 @@ impl<'c> Compiler<'c> {
                 parameters: parameters.clone(),
                 setting_defaults: setting_defaults(entry),
                 target: target(entry, function),
-                execute: execute?,
+                execute,
             }));
         }
-        self.functions = declared;
         let complete = bindings.iter().all(Option::is_some);
         compiled.into_iter().collect::<Option<Vec<_>>>().filter(|_| complete)
     }
 
     fn bindings(&mut self, capability: Option<&Capability>) -> Option<Vec<Arc<Binding>>> {
         let written = capability.map_or(&[][..], |capability| &capability.bindings);
+        if written.is_empty() {
+            return Some(Vec::new());
+        }
         let scope = self.plain_scope(Scope::Binding);
         self.fingerprint.bindings(written);
-        let compile = |binding| Binding::compile(&scope, binding, &mut self.findings).map(Arc::new);
+        let compile = |binding| Binding::compile(&scope, binding, &mut self.texts).map(Arc::new);
         let compiled: Vec<_> = written.iter().map(compile).collect();
         compiled.into_iter().collect()
     }
@@ -183,7 +183,7 @@ impl<'c> Compiler<'c> {
         let scope = self.scope((Scope::CelTool, vec![position], false), input);
         self.fingerprint.text(&text.text);
         let path = format!("{}.execute.cel.expression", action.path);
-        Expression::compile(&scope, text, &path, &mut self.findings).map(Execute::Cel)
+        Expression::compile(&scope, text, &path, &mut self.texts).map(Execute::Cel)
     }
 
     fn capabilities(&mut self) -> Option<Vec<CapabilitySteps>> {
@@ -227,16 +227,21 @@ impl<'c> Compiler<'c> {
                 Hook::After => (Scope::After, Scope::AfterCondition),
                 _ => (Scope::Before, Scope::BeforeCondition),
             };
-            let scopes = StepScopes {
-                action: self.step_scope(action, &positions, events, &entry.reference),
-                condition: self.step_scope(condition, &positions, events, &entry.reference),
+            let action = self.step_scope(action, &positions, events, &entry.reference);
+            let condition = match &step.condition {
+                Some(_) => self.step_scope(condition, &positions, events, &entry.reference),
+                None => action.clone(),
             };
+            let scopes = StepScopes { action, condition };
             steps.push(self.step(step, &scopes));
         }
         steps.into_iter().collect()
     }
 
     fn guardrails(&mut self, written: &[WrittenStep], scope: Scope) -> Option<Vec<Step>> {
+        if written.is_empty() {
+            return Some(Vec::new());
+        }
         let scope = self.plain_scope(scope);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         let steps: Vec<_> = written.iter().map(|step| self.step(step, &scopes)).collect();
@@ -252,16 +257,19 @@ impl<'c> Compiler<'c> {
         let key = target.and_then(|at| self.resolved.function(at)).map(|(_, function)| &function.key);
         let function =
             key.and_then(|key| self.schema.function(key)).map(|FunctionId(position)| position as usize);
-        Step::compile(written, scopes, function, &mut self.findings)
+        Step::compile(written, scopes, function, &mut self.texts)
     }
 
     fn exposes(&mut self) -> Option<Vec<Expose>> {
+        if self.agent.exposes.is_empty() {
+            return Some(Vec::new());
+        }
         let scope = self.plain_scope(Scope::Exposes);
         let mut exposes = Vec::new();
         for expose in &self.agent.exposes {
             self.fingerprint.text(&expose.name.text);
             self.fingerprint.text(&expose.value.text);
-            let value = Expression::compile(&scope, &expose.value, &expose.path, &mut self.findings);
+            let value = Expression::compile(&scope, &expose.value, &expose.path, &mut self.texts);
             exposes.push(value.map(|value| Expose { name: expose.name.text.clone(), value }));
         }
         exposes.into_iter().collect()

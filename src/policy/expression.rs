@@ -5,18 +5,51 @@
 
 use super::messages;
 use super::origin::Origin;
-use crate::cel::{EvalError, Fault, Host, Issue, Json, Program, Stop, Value};
+use crate::cel::{Cache, EvalError, Fault, Host, Issue, Json, List, Map, Program, Stop, Value};
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
 use std::sync::Arc;
 
+/// What compiling the texts of an agent needs, and what it finds.
+pub(super) struct Texts<'c> {
+    /// The engine's compiled expressions; equal texts of one scope are one program.
+    pub(super) cache: &'c Cache,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+impl<'c> Texts<'c> {
+    pub(super) fn new(cache: &'c Cache) -> Self {
+        Self { cache, findings: Vec::new() }
+    }
+}
+
+/// A value that JSON can express.
+#[derive(Clone, Debug)]
+pub enum JsonValue<'a> {
+    /// As it is, where it is.
+    InPlace(Value<'a>),
+    /// In a document of its own.
+    Packed(Json),
+}
+
+impl JsonValue<'_> {
+    /// The value.
+    #[must_use]
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Self::InPlace(value) => value.clone(),
+            Self::Packed(json) => json.value(),
+        }
+    }
+}
+
 /// A compiled expression and where it stands.
 #[derive(Debug)]
 pub struct Expression {
     scope: Arc<ScopeEnv>,
-    program: Box<Program>,
+    program: Arc<Program>,
     text: Embedded,
     path: Box<str>,
 }
@@ -27,21 +60,16 @@ impl Expression {
         scope: &Arc<ScopeEnv>,
         text: &Embedded,
         path: &str,
-        findings: &mut Vec<Diagnostic>,
+        texts: &mut Texts<'_>,
     ) -> Option<Self> {
         let report = |issue: &Issue| messages::of_issue(issue, text).path(path);
-        match Program::compile(scope.env(), &text.text) {
+        match texts.cache.compile(scope.env(), &text.text) {
             Ok(program) => {
-                findings.extend(program.issues().iter().map(report));
-                Some(Self {
-                    scope: scope.clone(),
-                    program: Box::new(program),
-                    text: text.clone(),
-                    path: path.into(),
-                })
+                texts.findings.extend(program.issues().iter().map(report));
+                Some(Self { scope: scope.clone(), program, text: text.clone(), path: path.into() })
             }
             Err(issues) => {
-                findings.extend(issues.iter().map(report));
+                texts.findings.extend(issues.iter().map(report));
                 None
             }
         }
@@ -55,7 +83,7 @@ impl Expression {
     /// # Cost
     /// At most the scope's `max_cost`; what ends in a bool allocates nothing.
     pub fn run<'a>(&'a self, bound: &Bound<'a>, host: Option<&mut dyn Host>) -> Result<Value<'a>, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| self.failed(fault))?;
+        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
         self.program.run(&activation, host)
     }
 
@@ -64,29 +92,42 @@ impl Expression {
     /// # Errors
     /// As [`Program::run`].
     pub fn holds(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<bool, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| self.failed(fault))?;
+        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
         self.program.holds(&activation, host)
     }
 
     /// Runs it and keeps the result as JSON (CEL-41).
     ///
     /// # Errors
-    /// As [`Program::run`], and `not_json` for a result that JSON cannot express.
+    /// As [`Program::run`], and `not_json` or `budget_exceeded` for a result that JSON cannot express or store.
     pub fn json(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
         let value = self.run(bound, host)?;
-        Json::from_value(&value).map_err(|fault| self.failed(fault))
+        self.pack(&value)
     }
 
-    /// A failure that no part of the expression alone is to blame for.
-    fn failed(&self, fault: Fault) -> Stop {
-        Stop::Failed(EvalError {
-            code: fault.code,
-            span: self.program.expr().span,
-            found: fault.found,
-            function: None,
-            // what a result may be is bounded by the defaults
-            bound: fault.bound.and_then(|name| Some((name, EvalLimits::default().get(name)?))),
-        })
+    /// The same, where the result goes into a document of somebody else: what is JSON as it is stays where it is.
+    ///
+    /// # Errors
+    /// As [`Expression::json`].
+    pub fn json_value<'a>(
+        &'a self,
+        bound: &Bound<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<JsonValue<'a>, Stop> {
+        match self.run(bound, host)? {
+            value @ (Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::String(_)
+            | Value::List(List::Json(_))
+            | Value::Map(Map::Json(_))) => Ok(JsonValue::InPlace(value)),
+            other => self.pack(&other).map(JsonValue::Packed),
+        }
+    }
+
+    fn pack(&self, value: &Value<'_>) -> Result<Json, Stop> {
+        let depth = EvalLimits::default().max_json_depth;
+        Json::from_value_within(value, depth).map_err(|fault| whole_failure(&self.program, fault))
     }
 
     /// The program.
@@ -106,4 +147,17 @@ impl Expression {
     pub fn origin_of(&self, part: Span) -> Origin {
         Origin::new(&self.path, &self.text.locate(part))
     }
+}
+
+/// A failure that no part of a program alone is to blame for: of its scope, or of its result.
+#[must_use]
+pub fn whole_failure(program: &Program, fault: Fault) -> Stop {
+    let limits = EvalLimits::default();
+    Stop::Failed(EvalError {
+        code: fault.code,
+        span: program.expr().span,
+        found: fault.found,
+        function: None,
+        bound: fault.bound.and_then(|name| Some((name, limits.get(name)?))),
+    })
 }

@@ -1,7 +1,7 @@
 //! What a policy means, as one number: whether a task that was suspended under it may go on under another.
 //!
-//! In: everything of the manifests that decides. Out: 64 bits (FNV-1a) that do not depend on places, comments or the
-//! version of the compiler. Equal policies have equal fingerprints; it protects against edits, not against attackers.
+//! In: everything of the manifests that decides. Out: 64 bits (FNV-1a) that do not depend on places and comments. Equal
+//! policies of one build have equal fingerprints; it protects against edits, not against attackers.
 
 use crate::manifest::binding::Binding;
 use crate::manifest::step::{Step, StepAction};

@@ -1,11 +1,11 @@
-//! Templates of a manifest's own texts: the `error_message` of a step, the prompt of an agent.
+//! Templates of a manifest's own texts: the `error_message` of a step, the prompt of an agent, the message of an event.
 //!
 //! In: the text and the scope whose variables are its roots (INT-15). Out: a [`Template`], or diagnostics with a caret under
 //! the placeholder. A path that the scope's types do not have is a warning: it renders as nothing, and a message that
 //! fails to render never changes a decision (MW-53).
 
 use super::messages;
-use super::template::{BadPlaceholder, PathStep, Placeholder, Template};
+use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{Storage, Type};
 use crate::context::ScopeEnv;
 use crate::diagnostic::{Diagnostic, nearest};
@@ -28,15 +28,9 @@ pub(super) fn compile_message(
             Some(template)
         }
         Err(bad) => {
-            findings.extend(bad.into_iter().map(|bad| {
-                let finding = match bad {
-                    BadPlaceholder::Malformed(span) => messages::malformed_placeholder(text.locate(span)),
-                    BadPlaceholder::UnknownRoot { root, span } => {
-                        let near = nearest(&root, env.variables().map(|(name, _)| name));
-                        messages::unknown_root(text.locate(span), &root, near, env.reason(&root))
-                    }
-                };
-                finding.path(path)
+            findings.extend(bad.iter().map(|bad| {
+                let known = env.variables().map(|(name, _)| name);
+                messages::of_placeholder(bad, text, known, |root| env.reason(root)).path(path)
             }));
             None
         }
@@ -52,6 +46,18 @@ pub(super) fn compile_prompt(
 ) -> Template {
     let roots = scope.scope().roots();
     let template = Template::lenient(&text.text, |root| roots.iter().any(|known| known.name() == root));
+    check_paths(&template, scope, text, path, findings);
+    template
+}
+
+/// The message of an event that begins or enters a task: like a prompt, over the event alone (INT-12, INT-13).
+pub(super) fn compile_event_message(
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    findings: &mut Vec<Diagnostic>,
+) -> Template {
+    let template = Template::lenient(&text.text, |root| root == "event");
     check_paths(&template, scope, text, path, findings);
     template
 }

@@ -4,8 +4,10 @@
 //! see in its functions' schemas.
 
 use super::shape::Misfit;
+use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::limits::EvalLimits;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place};
 
@@ -21,6 +23,10 @@ pub(super) fn missing_parameter(name: &str) -> String {
 
 pub(super) fn not_settable() -> String {
     "a parameter that only the policy can set has no value".to_owned()
+}
+
+pub(super) fn nested_too_deeply() -> String {
+    format!("`max_json_depth` {} exceeded", EvalLimits::default().max_json_depth)
 }
 
 pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
@@ -45,6 +51,12 @@ fn schema_kind(kind: SchemaKind) -> &'static str {
     }
 }
 
+// About schedules and triggers.
+
+pub(super) fn input_misfit(place: &Place, name: &str, found: &Misfit) -> Diagnostic {
+    Diagnostic::error("input_misfit", misfit(name, found), place.clone()).rule("PAR-08")
+}
+
 // About expressions and templates.
 
 /// An issue of an expression in its file, with the rule that makes it one.
@@ -60,6 +72,12 @@ pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
     }
 }
 
+/// An assert or a condition that is decided before it runs.
+pub(super) fn constant(place: Place, truth: bool) -> Diagnostic {
+    let message = format!("this is always {truth}, whatever the task does");
+    Diagnostic::warning("constant", message, place)
+}
+
 pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {
     let message = format!("the bare word `{word}` is taken as text");
     Diagnostic::warning("bare_word", message, place)
@@ -68,14 +86,30 @@ pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {
         .rule("BND-10")
 }
 
-pub(super) fn malformed_placeholder(place: Place) -> Diagnostic {
+/// A brace group of a text that should be a placeholder; `known` are the roots that there are, and `why` says why another
+/// is none of them.
+pub(super) fn of_placeholder<'a>(
+    bad: &BadPlaceholder,
+    text: &Embedded,
+    known: impl IntoIterator<Item = &'a str>,
+    why: impl FnOnce(&str) -> Option<&'a str>,
+) -> Diagnostic {
+    match bad {
+        BadPlaceholder::Malformed(span) => malformed_placeholder(text.locate(*span)),
+        BadPlaceholder::UnknownRoot { root, span } => {
+            unknown_root(text.locate(*span), root, nearest(root, known), why(root))
+        }
+    }
+}
+
+fn malformed_placeholder(place: Place) -> Diagnostic {
     Diagnostic::error("malformed_placeholder", "this is no placeholder", place)
         .label("expected a path such as `{input.items[0].id}`")
         .help("a placeholder is a path, not an expression; a lone `{` cannot stand in a message")
         .rule("INT-19")
 }
 
-pub(super) fn unknown_root(place: Place, root: &str, near: Option<&str>, why: Option<&str>) -> Diagnostic {
+fn unknown_root(place: Place, root: &str, near: Option<&str>, why: Option<&str>) -> Diagnostic {
     let finding =
         Diagnostic::error("unknown_root", format!("`{root}` is not known here"), place).rule("INT-19");
     match (why, near) {
@@ -93,6 +127,46 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
     let message = format!("`{record}` has no field `{field}`");
     let finding = Diagnostic::warning("unknown_field", message, place).label("renders as nothing");
     match near {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}
+
+// About the templates of tools.
+
+pub(super) fn no_session(place: Place) -> Diagnostic {
+    Diagnostic::error("no_session", "only `stateful_session` has a session", place).rule("INT-06")
+}
+
+pub(super) fn no_mount(place: Place) -> Diagnostic {
+    Diagnostic::warning("no_mount", "`mount` has no value: the agent's mount is `none`", place)
+        .label("every call fails here")
+        .rule("INT-07")
+}
+
+pub(super) fn undeclared_setting<'d>(
+    place: Place,
+    key: &str,
+    declared: impl Iterator<Item = &'d str>,
+) -> Diagnostic {
+    let message = format!("the tool declares no setting `{key}`");
+    let finding = Diagnostic::warning("undeclared_setting", message, place).rule("TOOL-14");
+    match nearest(key, declared) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}
+
+pub(super) fn undeclared_parameter<'d>(
+    place: Place,
+    name: &str,
+    declared: impl Iterator<Item = &'d str>,
+) -> Diagnostic {
+    let message = format!("the action has no parameter `{name}`");
+    let finding = Diagnostic::warning("undeclared_parameter", message, place)
+        .label("every call fails here")
+        .rule("INT-20");
+    match nearest(name, declared) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
     }

@@ -12,6 +12,9 @@
 //! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
+//! | `tool_template` | the templates of backends, which the host renders |
+//! | `launch`, `trigger` | what begins tasks, and with which inputs |
+//! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint` | whether two policies are the same |
 //! | `compile` | an agent to its policy |
@@ -22,24 +25,33 @@ mod expression;
 mod expressions;
 mod fingerprint;
 mod function;
+mod launch;
 mod message;
 mod messages;
 mod origin;
 mod parameters;
+mod setting;
 mod shape;
 mod step;
 mod task_limits;
 mod template;
+mod tool_template;
+mod trigger;
+mod webhook;
 
 pub use binding::Binding;
-pub use expression::Expression;
+pub use expression::{Expression, JsonValue, whole_failure};
 pub use function::{Execute, Function, InvocationTarget};
+pub use launch::check_inputs;
 pub use origin::Origin;
-pub use parameters::{Bound, InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution};
+pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
+pub use setting::{SettingDefaults, setting};
 pub use shape::{Misfit, Shape};
 pub use step::{Invoke, Step, StepAction};
 pub use task_limits::{Exceeded, Used, exceeded};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
+pub use trigger::{Firing, FiringOutcome, Trigger};
+pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
 use crate::context::{ContextSchema, FunctionId, Mount as MountFacts, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::EvalLimits;
@@ -141,6 +153,8 @@ impl Policy {
             Hook::After => of_capability.map_or(&[], |steps| &steps.after),
             Hook::GuardrailBefore => &self.guardrails_before,
             Hook::GuardrailAfter => &self.guardrails_after,
+            // of a trigger, which has no agent's lists
+            Hook::Trigger => &[],
         }
     }
 

@@ -4,6 +4,7 @@
 //! is wrong with the model's arguments. A binding always wins (BND-02): nothing that the model gives reaches a bound
 //! parameter, not even where its binding fails (BND-08). What no schema declares is dropped (PAR-07). Linear in the values.
 
+use super::expression::JsonValue;
 use super::messages;
 use super::shape::Shape;
 use crate::cel::{Field, Json, JsonRef, RecordType, Storage, Type, Value};
@@ -59,8 +60,8 @@ pub enum Missing {
     LeftOut,
 }
 
-/// The value of a binding, or nothing if it could not be had.
-pub type Bound<'b> = (&'b str, Option<&'b Json>);
+/// A bound parameter and the value of its binding, or nothing if it could not be had.
+pub type Supplied<'b> = (&'b str, Option<JsonValue<'b>>);
 
 /// What came of a call's parameters.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl Parameters {
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
     #[must_use]
-    pub fn resolve(&self, bound: &[Bound<'_>], given: JsonRef<'_>) -> Resolution {
+    pub fn resolve(&self, bound: &[Supplied<'_>], given: JsonRef<'_>) -> Resolution {
         let mut forming = Forming::default();
         if !given.is_object() && !given.is_null() {
             forming.faults.push(messages::arguments_not_an_object(given.value().kind()));
@@ -153,7 +154,7 @@ impl Parameters {
                         forming.ignored.push(parameter.name.clone());
                     }
                     let bound = bound.iter().find(|(name, _)| **name == *parameter.name);
-                    forming.bind(parameter, bound.and_then(|&(_, value)| value));
+                    forming.bind(parameter, bound.and_then(|(_, value)| value.as_ref()));
                 }
                 ParameterSource::Model => forming.take(parameter, offered),
                 ParameterSource::Nobody => forming.take(parameter, None),
@@ -169,17 +170,17 @@ impl Parameters {
     /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
     /// (BND-16); nothing of the model's (BND-17).
     #[must_use]
-    pub fn resolve_invoke(&self, step: &[Bound<'_>], agent: &[Bound<'_>]) -> Resolution {
+    pub fn resolve_invoke(&self, step: &[Supplied<'_>], agent: &[Supplied<'_>]) -> Resolution {
         let mut forming = Forming::default();
         for parameter in &self.list {
             match step.iter().chain(agent).find(|(name, _)| **name == *parameter.name) {
-                Some(&(_, value)) => forming.bind(parameter, value),
+                Some((_, value)) => forming.bind(parameter, value.as_ref()),
                 None => forming.take(parameter, None),
             }
         }
         if self.open {
             let others = step.iter().filter(|(name, _)| !self.declares(name));
-            forming.members.extend(others.filter_map(|&(name, value)| Some((name, value?.value()))));
+            forming.members.extend(others.filter_map(|(name, value)| Some((*name, value.as_ref()?.value()))));
         }
         forming.finish()
     }
@@ -208,6 +209,13 @@ impl Parameters {
             Missing::Default(message) => Some(message),
             Missing::Fault | Missing::LeftOut => None,
         }
+    }
+
+    /// Whether a binding supplies this parameter.
+    #[must_use]
+    pub fn is_bound(&self, name: &str) -> bool {
+        let mut bound = self.list.iter().filter(|parameter| parameter.source == ParameterSource::Binding);
+        bound.any(|parameter| *parameter.name == *name)
     }
 
     fn declares(&self, name: &str) -> bool {
@@ -273,7 +281,7 @@ impl Parameter {
     #[must_use]
     pub fn ty(&self) -> Type {
         match &self.missing {
-            Missing::Default(default) if self.shape.check(default.root()).is_err() => Type::Dyn,
+            Missing::Default(default) if self.shape.check(&default.value()).is_err() => Type::Dyn,
             Missing::Default(_) | Missing::Fault | Missing::LeftOut => self.shape.ty(),
         }
     }
@@ -296,18 +304,18 @@ struct Forming<'f> {
 
 impl<'f> Forming<'f> {
     /// The value of a binding, if it gave one that fits. Nothing else ever stands in for it (BND-08).
-    fn bind(&mut self, parameter: &'f Parameter, value: Option<&'f Json>) {
-        match value.filter(|value| parameter.shape.check(value.root()).is_ok()) {
-            Some(value) => self.members.push((&parameter.name, value.value())),
+    fn bind(&mut self, parameter: &'f Parameter, value: Option<&'f JsonValue<'f>>) {
+        match value.map(JsonValue::value).filter(|value| parameter.shape.check(value).is_ok()) {
+            Some(value) => self.members.push((&parameter.name, value)),
             None => self.unbound.push(parameter.name.clone()),
         }
     }
 
     /// A value that was offered, or what stands in for it.
     fn take(&mut self, parameter: &'f Parameter, offered: Option<JsonRef<'f>>) {
-        match (offered, &parameter.missing) {
-            (Some(value), _) => match parameter.shape.check(value) {
-                Ok(()) => self.members.push((&parameter.name, value.value())),
+        match (offered.map(JsonRef::value), &parameter.missing) {
+            (Some(value), _) => match parameter.shape.check(&value) {
+                Ok(()) => self.members.push((&parameter.name, value)),
                 Err(misfit) => self.faults.push(messages::misfit(&parameter.name, &misfit)),
             },
             (None, Missing::Default(default)) => self.members.push((&parameter.name, default.value())),
@@ -319,9 +327,12 @@ impl<'f> Forming<'f> {
         }
     }
 
-    fn finish(self) -> Resolution {
-        // every member is JSON already
-        let arguments = Json::from_members(self.members).unwrap_or_else(|_| Json::object([]));
+    fn finish(mut self) -> Resolution {
+        // every member is JSON already, but together they may be too much of it
+        let arguments = Json::from_members(self.members).unwrap_or_else(|_| {
+            self.faults.push(messages::nested_too_deeply());
+            Json::object([])
+        });
         Resolution { arguments, faults: self.faults, unbound: self.unbound, ignored: self.ignored }
     }
 }

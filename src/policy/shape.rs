@@ -4,7 +4,7 @@
 //! value that fits has. One thing gives both answers, so an expression never sees a value that its type excludes.
 //! `number` and `integer` are `dyn` in expressions: JSON makes ints and doubles of them, as they are written.
 
-use crate::cel::{Field, Json, JsonRef, Kind, RecordType, Storage, Type, Value};
+use crate::cel::{Field, Json, Kind, RecordType, Storage, Type, Value};
 use crate::manifest::schema::{Property, Schema, SchemaKind};
 use std::sync::Arc;
 
@@ -59,30 +59,32 @@ impl Shape {
         Self { kind: Some(SchemaKind::String), ..Self::default() }
     }
 
-    /// Whether a value fits. Linear in the value; allocates only to say where it does not.
+    /// Whether a value fits, which must be one that JSON can express. Linear in the value; allocates only to say where it
+    /// does not.
     ///
     /// # Errors
     /// The first misfit.
-    pub fn check(&self, value: JsonRef<'_>) -> Result<(), Misfit> {
-        let found = value.value();
-        if let Some(expected) = self.kind.filter(|&kind| !is_of_kind(&found, kind)) {
-            return Err(Misfit::Kind { at: String::new(), expected, found: found.kind() });
+    pub fn check(&self, value: &Value<'_>) -> Result<(), Misfit> {
+        if let Some(expected) = self.kind.filter(|&kind| !is_of_kind(value, kind)) {
+            return Err(Misfit::Kind { at: String::new(), expected, found: value.kind() });
         }
-        let allowed = |values: &[Json]| values.iter().any(|allowed| allowed.value().equals(&found));
+        let allowed = |values: &[Json]| values.iter().any(|allowed| allowed.value().equals(value));
         if !self.allowed.as_deref().is_none_or(allowed) {
             return Err(Misfit::NotAllowed { at: String::new() });
         }
-        if let Some(items) = &self.items {
-            for (index, item) in value.items().enumerate() {
-                items.check(item).map_err(|misfit| misfit.inside(&format!("[{index}]")))?;
+        match value {
+            Value::List(list) => {
+                let Some(shape) = &self.items else { return Ok(()) };
+                list.iter().enumerate().try_for_each(|(index, item)| {
+                    shape.check(&item).map_err(|misfit| misfit.inside(&format!("[{index}]")))
+                })
             }
+            Value::Map(map) => self.fields.iter().try_for_each(|(name, shape)| match map.get_str(name) {
+                Some(field) => shape.check(&field).map_err(|misfit| misfit.inside(&format!(".{name}"))),
+                None => Ok(()),
+            }),
+            _ => Ok(()),
         }
-        for (name, field) in &self.fields {
-            if let Some(value) = value.get(name) {
-                field.check(value).map_err(|misfit| misfit.inside(&format!(".{name}")))?;
-            }
-        }
-        Ok(())
     }
 
     /// The CEL type of every value that fits.

@@ -4,15 +4,15 @@
 //! diagnostics. A step that does not compile makes its agent invalid; none is ever left out of a list that runs.
 
 use super::binding::Binding;
-use super::expression::Expression;
+use super::expression::{Expression, Texts};
 use super::message::compile_message;
+use super::messages;
 use super::origin::Origin;
 use super::template::{Placeholder, Template};
 use crate::context::{Bound, ScopeEnv};
-use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
-use crate::source::Place;
+use crate::source::{Embedded, Place};
 use std::sync::Arc;
 
 /// A compiled step.
@@ -69,29 +69,35 @@ impl Step {
         written: &Written,
         scopes: &StepScopes,
         function: Option<usize>,
-        findings: &mut Vec<Diagnostic>,
+        texts: &mut Texts<'_>,
     ) -> Option<Self> {
         let path = written.action_path();
         let condition = written.condition.as_ref().map(|text| {
             let path = format!("{}.condition", written.path);
-            Expression::compile(&scopes.condition, text, &path, findings)
+            judged(Expression::compile(&scopes.condition, text, &path, texts), text, &path, texts)
         });
         let action = match &written.action {
             WrittenAction::Assert(text) => {
-                Expression::compile(&scopes.action, text, &path, findings).map(StepAction::Assert)
+                let compiled = Expression::compile(&scopes.action, text, &path, texts);
+                judged(compiled, text, &path, texts).map(StepAction::Assert)
             }
             WrittenAction::Transform(text) => {
-                Expression::compile(&scopes.action, text, &path, findings).map(StepAction::Transform)
+                Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
             WrittenAction::Invoke(invoke) => {
-                let compile = |binding| Binding::compile(&scopes.action, binding, findings);
+                let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();
                 complete.then_some(StepAction::Invoke(Invoke { function, bindings }))
             }
         };
         let message = written.error_message.as_ref().map(|text| {
-            compile_message(&scopes.action, text, &format!("{}.error_message", written.path), findings)
+            compile_message(
+                &scopes.action,
+                text,
+                &format!("{}.error_message", written.path),
+                &mut texts.findings,
+            )
         });
         Some(Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
@@ -131,6 +137,18 @@ impl Step {
             StepAction::Invoke(_) => Origin::new(&self.path, &self.place),
         }
     }
+}
+
+/// An assert or condition, with a warning if it is decided before it runs: most of those were meant to ask something.
+fn judged(
+    compiled: Option<Expression>,
+    text: &Embedded,
+    path: &str,
+    texts: &mut Texts<'_>,
+) -> Option<Expression> {
+    let truth = compiled.as_ref().and_then(|expression| expression.program().constant_truth());
+    texts.findings.extend(truth.map(|truth| messages::constant(text.place.clone(), truth).path(path)));
+    compiled
 }
 
 /// Something that is absent, or that there is; nothing if it ought to be and does not compile.

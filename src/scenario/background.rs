@@ -27,7 +27,7 @@ impl Background {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(source: &Source, limits: &EvalLimits) -> Result<Self, Vec<Diagnostic>> {
-        read::read_with(source, limits, "the state of a task", |fields, reader| {
+        read::read_with(source, limits, "the state of a task", &["env", "state"], |fields, reader| {
             let environment = Environment::read(fields, reader);
             Some(Self { environment, state: read::read_state(fields, reader) })
         })
@@ -37,7 +37,7 @@ impl Background {
     ///
     /// # Errors
     /// An agent that must not run, or a past that it cannot have had.
-    pub fn start(&self, engine: &Engine, agent: &Agent, place: &Place) -> Result<Task, Diagnostic> {
+    pub fn start(&self, engine: &Engine, agent: &Agent, place: &Place) -> Result<Task, Box<Diagnostic>> {
         let started = self.environment.start(engine, agent);
         let mut task = started.map_err(|error| messages::cannot_start(place, &error))?;
         let mut at = self.environment.started_at;

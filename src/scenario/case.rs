@@ -1,7 +1,19 @@
-//! The shape of a case: a past, one operation, and what must come of it (REQUIREMENTS section 1).
+//! The shape of a case: a past, one operation, and what must come of it.
 //!
-//! Data only; [`read`](super::read) makes it out of YAML, and [`run`](super::run) runs it. Whatever is compared or
-//! answered keeps its place in the file, so that a report can point to it.
+//! Data only; [`read`](super::read()) makes it out of YAML, and [`Runner`](super::Runner) runs it. Whatever is compared or
+//! answered keeps its place in the file, so that a report can point to it. A case file has the name of its case:
+//!
+//! ```yaml
+//! name: too-much
+//! about: A refund above 1000 is blocked.
+//! manifest: {files: [../agent.yaml, ../tools], agent: clerk}   # or whole manifests: {agent: {…}, tools: [{…}]}
+//! state:                                                       # what happened so far
+//!   - input: {message: My lamp is broken.}
+//!   - call: {fn: orders, args: {id: o-1}, output: {total: 5000}}
+//! mocks: {audit: [{output: {id: a-1}}]}                        # what executions return, in turn
+//! call: {op: invoke, fn: refund, args: {order: o-1, amount: 5000}}
+//! expect: {decision: block, message: 5000 is too much.}        # what is not named is not checked
+//! ```
 
 use super::background::Background;
 use crate::cel::{Json, Timestamp};
@@ -118,6 +130,17 @@ pub enum Operation {
         /// The variables that are bound.
         bound: BoundVariables,
     },
+    /// What does a bundle bring?
+    Bundle(Embedded),
+    /// How long does a subscription live?
+    Subscription {
+        /// The capability.
+        capability: Embedded,
+        /// The event.
+        event: Embedded,
+    },
+    /// Does an event make a task, and what does it begin with?
+    Trigger(Json),
     /// An operation of the case format that the engine does not have yet, by its name.
     NotYet(&'static str),
 }
@@ -140,6 +163,9 @@ impl Operation {
             Self::Limits(_) => "limits",
             Self::Cel { .. } => "cel",
             Self::Interpolate { .. } => "interpolate",
+            Self::Bundle(_) => "bundle",
+            Self::Subscription { .. } => "subscription",
+            Self::Trigger(_) => "trigger",
             Self::NotYet(name) => name,
         }
     }

@@ -61,7 +61,7 @@ impl Environment {
             environment.now = now;
         }
         if let Some(mut user) = values::fields(&mut fields, "user", reader) {
-            // an address that is not given is unknown, not the default's (REQUIREMENTS section 1)
+            // an address that is not given is unknown, not the default's
             environment.user = User {
                 id: values::string(&mut user, "id", reader).unwrap_or(environment.user.id),
                 email: values::string(&mut user, "email", reader),

@@ -43,7 +43,7 @@ pub struct Found {
 pub struct Mismatch {
     /// Where the check stands.
     pub place: Place,
-    /// Which one: `decision`, `files.a/b`, `context.size(context.input)`.
+    /// Which one: `decision`, `files.a/b`, or the expression of one of `context`.
     pub key: String,
     /// What was expected; nothing if it should not be there.
     pub expected: Option<Value>,
@@ -260,7 +260,7 @@ fn judge(
                 Ok(value) => (value == *expected, to_value(&value)),
                 Err(error) => (false, json!({ "error": error })),
             };
-            differ(&format!("context.{}", expr.text), agrees, Some(to_value(expected)), Some(found))
+            differ(&expr.text, agrees, Some(to_value(expected)), Some(found))
         }
     }
 }

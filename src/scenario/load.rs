@@ -5,7 +5,7 @@
 //! folder that is no YAML might have been a case, so it counts as one that cannot be read: no test is lost in silence.
 
 use super::case::{Case, Manifests};
-use super::read;
+use super::read::read;
 use super::report::{Outcome, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -30,7 +30,7 @@ pub fn load_cases<P: AsRef<Path>>(paths: &[P], limits: &EvalLimits) -> Result<Ve
     });
     let cases = files.iter().filter(|file| is_case(file, limits)).map(|file| {
         let source = &file.source;
-        read::read(source, limits).map_err(|findings| broken(source, findings))
+        read(source, limits).map_err(|findings| broken(source, findings))
     });
     Ok(unreadable.chain(cases).collect())
 }

@@ -50,6 +50,12 @@ pub(super) fn documents(place: Place, found: usize) -> Diagnostic {
     Diagnostic::error("documents", message, place)
 }
 
+pub(super) fn something_else(place: &Place, what: &str, marks: &[&str]) -> Diagnostic {
+    let message =
+        format!("expected {what}, found neither {}", alternatives(marks).replace("` or `", "` nor `"));
+    Diagnostic::error("something_else", message, place.clone())
+}
+
 pub(super) fn other_name(name: &Embedded, file: &str) -> Diagnostic {
     let message = format!("the case is called `{}` and its file `{file}`", name.text);
     Diagnostic::error("other_name", message, name.place.clone()).help("a case has the name of its file")
@@ -95,6 +101,16 @@ pub(super) fn no_agent(place: &Place) -> Diagnostic {
     Diagnostic::error("no_agent", message, place.clone())
 }
 
+pub(super) fn no_trigger(place: &Place) -> Diagnostic {
+    let message = "none of the manifests is a trigger of the agent under test";
+    Diagnostic::error("no_trigger", message, place.clone())
+}
+
+pub(super) fn no_event(event: &Embedded, capability: &Embedded) -> Diagnostic {
+    let message = format!("the agent has no event `{}` of `{}`", event.text, capability.text);
+    Diagnostic::error("no_event", message, event.place.clone())
+}
+
 pub(super) fn cannot_start(place: &Place, error: &TaskError) -> Diagnostic {
     Diagnostic::error("cannot_start", error.to_string(), place.clone())
 }
@@ -125,9 +141,10 @@ pub(super) fn unknown_agent(agent: &Embedded) -> Diagnostic {
     Diagnostic::error("unknown_agent", message, agent.place.clone())
 }
 
-pub(super) fn ambiguous_agent(agent: &Embedded, namespaces: &[&str]) -> Diagnostic {
-    let message = format!("the agent `{}` is in {}", agent.text, alternatives(namespaces));
-    Diagnostic::error("ambiguous_agent", message, agent.place.clone()).help("load one of them only")
+pub(super) fn ambiguous_agent(agent: &Embedded, names: &[String]) -> Diagnostic {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("`{}` may be {}", agent.text, alternatives(&names));
+    Diagnostic::error("ambiguous_agent", message, agent.place.clone()).help("write the namespace as well")
 }
 
 pub(super) fn back_in_time(place: &Place) -> Diagnostic {

@@ -1,19 +1,21 @@
 //! Cases and recorded tasks: what should happen written down, run through the engine, and compared.
 //!
-//! In: YAML files. A *case* (REQUIREMENTS section 1) brings manifests, a past, one operation and what must come of it; a
+//! In: YAML files. A *case* brings manifests, a past, one operation and what must come of it; a
 //! *script* brings the steps of a whole task. Out: reports for people and for programs. Everything runs through the
 //! public operations of [`Engine`](crate::engine::Engine) and [`Task`](crate::task::Task), as a host would call them,
-//! with a [`World`] of mocks in place of tools, reviewers and files. Nothing here reads a clock, prints, or opens a file
-//! other than through [`manifest::load`](crate::manifest::load).
+//! with a `World` of mocks in place of tools, reviewers and files. Nothing here reads a clock, prints, or opens a file
+//! other than through [`manifest::load`](mod@crate::manifest::load).
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `case`, `read` | the shape of a case, and YAML to it |
 //! | `environment`, `background` | what a task starts with, and its past |
+//! | `agent` | which agent is meant |
 //! | `values` | the values that cases and scripts share |
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
 //! | `run` | a case through the engine |
+//! | `loading` | the operations that need no task |
 //! | `expect` | what was expected against what was found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
 //! | `script`, `replay` | a recorded task, and its run step by step |
@@ -21,11 +23,13 @@
 //! | `terminal` | colours, and text that cannot steer a terminal |
 //! | `messages` | what is wrong with a case or a script |
 
+mod agent;
 mod background;
 mod case;
 mod environment;
 mod expect;
 mod load;
+mod loading;
 mod messages;
 mod read;
 mod replay;
@@ -38,6 +42,7 @@ mod terminal;
 mod values;
 mod world;
 
+pub use agent::{agents_named, full_name};
 pub use background::Background;
 pub use case::{Aspect, Case, StateEntry};
 pub use environment::Environment;

@@ -23,15 +23,16 @@ use crate::task::{Call, Next, Past, PastCall, TemplateKind};
 /// # Errors
 /// Everything that is wrong with it.
 pub fn read(source: &Source, limits: &EvalLimits) -> Result<Case, Vec<Diagnostic>> {
-    read_with(source, limits, "a case", read_case)
+    read_with(source, limits, "a case", &["call", "expect"], read_case)
 }
 
-/// Reads the one document of a file; what is wrong with it are errors of the format, not of a rule of the
-/// specification's, so the findings name none.
+/// Reads the one document of a file, unless it has none of the keys that mark it as `what`. What is wrong with it are
+/// errors of the format, not of a rule of the specification, so the findings name none.
 pub(super) fn read_with<T>(
     source: &Source,
     limits: &EvalLimits,
     what: &str,
+    marks: &[&str],
     read: impl FnOnce(&mut Fields<'_>, &mut Reader) -> Option<T>,
 ) -> Result<T, Vec<Diagnostic>> {
     let mut findings = Vec::new();
@@ -43,6 +44,9 @@ pub(super) fn read_with<T>(
         }
         return Err(findings);
     };
+    if !marks.iter().any(|mark| node.get(mark).is_some()) {
+        return Err(vec![messages::something_else(&node.place, what, marks)]);
+    }
     let mut reader = Reader::default();
     let path = Path::document("");
     let thing = reader.fields(node, &path).and_then(|mut fields| {
@@ -300,6 +304,16 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
             let bound = read_bound(fields);
             Operation::Interpolate { kind: kind?, template: template?, parameters, bound }
         }
+        "bundle" => Operation::Bundle(values::required_text(fields, "text", reader)?),
+        "subscription" => {
+            let capability = values::required_text(fields, "capability", reader);
+            let event = values::required_text(fields, "event", reader);
+            Operation::Subscription { capability: capability?, event: event? }
+        }
+        "trigger" => {
+            let payload = fields.required("payload", "", reader)?;
+            Operation::Trigger(payload.node.to_json().into())
+        }
         _ => return read_not_yet(op, fields, reader),
     })
 }
@@ -318,26 +332,13 @@ fn read_not_yet(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> 
             values::strings(fields, "headers", reader);
             "event"
         }
-        "subscription" => {
-            values::required_text(fields, "capability", reader);
-            values::required_text(fields, "event", reader);
-            "subscription"
-        }
         "allowlist" => {
             values::required_text(fields, "capability", reader);
             "allowlist"
         }
-        "trigger" => {
-            values::json(fields, "payload");
-            "trigger"
-        }
         "script" => {
             values::required_text(fields, "source", reader);
             "script"
-        }
-        "bundle" => {
-            values::required_text(fields, "text", reader);
-            "bundle"
         }
         _ => {
             reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));

@@ -3,6 +3,7 @@
 //! In: a [`Script`] and an engine. Out: an [`Event`] for each decision. A step that cannot have happened (the result of a
 //! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on.
 
+use super::agent::agent_named;
 use super::messages;
 use super::script::{Script, ScriptAction, ScriptStep};
 use super::world::World;
@@ -10,7 +11,6 @@ use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
-use crate::manifest::agent::Agent;
 use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
@@ -119,8 +119,8 @@ impl Replay {
     ///
     /// # Errors
     /// An agent that is not loaded, not valid, or of several namespaces.
-    pub fn start(script: &Script, engine: &Engine, catalog: &Catalog) -> Result<Self, Diagnostic> {
-        let agent = agent_of(script, catalog)?;
+    pub fn start(script: &Script, engine: &Engine, catalog: &Catalog) -> Result<Self, Box<Diagnostic>> {
+        let agent = agent_named(catalog, &script.agent)?;
         let environment = &script.environment;
         let started = environment.start(engine, agent);
         let task = started.map_err(|error| messages::cannot_start(&script.agent.place, &error))?;
@@ -144,10 +144,10 @@ impl Replay {
     ///
     /// # Errors
     /// A step that cannot have happened.
-    pub fn step(&mut self, step: &ScriptStep) -> Result<Vec<Event>, Diagnostic> {
+    pub fn step(&mut self, step: &ScriptStep) -> Result<Vec<Event>, Box<Diagnostic>> {
         let at = step.at.unwrap_or(self.world.now);
         if at < self.world.now && !self.is_new() {
-            return Err(messages::back_in_time(&step.place));
+            return Err(messages::back_in_time(&step.place).into());
         }
         self.world.now = at;
         Ok(match &step.action {
@@ -186,10 +186,10 @@ impl Replay {
         self.event(step, Happened::ModelTurn(usage), decision)
     }
 
-    fn call(&mut self, step: &ScriptStep, id: &Embedded, call: Call) -> Result<Event, Diagnostic> {
+    fn call(&mut self, step: &ScriptStep, id: &Embedded, call: Call) -> Result<Event, Box<Diagnostic>> {
         let name = id.text.to_string();
         if self.calls.contains_key(&name) {
-            return Err(messages::call_twice(id));
+            return Err(messages::call_twice(id).into());
         }
         let at = self.world.now;
         let progress = if self.is_evaluated(&call.function) {
@@ -220,15 +220,15 @@ impl Replay {
         id: &Embedded,
         place: &Place,
         result: CallResult,
-    ) -> Result<Event, Diagnostic> {
+    ) -> Result<Event, Box<Diagnostic>> {
         let name = &*id.text;
         let known = self.calls.get_mut(name).ok_or_else(|| messages::unknown_call(id))?;
         let call = match known.stage {
             Stage::Open(call) => call,
-            Stage::Waits => return Err(messages::result_while_waiting(place, name)),
-            Stage::Refused(verdict) => return Err(messages::result_of_refused(place, name, verdict)),
-            Stage::Done => return Err(messages::result_twice(place, name)),
-            Stage::Evaluated => return Err(messages::result_of_evaluated(place, name)),
+            Stage::Waits => return Err(messages::result_while_waiting(place, name).into()),
+            Stage::Refused(verdict) => return Err(messages::result_of_refused(place, name, verdict).into()),
+            Stage::Done => return Err(messages::result_twice(place, name).into()),
+            Stage::Evaluated => return Err(messages::result_of_evaluated(place, name).into()),
         };
         known.stage = Stage::Done;
         let function = known.function.clone();
@@ -242,11 +242,11 @@ impl Replay {
         step: &ScriptStep,
         reviewer: &Embedded,
         approved: bool,
-    ) -> Result<Event, Diagnostic> {
+    ) -> Result<Event, Box<Diagnostic>> {
         let asked = self.task.suspension().and_then(|decision| decision.reviewer);
         let asked = asked.ok_or_else(|| messages::no_review(reviewer))?;
         if *reviewer.text != *asked {
-            return Err(messages::other_reviewer(reviewer, &asked));
+            return Err(messages::other_reviewer(reviewer, &asked).into());
         }
         let progress = self.task.resume(Answer::Review(approved), self.world.now);
         let progress = progress.map_err(|error| messages::impossible_call(&step.place, &error))?;
@@ -266,7 +266,7 @@ impl Replay {
         step: &ScriptStep,
         happened: Happened,
         progress: Progress,
-    ) -> Result<Event, Diagnostic> {
+    ) -> Result<Event, Box<Diagnostic>> {
         let decision = self.task.drive(progress, &mut self.world);
         let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
         Ok(self.event(step, happened, decision))
@@ -283,19 +283,6 @@ impl Replay {
             decision,
             invoked: new,
             state: self.task.state(),
-        }
-    }
-}
-
-fn agent_of<'c>(script: &Script, catalog: &'c Catalog) -> Result<&'c Agent, Diagnostic> {
-    let agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
-    let named: Vec<&Agent> = agents.filter(|agent| agent.name.text == script.agent.text).collect();
-    match named.as_slice() {
-        [] => Err(messages::unknown_agent(&script.agent)),
-        [agent] => Ok(agent),
-        several => {
-            let namespaces: Vec<&str> = several.iter().map(|agent| &*agent.namespace.text).collect();
-            Err(messages::ambiguous_agent(&script.agent, &namespaces))
         }
     }
 }

@@ -79,11 +79,12 @@ impl Report {
                 let _ = writeln!(text, "  {}at{} {place}", palette.dim, palette.reset);
                 table::side_by_side(&mut text, mismatches, palette);
                 explain(&mut text, found, palette);
+                text.push('\n');
             }
             Outcome::Broken(diagnostics) => {
                 self.head(&mut text, palette);
                 for diagnostic in diagnostics {
-                    let _ = writeln!(text, "{}", diagnostic.render(palette.is_colored()));
+                    let _ = writeln!(text, "{}\n", diagnostic.render(palette.is_colored()));
                 }
             }
         }
@@ -92,7 +93,8 @@ impl Report {
 
     fn head(&self, text: &mut String, palette: &Palette) {
         let Palette { red, bold, reset, .. } = palette;
-        let _ = writeln!(text, "{red}{bold}{}{reset} {bold}{}{reset} {}", self.word(), self.name, self.about);
+        let about = if self.about.is_empty() { String::new() } else { format!(": {}", self.about) };
+        let _ = writeln!(text, "{red}{bold}{}{reset} {bold}{}{reset}{about}", self.word(), self.name);
     }
 
     /// The report for a program.

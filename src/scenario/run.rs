@@ -4,8 +4,10 @@
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
 //! valid, its past is impossible) is broken, never passed.
 
+use super::agent::agent_named;
 use super::case::{Aspect, BoundVariables, Case, Manifests, Operation};
 use super::expect::{Found, Mismatch, compare};
+use super::loading;
 use super::messages;
 use super::report::{Outcome, Report};
 use super::world::World;
@@ -16,11 +18,14 @@ use crate::engine::Engine;
 use crate::limits::EvalLimits;
 use crate::manifest::Catalog;
 use crate::manifest::agent::Agent;
+use crate::manifest::launch::Launch;
 use crate::manifest::load::LoadError;
+use crate::manifest::step::Hook;
+use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, Task, TemplateKind, Trial,
-    Tried, Verdict,
+    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, StepName, StepOutcome,
+    Task, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -81,17 +86,23 @@ impl Runner {
         if let Operation::NotYet(what) = case.operation {
             return Err(Stopped::NotYet(what));
         }
-        if let Manifests::Inline(documents) = &case.manifests {
-            let unread = ["trigger", "schedule"].into_iter();
-            let needed = unread.filter(|what| documents.iter().any(|(path, _)| path == what)).next();
-            if let Some(what) = needed {
-                return Err(Stopped::NotYet(what));
-            }
-        }
         let compiled =
             self.compile(case).map_err(|error| messages::unreadable_manifests(&case.name.place, &error))?;
-        if matches!(case.operation, Operation::Validate) {
-            return Ok(validate(case, &compiled.findings));
+        let without_task = match &case.operation {
+            Operation::Validate => Some(loading::validate(&compiled.findings)),
+            Operation::Bundle(text) => Some(loading::bundle(text, &self.limits)),
+            Operation::Subscription { capability, event } => {
+                let agent = agent_under_test(case, &compiled.catalog)?;
+                let resolved = compiled.catalog.agent(&agent.namespace.text, &agent.name.text);
+                let resolved = resolved.ok_or_else(|| messages::no_agent(&case.name.place))?;
+                let found = loading::subscription(resolved, capability, event);
+                Some(found.ok_or_else(|| messages::no_event(event, capability))?)
+            }
+            _ => None,
+        };
+        if let Some(found) = without_task {
+            let mismatches = compare(&case.expect, &found, |_| Err("no task was started".to_owned()));
+            return Ok(outcome(mismatches, found));
         }
         let mut trial = Running::start(case, &compiled)?;
         let mut found = trial.carry_out()?;
@@ -115,14 +126,6 @@ impl Runner {
     }
 }
 
-fn validate(case: &Case, findings: &[Diagnostic]) -> Outcome {
-    let valid = !findings.iter().any(Diagnostic::is_error);
-    let mut found = Found { diagnostics: findings.to_vec(), ..Found::default() };
-    found.set(Aspect::Decision, Some(if valid { "valid" } else { "invalid" }));
-    let mismatches = compare(&case.expect, &found, |_| Err("no task was started".to_owned()));
-    outcome(mismatches, found)
-}
-
 fn outcome(mismatches: Vec<Mismatch>, found: Found) -> Outcome {
     if mismatches.is_empty() {
         Outcome::Passed
@@ -135,6 +138,8 @@ fn outcome(mismatches: Vec<Mismatch>, found: Found) -> Outcome {
 struct Running<'c> {
     case: &'c Case,
     task: Task,
+    /// What makes the task, if the operation is about that.
+    trigger: Option<Arc<Trigger>>,
     world: World,
     /// How many verdicts of `resume` were given.
     resumed: usize,
@@ -142,12 +147,23 @@ struct Running<'c> {
 
 impl<'c> Running<'c> {
     fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Stopped> {
-        let agent =
-            agent_under_test(case, &compiled.catalog).ok_or_else(|| messages::no_agent(&case.name.place))?;
-        let task = case.background.start(&compiled.engine, &agent, &case.name.place).map_err(|finding| {
+        let agent = agent_under_test(case, &compiled.catalog)?;
+        let blame = |finding: Diagnostic| {
             let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
             Stopped::Broken(std::iter::once(finding).chain(errors).collect())
-        })?;
+        };
+        let mut background = case.background.clone();
+        let mut trigger = None;
+        if matches!(case.operation, Operation::Trigger(_)) {
+            let launch = trigger_under_test(agent, &compiled.catalog);
+            let launch = launch.ok_or_else(|| messages::no_trigger(&case.operation_place))?;
+            background.environment.user = User { id: launch.owner.text.to_string(), email: None };
+            let found = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
+            let found = found.map_err(|error| blame(messages::cannot_start(&case.name.place, &error)))?;
+            trigger = Some(found);
+        }
+        let task = background.start(&compiled.engine, agent, &case.name.place);
+        let task = task.map_err(|finding| blame(*finding))?;
         let world = World {
             now: case.background.environment.now,
             mocks: case.mocks.clone(),
@@ -155,14 +171,18 @@ impl<'c> Running<'c> {
             files: case.files.clone(),
             invoked: Vec::new(),
         };
-        Ok(Self { case, task, world, resumed: 0 })
+        Ok(Self { case, task, trigger, world, resumed: 0 })
     }
 
     fn carry_out(&mut self) -> Result<Found, Stopped> {
         let case = self.case;
         let now = self.world.now;
         Ok(match &case.operation {
-            Operation::Validate | Operation::NotYet(_) => Found::default(),
+            Operation::Validate
+            | Operation::Bundle(_)
+            | Operation::Subscription { .. }
+            | Operation::NotYet(_) => Found::default(),
+            Operation::Trigger(payload) => self.fire(payload)?,
             Operation::Functions => {
                 let mut names: Vec<&str> = self.task.functions().collect();
                 names.sort_unstable();
@@ -246,6 +266,33 @@ impl<'c> Running<'c> {
         let decision = self.drive(progress)?;
         let text = decision.text().map(|text| Json::string(&text));
         Ok(Found { value: text, ..self.decided(decision) })
+    }
+
+    /// The event is judged by the trigger, and the input that it gives by the guardrails of the new task (TRG-12).
+    fn fire(&mut self, payload: &Json) -> Result<Found, Stopped> {
+        let Some(trigger) = &self.trigger else { return Ok(Found::default()) };
+        let Firing { outcome, trace } = trigger.fire(payload, self.world.now);
+        let mut found = match outcome {
+            FiringOutcome::Create(Some(input)) => {
+                let progress = self.task.input(&input, self.world.now);
+                let mut found = self.message(progress)?;
+                if found.text(Aspect::Decision) == Some(Verdict::Allow.as_str()) {
+                    found.set(Aspect::Decision, Some("create"));
+                }
+                found
+            }
+            FiringOutcome::Create(None) => failed("create", None::<String>),
+            FiringOutcome::Disabled => failed("none", None::<String>),
+            FiringOutcome::Refused { message, by } => {
+                Found { decided_by: Some(by), ..failed("none", message) }
+            }
+        };
+        let steps = trace.into_iter().map(|(index, passed)| {
+            let outcome = if passed { StepOutcome::Pass } else { StepOutcome::Fail };
+            (StepName { hook: Hook::Trigger, index }.to_string(), outcome.as_str().to_owned())
+        });
+        found.trace.splice(0..0, steps);
+        Ok(found)
     }
 
     fn limits(&mut self, next: Next) -> Found {
@@ -370,14 +417,21 @@ impl<'c> Running<'c> {
     }
 }
 
+/// The trigger that the case is about: the first one of the agent.
+fn trigger_under_test<'c>(agent: &Agent, catalog: &'c Catalog) -> Option<&'c Launch> {
+    let mut launches = catalog.triggers().iter().map(|resolved| &resolved.document.launch);
+    launches
+        .find(|launch| launch.agent.text == agent.name.text && launch.namespace.text == agent.namespace.text)
+}
+
 /// The agent that the case is about: of its own manifests the one under `agent`, of files the one that it names.
-fn agent_under_test(case: &Case, catalog: &Catalog) -> Option<Arc<Agent>> {
-    let mut agents = catalog.agents().iter().map(|resolved| &resolved.agent);
-    match &case.manifests {
-        Manifests::Files { agent: name, .. } => agents.find(|agent| agent.name.text == name.text).cloned(),
-        Manifests::Inline(_) => agents.find(|agent| agent.path.is_empty()).cloned(),
-        Manifests::None => None,
+fn agent_under_test<'c>(case: &Case, catalog: &'c Catalog) -> Result<&'c Agent, Stopped> {
+    if let Manifests::Files { agent, .. } = &case.manifests {
+        return agent_named(catalog, agent).map_err(|finding| (*finding).into());
     }
+    let mut agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
+    let own = agents.find(|agent| agent.path.is_empty());
+    own.ok_or_else(|| messages::no_agent(&case.name.place).into())
 }
 
 fn value(value: Option<Json>) -> Found {

@@ -83,7 +83,7 @@ impl Script {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(source: &Source, limits: &EvalLimits) -> Result<Self, Vec<Diagnostic>> {
-        read_with(source, limits, "a recorded task", read_script)
+        read_with(source, limits, "a recorded task", &["agent", "steps"], read_script)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Expected and found in two columns.
 //!
-//! In: mismatches. Out: lines of at most about 120 characters. Long values wrap inside their column; control characters
+//! In: mismatches. Out: lines of at most about 128 characters. Long values wrap inside their column; control characters
 //! are escaped.
 
 use super::expect::Mismatch;
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The most characters of a column with values.
 const WIDTH: usize = 44;
 /// The most characters of the first column.
-const KEY_WIDTH: usize = 26;
+const KEY_WIDTH: usize = 34;
 
 /// Writes the mismatches, one below the other.
 pub(super) fn side_by_side(text: &mut String, mismatches: &[Mismatch], palette: &Palette) {

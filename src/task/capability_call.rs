@@ -6,10 +6,11 @@
 
 use super::decision::{CallId, Decision, Finding, Verdict};
 use super::effect::{CallResult, CallStatus, Caller, Progress};
+use super::execution::Carried;
 use super::operation::{CallUnderWay, Extent, OpenCall, Operation, Stage, Subject};
 use super::start::{Call, Next};
 use super::state::End;
-use super::steps::{Carried, Flow, Stopped, borrowed, function_id};
+use super::steps::{Flow, Stopped, function_id};
 use super::{Task, TaskError, messages};
 use crate::cel::{Json, Timestamp};
 use crate::context::{self, InvocationId, Moment, Status, TurnKind};
@@ -50,9 +51,10 @@ impl Task {
         };
         let mut operation = Operation::new(Subject::Call(call), Stage::After);
         let policy = self.policy.clone();
-        match self.record_result(&policy, &mut operation, result, &now.into()) {
+        let moment = now.into();
+        match self.record_result(&policy, &mut operation, result, &moment) {
             Flow::Ended(verdict, reason) => Ok(ended(operation, verdict, reason).into()),
-            _ => Ok(self.advance(operation, now)),
+            _ => Ok(self.advance(operation, moment)),
         }
     }
 
@@ -114,7 +116,7 @@ impl Task {
             return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
         }
         let operation = Operation { findings, ..Operation::new(Subject::Call(subject), Stage::BeforeFirst) };
-        self.advance(operation, now)
+        self.advance(operation, moment)
     }
 
     /// A function that the model may call, with its position.
@@ -134,7 +136,7 @@ impl Task {
         findings: &mut Vec<Finding>,
     ) -> Resolution {
         let bound = self.evaluate_bindings(function.bindings.iter(), now, findings);
-        let resolution = function.parameters.resolve(&borrowed(&bound), given.root());
+        let resolution = function.parameters.resolve(&bound, given.root());
         let origin = |name: &str| {
             let binding = function.bindings.iter().find(|binding| *binding.name == *name);
             binding.map(|binding| binding.origin())

@@ -117,12 +117,13 @@ pub struct StepName {
     pub index: usize,
 }
 
-const HOOKS: [(Hook, &str); 5] = [
+const HOOKS: [(Hook, &str); 6] = [
     (Hook::BeforeFirst, "before_first"),
     (Hook::Before, "before"),
     (Hook::After, "after"),
     (Hook::GuardrailBefore, "guardrails.before"),
     (Hook::GuardrailAfter, "guardrails.after"),
+    (Hook::Trigger, "source.before"),
 ];
 
 impl fmt::Display for StepName {
@@ -156,10 +157,24 @@ impl TryFrom<String> for StepName {
 pub struct TraceEntry {
     /// Which one.
     pub step: StepName,
+    /// What it does.
+    pub action: StepKind,
     /// How it ended.
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// It judges.
+    Assert,
+    /// It calls.
+    Invoke,
+    /// It replaces.
+    Transform,
 }
 
 /// How a step ended.

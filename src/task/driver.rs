@@ -29,11 +29,6 @@ pub trait Host {
 impl Task {
     /// Answers whatever an operation asks until it is decided or a review is open.
     ///
-    /// ```ignore
-    /// let progress = task.invoke(call, host.now())?;
-    /// let decision = task.drive(progress, &mut host)?;
-    /// ```
-    ///
     /// # Errors
     /// [`TaskError`] if the progress is not that of this task's pending operation.
     pub fn drive(&mut self, mut progress: Progress, host: &mut dyn Host) -> Result<Decision, TaskError> {

@@ -10,6 +10,12 @@ pub enum TaskError {
     /// `engine.start` with an agent whose manifest has errors
     #[error("the agent `{0}` is not valid and must not run")]
     InvalidAgent(String),
+    /// `engine.trigger` with the name of a trigger that is not loaded
+    #[error("no trigger `{0}` is loaded")]
+    UnknownTrigger(String),
+    /// `engine.trigger` with a trigger that has errors, or whose agent has
+    #[error("the trigger `{0}` is not valid and makes no tasks")]
+    InvalidTrigger(String),
     /// `task.after` with an id that `before` never gave, or twice with the same one
     #[error("no result of call {0} is awaited")]
     UnknownCall(u64),
@@ -19,6 +25,9 @@ pub enum TaskError {
     /// `task.record(Past::Input(1.into()), at)`
     #[error("an entry of the past is no message")]
     NotAMessage,
+    /// `task.record` while an operation waits for an answer
+    #[error("the task waits for an answer")]
+    Waiting,
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,

@@ -6,7 +6,7 @@
 use super::Task;
 use crate::cel::{Json, Timestamp, Value};
 use crate::context::Moment;
-use crate::policy::{BadPlaceholder, Placeholder, Template};
+use crate::policy::{BadPlaceholder, Placeholder, Template, setting};
 use std::collections::BTreeMap;
 
 /// Where a template stands: it decides which roots it has and what becomes of a hole.
@@ -157,23 +157,10 @@ impl Task {
         placeholder.follow(root)
     }
 
-    /// A setting: the whole path as one flat key, else its first part and then into the value, else the default that the
-    /// tool declares (INT-04, INT-23).
+    /// A setting, with the defaults of the tool whose function is called.
     fn setting<'v>(&'v self, placeholder: &Placeholder, given: &Given<'v>) -> Option<Value<'v>> {
-        let dotted = placeholder.dotted();
-        if let Some(settings) = given.settings {
-            let flat = dotted.as_ref().and_then(|key| settings.get(key));
-            if let Some(value) = flat {
-                return Some(value.value());
-            }
-            let (first, rest) = placeholder.path.split_first()?;
-            let crate::policy::PathStep::Key(key) = first else { return None };
-            if let Some(value) = settings.get(&**key) {
-                return rest.iter().try_fold(value.value(), |value, step| step.of(&value));
-            }
-        }
-        let function = self.policy.position(given.function?).and_then(|at| self.policy.function(at))?;
-        let defaults = &function.setting_defaults;
-        defaults.iter().find(|(name, _)| Some(&**name) == dotted.as_deref()).map(|(_, value)| value.value())
+        let function = given.function.and_then(|key| self.policy.function(self.policy.position(key)?));
+        let defaults = function.map_or(&[][..], |function| &*function.setting_defaults);
+        setting(placeholder, given.settings, defaults)
     }
 }

@@ -23,7 +23,7 @@ impl Task {
             Ok(entry) => {
                 self.interrupted = false;
                 self.context.push_input(entry);
-                self.advance(Operation::new(Subject::Input, Stage::GuardrailBefore), now)
+                self.advance(Operation::new(Subject::Input, Stage::GuardrailBefore), now.into())
             }
             Err(message) => {
                 Decision { message: Some(message), ..Decision::new(Verdict::InvalidInput) }.into()
@@ -45,11 +45,12 @@ impl Task {
                 return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
             }
         };
+        let now = Moment::from(now);
         self.interrupted = false;
         self.context.push_output(entry.clone());
         let mut operation = Operation::new(Subject::Output, Stage::GuardrailAfter);
         if !self.policy.exposes().is_empty() {
-            let exposed = self.expose(&now.into(), &mut operation.findings);
+            let exposed = self.expose(&now, &mut operation.findings);
             self.context.replace_last_output(entry.with_extra(exposed.root()));
         }
         self.advance(operation, now)

@@ -21,7 +21,9 @@ mod decision;
 mod driver;
 mod effect;
 mod error;
+mod execution;
 mod interpolation;
+mod invoke_step;
 mod limits;
 mod message;
 mod messages;
@@ -36,7 +38,9 @@ mod steps;
 mod trial;
 
 pub use crate::policy::{InvocationTarget, Origin};
-pub use decision::{CallId, Decision, Finding, LimitReached, StepName, StepOutcome, TraceEntry, Verdict};
+pub use decision::{
+    CallId, Decision, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+};
 pub use driver::Host;
 pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
 pub use error::TaskError;
@@ -181,7 +185,7 @@ impl Task {
         let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
         let Pending { mut operation, request } = *pending;
         operation.exchanges.push(Exchange { question: request, answer });
-        Ok(self.advance(operation, now))
+        Ok(self.advance(operation, now.into()))
     }
 
     /// The host of an expression, with the answers that it was given.

@@ -3,13 +3,13 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
-use super::decision::{CallId, Decision, Finding, StepName, TraceEntry, Verdict};
+use super::decision::{CallId, Decision, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict};
 use super::effect::Request;
 use super::replay::Exchange;
 use crate::cel::Json;
 use crate::context::InvocationId;
 use crate::manifest::step::Hook;
-use crate::policy::{Policy, Step};
+use crate::policy::{Policy, Step, StepAction};
 use serde::{Deserialize, Serialize};
 
 /// An operation under way.
@@ -113,6 +113,19 @@ impl Operation {
         }
     }
 
+    /// Whether it can have come about under a policy: nothing of it points beyond what there is.
+    pub(super) fn fits(&self, policy: &Policy) -> bool {
+        let stage = match (&self.subject, self.stage) {
+            (Subject::Call(call), Stage::BeforeFirst | Stage::Before | Stage::Execute | Stage::After) => {
+                policy.function(call.function).is_some()
+            }
+            (Subject::Input, Stage::GuardrailBefore) | (Subject::Output, Stage::GuardrailAfter) => true,
+            _ => false,
+        };
+        let list = self.stage.hook().map(|hook| policy.steps(hook, self.capability(policy)));
+        stage && list.is_none_or(|list| self.step < list.len())
+    }
+
     /// The stage that follows; none if the operation has come through.
     pub(super) fn next_stage(&self) -> Option<Stage> {
         match (self.stage, self.call()) {
@@ -144,9 +157,25 @@ impl Operation {
         self.exchanges.clear();
     }
 
-    /// The name of the step that is under way, if one is.
-    pub(super) fn step_name(&self) -> Option<StepName> {
-        Some(StepName { hook: self.stage.hook()?, index: self.step })
+    /// Leaves word of the step under way.
+    pub(super) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<String>) {
+        self.trace.extend(self.trace_of(step, outcome, message));
+    }
+
+    /// The word that the step under way leaves.
+    pub(super) fn trace_of(
+        &self,
+        step: &Step,
+        outcome: StepOutcome,
+        message: Option<String>,
+    ) -> Option<TraceEntry> {
+        let action = match &step.action {
+            StepAction::Assert(_) => StepKind::Assert,
+            StepAction::Invoke(_) => StepKind::Invoke,
+            StepAction::Transform(_) => StepKind::Transform,
+        };
+        let step = StepName { hook: self.stage.hook()?, index: self.step };
+        Some(TraceEntry { step, action, outcome, message })
     }
 
     /// The step that is under way, if one is.

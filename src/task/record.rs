@@ -50,9 +50,12 @@ impl Task {
     /// Puts an event of the past on record. All but the interruption itself end an interruption.
     ///
     /// # Errors
-    /// [`TaskError::UnknownFunction`] for a call of a function that the agent does not have;
+    /// [`TaskError::Waiting`] while an operation waits; [`TaskError::UnknownFunction`] for a call of a function that the agent does not have;
     /// [`TaskError::NotAMessage`] for an input or output that is no message.
     pub fn record(&mut self, past: Past, at: Timestamp) -> Result<(), TaskError> {
+        if self.pending.is_some() {
+            return Err(TaskError::Waiting);
+        }
         self.interrupted = matches!(past, Past::Interrupt);
         match past {
             Past::Input(input) => {

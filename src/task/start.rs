@@ -22,6 +22,15 @@ pub struct StartTask {
     pub runtime: Runtime,
 }
 
+impl StartTask {
+    /// A task of an agent for a user, created now, with the agent's own model and an unnamed runtime.
+    #[must_use]
+    pub fn new(id: &str, namespace: &str, agent: &str, user: User, started_at: Timestamp) -> Self {
+        let (id, namespace, agent) = (id.to_owned(), namespace.to_owned(), agent.to_owned());
+        Self { id, namespace, agent, user, started_at, model: None, runtime: Runtime::default() }
+    }
+}
+
 /// For whom a task runs.
 #[derive(Clone, Debug, Default)]
 pub struct User {

@@ -1,6 +1,6 @@
 //! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
 
-use super::decision::{Decision, StepOutcome, TraceEntry, Verdict};
+use super::decision::{Decision, StepOutcome, Verdict};
 use super::effect::Request;
 use super::operation::Pending;
 use super::{Progress, Task, messages};
@@ -96,14 +96,13 @@ impl Task {
     pub fn suspension(&self) -> Option<Decision> {
         let Pending { operation, request } = self.pending.as_deref()?;
         let Request::Review { reviewer } = request else { return None };
+        let step = operation.step_under_way(&self.policy);
         let mut trace = operation.trace.clone();
-        let suspended = operation.step_name();
-        trace.extend(suspended.map(|step| TraceEntry { step, outcome: StepOutcome::Suspend, message: None }));
-        let list_step = operation.step_under_way(&self.policy);
+        trace.extend(step.and_then(|step| operation.trace_of(step, StepOutcome::Suspend, None)));
         Some(Decision {
             reviewer: Some(reviewer.clone()),
             message: Some(messages::waiting()),
-            decided_by: list_step.map(Step::origin),
+            decided_by: step.map(Step::origin),
             trace,
             findings: operation.findings.clone(),
             ..Decision::new(Verdict::Suspend)

@@ -4,18 +4,16 @@
 //! error is a failure: of the condition (MW-26), of the expression, of the call. A finished step never runs again (RV-04).
 
 use super::capability_call::ended;
-use super::decision::{Finding, StepOutcome, TraceEntry, Verdict};
-use super::effect::{CallStatus, Caller, Progress, Request};
+use super::decision::{Finding, StepOutcome, Verdict};
+use super::effect::{Progress, Request};
 use super::operation::{Operation, Pending, Stage, Subject};
-use super::replay::{Halt, Replay};
+use super::replay::Halt;
 use super::{Task, messages};
-use crate::cel::{EvalError, Json, Timestamp};
-use crate::context::{self, FunctionId, Moment, Status};
+use crate::cel::{EvalError, Host, Json, Stop};
+use crate::context::{Bound, FunctionId, Moment};
 use crate::manifest::step::OnFail;
-use crate::policy::{Binding, Expression, Function, Invoke, Origin, Policy, Step, StepAction};
-use smallvec::SmallVec;
+use crate::policy::{Expression, Function, Origin, Policy, Step, StepAction};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// How a stage ended.
 pub(super) enum Flow {
@@ -39,16 +37,10 @@ pub(super) struct Stopped {
 }
 
 /// How one step ended.
-enum StepEnd {
+pub(super) enum StepEnd {
     Skipped,
     Passed,
     Failed(Option<Finding>),
-    Asks(Request),
-}
-
-/// How carrying out a function ended, for the model or for a step.
-pub(super) enum Carried {
-    Result(super::CallResult),
     Asks(Request),
 }
 
@@ -65,9 +57,8 @@ impl Finding {
 
 impl Task {
     /// Takes an operation as far as it goes.
-    pub(super) fn advance(&mut self, mut operation: Operation, now: Timestamp) -> Progress {
+    pub(super) fn advance(&mut self, mut operation: Operation, now: Moment) -> Progress {
         let policy = self.policy.clone();
-        let now = Moment::from(now);
         loop {
             let flow = match operation.stage.hook() {
                 Some(_) => self.run_steps(&policy, &mut operation, &now),
@@ -92,16 +83,15 @@ impl Task {
     fn run_steps(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
         let Some(hook) = operation.stage.hook() else { return Flow::Passed };
         let function = operation.call().and_then(|call| policy.function(call.function));
-        let capability = function.map_or(0, |function| function.capability);
-        let list = policy.steps(hook, capability);
+        let list = policy.steps(hook, operation.capability(policy));
         while let Some(step) = list.get(operation.step) {
             match self.run_step(policy, step, function, operation, now) {
                 StepEnd::Skipped => {}
-                StepEnd::Passed => trace(operation, StepOutcome::Pass, None),
+                StepEnd::Passed => operation.leave_trace(step, StepOutcome::Pass, None),
                 StepEnd::Failed(finding) => {
                     operation.findings.extend(finding);
                     let message = step.message(&self.bound(operation, now));
-                    trace(operation, StepOutcome::Fail, message.clone());
+                    operation.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(stopped) = stopped(step, operation, message) {
                         return Flow::Stopped(stopped);
                     }
@@ -160,8 +150,7 @@ impl Task {
         if step.selects.is_some() {
             return !has_run(call.function);
         }
-        let capability = policy.function(call.function).map_or(0, |function| function.capability);
-        !policy.functions_of(capability).any(has_run)
+        !policy.functions_of(operation.capability(policy)).any(has_run)
     }
 
     /// Puts the value of a transform in the place of what is being handled.
@@ -186,219 +175,23 @@ impl Task {
         StepEnd::Passed
     }
 
-    fn run_invoke(
-        &mut self,
-        policy: &Policy,
-        step: &Step,
-        invoke: &Invoke,
-        operation: &mut Operation,
-        now: &Moment,
-    ) -> StepEnd {
-        let target = invoke.function.and_then(|position| Some((position, policy.function(position)?)));
-        let Some((position, function)) = target else {
-            let finding = Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin()));
-            return StepEnd::Failed(Some(finding));
-        };
-        let arguments = match &operation.formed {
-            Some(formed) => formed.clone(),
-            None => match self.form(function, invoke, operation, now) {
-                Ok(Ok(formed)) => {
-                    operation.exchanges.clear();
-                    operation.formed = Some(formed.clone());
-                    formed
-                }
-                Ok(Err(partial)) => {
-                    self.record_invoke(position, partial, None, Status::Errored, now);
-                    return StepEnd::Failed(None);
-                }
-                Err(request) => return StepEnd::Asks(request),
-            },
-        };
-        match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
-            Carried::Asks(request) => StepEnd::Asks(request),
-            Carried::Result(result) => {
-                let worked = result.status == CallStatus::Successful;
-                let status = if worked { Status::Successful } else { Status::Errored };
-                self.record_invoke(position, arguments, Some(result), status, now);
-                if worked {
-                    return StepEnd::Passed;
-                }
-                let message = messages::invoke_failed(&function.key);
-                StepEnd::Failed(Some(Finding::new("invoke_failed", message, Some(step.origin()))))
-            }
-        }
-    }
-
-    /// Forms the arguments of an invoke step: those of the step over those of the invoked capability over defaults
-    /// (BND-16). `Ok(Err(..))` holds what there is of arguments that could not be formed.
-    fn form(
-        &self,
-        function: &Function,
-        invoke: &Invoke,
-        operation: &mut Operation,
-        now: &Moment,
-    ) -> Result<Result<Json, Json>, Request> {
-        let mut findings = Vec::new();
-        let mut own: SmallVec<[(&str, Option<Json>); 8]> = SmallVec::new();
-        // one log of answers runs through all bindings of the step, in their order
-        let mut replay = self.replay(&operation.exchanges);
-        for binding in &invoke.bindings {
-            let value = binding.evaluate(&self.bound(operation, now), Some(&mut replay));
-            let value = match replay.settle(value) {
-                Ok(value) => Some(value),
-                Err(Halt::Failed(error)) => {
-                    findings.push(Finding::of_error(&error, binding.origin_of(error.span)));
-                    None
-                }
-                Err(Halt::Asks(request, used)) => {
-                    operation.exchanges.truncate(used);
-                    return Err(request);
-                }
-            };
-            own.push((&binding.name, value));
-        }
-        let is_given = |name: &str| invoke.bindings.iter().any(|binding| *binding.name == *name);
-        let inherited = function.bindings.iter().filter(|binding| !is_given(&binding.name));
-        let agent = self.evaluate_bindings(inherited, now, &mut findings);
-        let resolution = function.parameters.resolve_invoke(&borrowed(&own), &borrowed(&agent));
-        let misfits = resolution.unbound.iter().map(|name| messages::binding_misfit(name));
-        let misfits = misfits.filter(|_| findings.is_empty());
-        let faults = misfits.chain(resolution.faults).map(|fault| Finding::new("bad_arguments", fault, None));
-        let faults: Vec<_> = faults.collect();
-        let formed = faults.is_empty() && findings.is_empty();
-        operation.findings.extend(findings.into_iter().chain(faults));
-        Ok(if formed { Ok(resolution.arguments) } else { Err(resolution.arguments) })
-    }
-
-    /// The values of a capability's bindings; a failing one is a finding and has none.
-    pub(super) fn evaluate_bindings<'p>(
-        &self,
-        bindings: impl Iterator<Item = &'p Arc<Binding>>,
-        now: &Moment,
-        findings: &mut Vec<Finding>,
-    ) -> SmallVec<[(&'p str, Option<Json>); 8]> {
-        let surroundings = self.surroundings(now);
-        let values = bindings.map(|binding| {
-            let mut replay = Replay::mute();
-            let value = match replay.settle(binding.evaluate(&surroundings, None)) {
-                Ok(value) => Some(value),
-                Err(Halt::Failed(error)) => {
-                    findings.push(Finding::of_error(&error, binding.origin_of(error.span)));
-                    None
-                }
-                // the scope of bindings has no function that asks
-                Err(Halt::Asks(..)) => None,
-            };
-            (&*binding.name, value)
-        });
-        values.collect()
-    }
-
-    /// Carries out a function: a CEL tool here, anything else by asking the host.
-    pub(super) fn carry_out(
-        &self,
-        function: &Function,
-        arguments: &Json,
-        caller: Caller,
-        operation: &mut Operation,
-        now: &Moment,
-    ) -> Carried {
-        match &function.execute {
-            crate::policy::Execute::Cel(expression) => self.run_tool(expression, arguments, operation, now),
-            crate::policy::Execute::Host => match operation.exchanges.pop().map(|exchange| exchange.answer) {
-                Some(super::Answer::Result(result)) => Carried::Result(result),
-                _ => Carried::Asks(Request::Invoke(super::Invocation {
-                    function: function.key.to_string(),
-                    caller,
-                    target: function.target.clone(),
-                    arguments: arguments.clone(),
-                })),
-            },
-        }
-    }
-
-    /// Runs the expression of a CEL tool; an error is one of the tool, which can be recovered (TOOL-08, MNT-09).
-    fn run_tool(
-        &self,
-        expression: &Expression,
-        arguments: &Json,
-        operation: &mut Operation,
-        now: &Moment,
-    ) -> Carried {
-        let mut replay = self.replay(&operation.exchanges);
-        let bound = context::Bound { input: Some(arguments.value()), ..self.surroundings(now) };
-        let value = expression.json(&bound, Some(&mut replay));
-        match replay.settle(value) {
-            Ok(output) => Carried::Result(super::CallResult::successful(output)),
-            Err(Halt::Asks(request, used)) => {
-                operation.exchanges.truncate(used);
-                Carried::Asks(request)
-            }
-            Err(Halt::Failed(error)) => {
-                let text = messages::tool_failed(error.code.describe());
-                operation.findings.push(Finding::of_error(&error, expression.origin_of(error.span)));
-                let output = Json::object([("error", Json::string(&text))]);
-                Carried::Result(super::CallResult::errored(output))
-            }
-        }
-    }
-
     /// Runs an expression of the step under way with the answers that it was given.
     fn run<T>(
         &self,
         operation: &Operation,
         now: &Moment,
         expression: &Expression,
-        judge: impl FnOnce(
-            &Expression,
-            &context::Bound<'_>,
-            Option<&mut dyn crate::cel::Host>,
-        ) -> Result<T, crate::cel::Stop>,
+        judge: impl FnOnce(&Expression, &Bound<'_>, Option<&mut dyn Host>) -> Result<T, Stop>,
     ) -> Result<T, Halt> {
         let mut replay = self.replay(&operation.exchanges);
         let result = judge(expression, &self.bound(operation, now), Some(&mut replay));
         replay.settle(result)
-    }
-
-    fn record_invoke(
-        &mut self,
-        position: usize,
-        input: Json,
-        result: Option<super::CallResult>,
-        status: Status,
-        now: &Moment,
-    ) {
-        let executed = result.is_some();
-        let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(context::Invocation {
-            function: function_id(position),
-            at: *now,
-            input,
-            output,
-            status,
-            executed,
-            origin: context::Origin::Middleware,
-            task_id: task_id.map(Into::into),
-        });
     }
 }
 
 /// The id of a function in the task context.
 pub(super) fn function_id(position: usize) -> FunctionId {
     FunctionId(u32::try_from(position).unwrap_or(u32::MAX))
-}
-
-/// Values of bindings, as resolving takes them.
-pub(super) fn borrowed<'b>(
-    values: &'b [(&'b str, Option<Json>)],
-) -> SmallVec<[(&'b str, Option<&'b Json>); 8]> {
-    values.iter().map(|(name, value)| (*name, value.as_ref())).collect()
-}
-
-fn trace(operation: &mut Operation, outcome: StepOutcome, message: Option<String>) {
-    if let Some(step) = operation.step_name() {
-        operation.trace.push(TraceEntry { step, outcome, message });
-    }
 }
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.

@@ -5,10 +5,10 @@
 
 use super::Task;
 use super::effect::Request;
-use super::replay::{Exchange, Halt, Replay};
+use super::replay::{Exchange, Halt};
 use crate::cel::{EvalError, Issue, Json, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
-use crate::limits::EvalLimits;
+use crate::policy::whole_failure;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -77,9 +77,9 @@ impl Task {
         };
         let mut replay = self.replay(answers);
         let result =
-            scope.activation(&bound).map_err(|fault| failure(fault, &program)).and_then(|activation| {
+            scope.activation(&bound).map_err(|fault| whole_failure(&program, fault)).and_then(|activation| {
                 let value = program.run(&activation, Some(&mut replay))?;
-                Json::from_value(&value).map_err(|fault| failure(fault, &program))
+                Json::from_value(&value).map_err(|fault| whole_failure(&program, fault))
             });
         Ok(match replay.settle(result) {
             Ok(value) => Tried::Value(value),
@@ -103,15 +103,4 @@ impl Task {
         output.into_iter().for_each(|output| context.push_output(output));
         Cow::Owned(context)
     }
-}
-
-fn failure(fault: crate::cel::Fault, program: &crate::cel::Program) -> crate::cel::Stop {
-    crate::cel::Stop::Failed(EvalError {
-        code: fault.code,
-        span: program.expr().span,
-        found: fault.found,
-        function: None,
-        // what a result may be is bounded by the defaults
-        bound: fault.bound.and_then(|name| Some((name, EvalLimits::default().get(name)?))),
-    })
 }

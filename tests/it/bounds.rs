@@ -21,7 +21,16 @@ const OF_THE_LANGUAGE: [&str; 11] = [
 ];
 
 /// Tested with the manifests.
-const OF_MANIFESTS: [&str; 4] = ["max_manifest_bytes", "max_yaml_depth", "max_yaml_nodes", "max_diagnostics"];
+const OF_MANIFESTS: [&str; 8] = [
+    "max_manifest_bytes",
+    "max_uploaded_bundle_bytes",
+    "max_fetched_bundle_bytes",
+    "max_bundle_documents",
+    "max_document_bytes",
+    "max_yaml_depth",
+    "max_yaml_nodes",
+    "max_diagnostics",
+];
 
 /// Tested with the operations of a task.
 const OF_TASKS: [&str; 1] = ["max_questions"];
@@ -225,9 +234,10 @@ fn max_json_bytes() {
 fn results_are_bounded_as_json() {
     let limits = EvalLimits::default();
     let nested = |depth: usize| (1..depth).fold(Value::list(vec![]), |inner, _| Value::list(vec![inner]));
-    let deepest = Json::from_value(&nested(limits.max_json_depth)).unwrap();
+    let stored = |value: &Value<'_>| Json::from_value_within(value, limits.max_json_depth);
+    let deepest = stored(&nested(limits.max_json_depth)).unwrap();
     assert!(Json::parse(&deepest.to_string(), &limits).is_ok());
-    let fault = Json::from_value(&nested(limits.max_json_depth + 1)).unwrap_err();
+    let fault = stored(&nested(limits.max_json_depth + 1)).unwrap_err();
     assert_eq!(fault.to_string(), "evaluation budget exceeded: `max_json_depth`");
 
     let text = Value::owned_text("x".repeat(limits.max_json_bytes / 32));

@@ -30,6 +30,12 @@ fn the_cases_of_the_specification_pass() {
 }
 
 #[test]
+fn the_cases_of_our_own_pass() {
+    let summary = run("tests/data/cases/own");
+    assert!(summary.passed > 30, "{}", summary.render());
+}
+
+#[test]
 fn the_cases_of_the_policies_pass() {
     let summary = run("policies");
     assert!(summary.passed > 150, "{}", summary.render());

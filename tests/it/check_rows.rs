@@ -123,6 +123,10 @@ fn write_structure(out: &mut String, expr: &Expr) {
                     )
                 }
                 ExprKind::Bind { variable, .. } => format!("bind {}", variable.text),
+                ExprKind::Block { bindings, .. } => {
+                    let names = bindings.iter().map(|it| format!(" {}", it.variable));
+                    format!("block{}", names.collect::<String>())
+                }
                 ExprKind::OptMap { variable, flat, .. } => {
                     format!("{} {}", if *flat { "optFlatMap" } else { "optMap" }, variable.text)
                 }

@@ -2,8 +2,8 @@
 
 use crate::check_rows::{hold, rendered, structure};
 use celador::cel::{
-    Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField,
-    parse,
+    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
+    StructField, parse,
 };
 use celador::limits::EvalLimits;
 use celador::source::Span;
@@ -135,7 +135,7 @@ fn no_nesting_overflows_a_small_stack() {
 }
 
 fn name() -> impl Strategy<Value = Name> {
-    prop::sample::select(vec!["a", "b", "x1", "_y"])
+    prop::sample::select(vec!["a", "b", "x1", "_y", "cel.index(0)", "cel.iterVar(0, 1)"])
         .prop_map(|text| Name { text: text.to_owned(), span: Span::default() })
 }
 
@@ -157,7 +157,10 @@ fn leaf() -> impl Strategy<Value = ExprKind> {
     ];
     prop_oneof![
         literal.prop_map(ExprKind::Literal),
-        (name(), any::<bool>()).prop_map(|(name, absolute)| ExprKind::Ident { name: name.text, absolute }),
+        (name(), any::<bool>()).prop_map(|(name, dot)| ExprKind::Ident {
+            absolute: dot && !name.text.starts_with("cel."),
+            name: name.text
+        }),
         name().prop_map(ExprKind::HasVariable),
     ]
 }
@@ -212,6 +215,10 @@ fn tree() -> impl Strategy<Value = Expr> {
                 }))
             }),
             1 => (name(), boxed(), boxed()).prop_map(|(variable, value, body)| ExprKind::Bind { variable, value, body }),
+            1 => (prop::collection::vec(inner.clone(), 0..3), boxed()).prop_map(|(values, body)| {
+                let binding = |(index, value)| Binding { variable: format!("cel.index({index})"), value };
+                ExprKind::Block { bindings: values.into_iter().enumerate().map(binding).collect(), body }
+            }),
             1 => (boxed(), name(), boxed(), any::<bool>()).prop_map(|(operand, variable, body, flat)| {
                 ExprKind::OptMap { operand, variable, body, flat }
             }),
@@ -238,7 +245,7 @@ proptest! {
 
     #[test]
     fn any_words_in_any_order_are_read_or_refused(words in prop::collection::vec(prop::sample::select(vec![
-        "a", "b", "1", "2u", ".5", "'s'", "b'x'", "true", "null", "in", "for", "has", "all", "cel", "bind", "(", ")", "[", "]", "{", "}",
+        "a", "b", "1", "2u", ".5", "'s'", "b'x'", "true", "null", "in", "for", "has", "all", "cel", "bind", "block", "index", "(", ")", "[", "]", "{", "}",
         ".", ",", ":", "?", "+", "-", "*", "!", "&&", "||", "==", "<", "`q`", " ", "\n", "// c\n", "é", "'", "=", "0x", "(a)", "[1]", "a.b", "x.all(y, y)",
     ]), 1..14)) {
         for glue in ["", " "] {

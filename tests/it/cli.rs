@@ -44,7 +44,9 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn transcript(command: &str, output: &Output) -> String {
-    let mut text = format!("{command}\nexit {}\n", output.status.code().expect("no signal"));
+    let code = output.status.code().expect("no signal");
+    assert!(code <= 4, "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut text = format!("{command}\nexit {code}\n");
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
             text.push_str(&format!("--- {name}\n{}", String::from_utf8_lossy(bytes).replace('\u{1b}', "␛")));

@@ -2,8 +2,8 @@
 //!
 //! The folder is `CEL_SPEC_DIR`, or `target/cel-spec`, which `tests/fetch-conformance` fills. A value must be right
 //! together with its type. An expected error must be one of the evaluation or of the types, never that a name or
-//! function is unknown here. Tests that need protobuf messages are skipped, decided from the test itself; others only
-//! by the list in this file. A skipped test that passes fails the run, as does an entry of the list that no test has.
+//! function is unknown here. Tests that need protobuf messages are skipped, decided from the test itself; no other is.
+//! A skipped test that passes fails the run.
 
 mod expected;
 mod scope;
@@ -12,18 +12,6 @@ mod suite;
 use celador::cel::{Activation, Program, Stop};
 use expected::{Expected, same_value};
 use suite::{Test, read_suite};
-
-/// What this implementation leaves out, by the beginnings of addresses, and why.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("block_ext/", "`cel.block` is what an optimizer writes for itself, not what people or models write"),
-    ("basic/variables/unbound_is_runtime_error", UNDECLARED),
-    ("basic/functions/unbound_is_runtime_error", UNDECLARED),
-    ("parse/receiver_function_names/", UNDECLARED),
-    ("type_deductions/type_parameters/", "abstract types with parameters cannot be declared"),
-];
-
-const UNDECLARED: &str =
-    "a name that nothing declares is refused before it runs, also without a check of types";
 
 #[test]
 fn conformance() {
@@ -35,39 +23,34 @@ fn conformance() {
     let mut skipped = 0_usize;
     let mut failed = Vec::new();
     for test in &tests {
-        match (run(test), reason_to_skip(test)) {
-            (Ok(()), None) => passed += 1,
-            (Err(_), Some(_)) => skipped += 1,
-            (Ok(()), Some(reason)) => {
-                failed.push(format!("{}: passes, but is skipped: {reason}", test.address))
+        match (run(test), test.needs_messages()) {
+            (Ok(()), false) => passed += 1,
+            (Err(_), true) => skipped += 1,
+            (Ok(()), true) => {
+                failed.push(format!("{}: passes, but is skipped for its messages", test.address))
             }
-            (Err(why), None) => failed.push(format!("{}: `{}` {why}", test.address, test.expr)),
+            (Err(why), false) => failed.push(format!("{}: `{}` {why}", test.address, test.expr)),
         }
     }
     println!("conformance: {passed} passed, {} failed, {skipped} skipped", failed.len());
-    let unused =
-        LEFT_OUT.iter().filter(|(start, _)| !tests.iter().any(|test| test.address.starts_with(start)));
-    failed.extend(unused.map(|(start, _)| format!("{start}: is left out, but there is no such test")));
     assert!(failed.is_empty(), "\n{}", failed.join("\n"));
-}
-
-fn reason_to_skip(test: &Test) -> Option<&'static str> {
-    let left_out = LEFT_OUT.iter().find(|(start, _)| test.address.starts_with(start));
-    let messages = test.needs_messages().then_some("needs protobuf messages");
-    left_out.map(|(_, reason)| *reason).or(messages)
 }
 
 /// Runs one test; says what is wrong with the outcome.
 fn run(test: &Test) -> Result<(), String> {
     let env = scope::scope(test)?;
-    let program = match Program::compile(&env, &test.expr) {
-        Ok(program) => program,
-        Err(issues) => {
-            let unknown = issues.iter().find(|issue| issue.code.starts_with("undeclared"));
-            return match (test.expected(), unknown) {
-                (Expected::Error { unknown_name: true }, Some(_)) | (Expected::Error { .. }, None) => Ok(()),
-                _ => Err(issues.iter().map(|issue| format!("is refused: {}", issue.message)).collect()),
-            };
+    let compile = if test.is_unchecked() { Program::compile_unchecked } else { Program::compile };
+    let compiled = compile(&env, &test.expr);
+    let issues = compiled.as_ref().map_or_else(Vec::as_slice, Program::issues);
+    let unknown = issues.iter().any(|issue| issue.code.starts_with("undeclared"));
+    let program = match (&compiled, test.expected()) {
+        (_, Expected::Error { unknown_name: false }) if unknown => {
+            return Err("names what is unknown".to_owned());
+        }
+        (Ok(program), _) => program,
+        (Err(_), Expected::Error { .. }) => return Ok(()),
+        (Err(issues), Expected::Value(_)) => {
+            return Err(issues.iter().map(|issue| format!("is refused: {}", issue.message)).collect());
         }
     };
     if let Some(ty) = test.expected_type()

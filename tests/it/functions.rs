@@ -2,11 +2,13 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, Meter, Opaque,
-    Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, LIBRARIES,
+    MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
+use celador::context::PUT;
 use celador::limits::EvalLimits;
 use std::collections::HashSet;
+use std::process::Command;
 use std::sync::Arc;
 
 fn libraries() -> impl Iterator<Item = &'static Function> {
@@ -15,7 +17,19 @@ fn libraries() -> impl Iterator<Item = &'static Function> {
 
 fn scope() -> Env {
     let libraries = STANDARD.iter().chain(EXTENSIONS);
-    libraries.fold(Env::builder(), |scope, library| scope.library(library)).build()
+    libraries.fold(Env::builder(), |scope, library| scope.library(library)).library(PUT).build()
+}
+
+/// What is written about a function or macro: its name, its lines, its examples.
+type Written = (&'static str, [&'static str; 2], &'static [(&'static str, &'static str)]);
+
+fn written() -> impl Iterator<Item = Written> {
+    let functions = libraries().chain(PUT).map(|row| (row.name, [row.doc, row.cost], row.examples));
+    functions.chain(MACROS.iter().map(|row| (row.name, [row.doc, row.cost], row.examples)))
+}
+
+fn examples() -> impl Iterator<Item = (&'static str, &'static (&'static str, &'static str))> {
+    written().flat_map(|(name, _, examples)| examples.iter().map(move |example| (name, example)))
 }
 
 #[test]
@@ -36,15 +50,11 @@ fn signatures_are_readable_and_ids_unique() {
 
 #[test]
 fn rows_say_what_they_are_in_one_line() {
-    for function in libraries() {
-        for line in [function.doc, function.cost] {
-            assert!(
-                !line.is_empty() && !line.contains('\n') && !line.ends_with('.'),
-                "`{}`: {line}",
-                function.name
-            );
+    for (name, lines, examples) in written() {
+        for line in lines {
+            assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "`{name}`: {line}");
         }
-        assert!(!function.examples.is_empty(), "`{}` has no example", function.name);
+        assert!(!examples.is_empty(), "`{name}` has no example");
     }
 }
 
@@ -52,9 +62,7 @@ fn rows_say_what_they_are_in_one_line() {
 fn examples_give_what_stands_beside_them() {
     let env = scope();
     let mut wrong = Vec::new();
-    for (name, (expression, expected)) in
-        libraries().flat_map(|function| function.examples.iter().map(|example| (function.name, example)))
-    {
+    for (name, (expression, expected)) in examples() {
         let found = outcome(&env, expression);
         let wanted = match expected.strip_prefix("error: ") {
             Some(code) => format!("error: {code}"),
@@ -70,9 +78,7 @@ fn examples_give_what_stands_beside_them() {
 #[test]
 fn examples_have_the_types_that_they_are_checked_to_have() {
     let env = scope();
-    for expression in
-        libraries().flat_map(|function| function.examples.iter().map(|(expression, _)| expression))
-    {
+    for (_, (expression, _)) in examples() {
         let Ok(program) = Program::compile(&env, expression) else { continue };
         if let Ok(value) = program.run(&Activation::new(&env), None) {
             assert!(is_of(&value, program.result_type()), "`{expression}`: {}", program.result_type());
@@ -125,7 +131,7 @@ fn nothing_panics_whatever_a_function_is_given() {
         Value::text("::1/64"),
         Value::Bytes(Blob::Borrowed(b"\xff")),
         sample(&Type::Timestamp),
-        sample(&Type::Opaque("net.CIDR")),
+        sample(&Type::opaque("net.CIDR", [])),
         Value::Optional(None),
     ];
     let lists = [
@@ -138,8 +144,7 @@ fn nothing_panics_whatever_a_function_is_given() {
     for function in libraries() {
         let Code::Pure(code) = function.code else { continue };
         let run = |args: &[&Value<'static>]| {
-            let args: Vec<Value<'static>> = args.iter().map(|arg| (*arg).clone()).collect();
-            let _ = code(&mut Meter::new(&limits), &args);
+            let _ = code(&mut Meter::new(&limits), args);
         };
         run(&[]);
         for a in &pool {
@@ -240,7 +245,7 @@ fn sample(ty: &Type) -> Value<'static> {
         Type::Map(_) => Value::map(Entries::from_iter([(Key::Int(3), Value::Int(3))])),
         Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
         Type::TypeOf(_) => Value::Type(TypeName("int".into())),
-        Type::Opaque("net.IP") => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
+        Type::Opaque(opaque) if opaque.name == "net.IP" => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
         Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
         _ => Value::Int(3),
     }
@@ -286,4 +291,54 @@ fn is_of(value: &Value<'_>, ty: &Type) -> bool {
         (Value::Optional(Some(value)), Type::Optional(inner)) => is_of(value, inner),
         (value, ty) => ty.kind().is_none_or(|kind| kind == value.kind()),
     }
+}
+
+#[test]
+fn forms_of_macros_are_calls_of_them() {
+    let env = Env::builder()
+        .variable("list", Type::list(Type::Dyn))
+        .variable("map", Type::map(Type::String, Type::Dyn))
+        .variable("optional", Type::optional(Type::Dyn))
+        .variable("value", Type::Dyn)
+        .optional_variable("variable", Type::Dyn)
+        .variable("body", Type::Dyn)
+        .variable("condition", Type::Bool)
+        .variable("result", Type::Dyn)
+        .variable("entries", Type::Dyn)
+        .variable("key", Type::Dyn)
+        .variable("cel.index(0)", Type::Dyn)
+        .variable("cel.iterVar(0, 0)", Type::Dyn)
+        .variable("cel.accuVar(0, 0)", Type::Dyn)
+        .build();
+    let mut names = HashSet::new();
+    for row in MACROS {
+        assert!(names.insert(row.name), "`{}` stands in two rows", row.name);
+        assert!(env.function(row.name).is_none(), "`{}` is a function too", row.name);
+        for form in row.forms {
+            // a form that is no macro would be a call of a function that there is not
+            let issues = Program::compile(&env, form).map(|_| ()).map_err(|issues| issues.first().cloned());
+            assert_eq!(issues, Ok(()), "{form}");
+        }
+    }
+}
+
+#[test]
+fn every_library_has_a_heading() {
+    let headed: Vec<&str> = LIBRARIES.iter().flat_map(|(_, library)| *library).map(|row| row.name).collect();
+    assert_eq!(headed, libraries().map(|row| row.name).collect::<Vec<_>>());
+}
+
+/// The page is made of the rows; `UPDATE_EXPECT=1` writes it.
+#[test]
+fn the_reference_page_says_what_the_rows_say() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/functions.md");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_celador")).args(["functions", "--markdown"]).output().unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).unwrap();
+        std::fs::write(path, &page).unwrap();
+    }
+    let stored = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(stored == page, "docs/functions.md is not what `celador functions --markdown` writes");
 }

@@ -33,6 +33,8 @@ fn limits(path: &Path) -> EvalLimits {
         let limit = match name {
             "max_manifest_bytes" => &mut limits.max_manifest_bytes,
             "max_yaml_nodes" => &mut limits.max_yaml_nodes,
+            "max_bundle_documents" => &mut limits.max_bundle_documents,
+            "max_document_bytes" => &mut limits.max_document_bytes,
             _ => &mut limits.max_diagnostics,
         };
         *limit = value.parse().unwrap();

@@ -95,7 +95,9 @@ impl<'e> Checker<'e> {
         Type::Dyn
     }
 
-    /// Finds the overloads that take these types, the receiver first; none is worth a warning.
+    /// Finds the overloads that take these types, the receiver first; none is worth a warning. One whose parameters
+    /// are these very types is the one that runs; else any may be that fits, and the result is what theirs have in
+    /// common.
     fn resolve(
         &mut self,
         expr: &Expr,
@@ -117,17 +119,17 @@ impl<'e> Checker<'e> {
             let mark = self.substitution.mark();
             let (parameters, own) = self.substitution.instantiate(overload);
             let repeated = parameters.last().into_iter().cycle();
-            if parameters
-                .iter()
-                .chain(repeated)
-                .zip(types)
-                .all(|(to, from)| self.substitution.unify(to, from))
-            {
-                overloads.push(overload.id);
+            let pairs = parameters.iter().chain(repeated).zip(types);
+            if pairs.clone().all(|(to, from)| self.substitution.unify(to, from)) {
                 let own = self.substitution.apply(&own);
+                if pairs.into_iter().all(|(to, from)| self.substitution.is_exactly(to, from)) {
+                    (overloads, result) = (vec![overload.id], Some(own));
+                    break;
+                }
+                overloads.push(overload.id);
                 result = Some(match result {
-                    Some(before) if before != own => Type::Dyn,
-                    _ => own,
+                    Some(before) => before.common(&own),
+                    None => own,
                 });
             } else {
                 self.substitution.back_to(mark);

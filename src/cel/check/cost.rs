@@ -63,9 +63,9 @@ impl Cost {
 
 const NOTHING: Cost = Cost { min: 0, max: Some(0), constant: true };
 
-/// What looking at text, or building so much, costs at most.
+/// What looking at so many bytes, or building them, costs.
 fn units(bytes: usize) -> Option<u64> {
-    u64::try_from(bytes).ok().map(|bytes| bytes.div_ceil(BYTES_PER_UNIT))
+    u64::try_from(bytes).ok().map(|bytes| bytes / BYTES_PER_UNIT)
 }
 
 fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
@@ -105,7 +105,11 @@ impl Estimator<'_> {
             ExprKind::HasVariable(_) => Cost::STEP,
             ExprKind::Index { operand, index, .. } => {
                 let parts = self.expr(operand).and(self.expr(index));
-                parts.step_over(Cost::STEP).at_most(self.counted(index))
+                let found = match self.checked.type_of(operand.id).kind() {
+                    Some(Kind::List) => Some(0),
+                    _ => self.counted(index),
+                };
+                parts.step_over(Cost::STEP).at_most(found)
             }
             ExprKind::Call { function, target, args } => self.call(expr, function, target.as_deref(), args),
             ExprKind::List(elements) => self.list(elements),
@@ -113,6 +117,11 @@ impl Estimator<'_> {
             ExprKind::Struct { .. } => Cost::STEP,
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
             ExprKind::Bind { value, body, .. } => Cost::STEP.and(self.expr(value)).and(self.expr(body)),
+            ExprKind::Block { bindings, body } => {
+                // each value is computed at most once
+                let values = Cost { min: 0, ..self.all(bindings.iter().map(|binding| &binding.value)) };
+                Cost::STEP.and(values).and(self.expr(body))
+            }
             ExprKind::OptMap { operand, body, .. } => {
                 let body = Cost { min: 0, ..self.expr(body) };
                 Cost::STEP.and(self.expr(operand)).and(body)
@@ -248,7 +257,8 @@ impl Estimator<'_> {
             ExprKind::Literal(Literal::Bytes(bytes)) => bytes.len(),
             _ => return Some(ASSUMED_TEXT_UNITS),
         };
-        units(bytes)
+        // what is put together of parts costs no more than each rounded up
+        u64::try_from(bytes).ok().map(|bytes| bytes.div_ceil(BYTES_PER_UNIT))
     }
 
     fn comprehension(&self, comprehension: &Comprehension) -> Cost {

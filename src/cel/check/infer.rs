@@ -98,6 +98,16 @@ impl<'e> Checker<'e> {
                 let ty = self.expr(value);
                 self.with_locals([(variable.text.as_str(), ty)], |checker| checker.expr(body))
             }
+            ExprKind::Block { bindings, body } => {
+                let outside = self.locals.len();
+                for binding in bindings {
+                    let ty = self.expr(&binding.value);
+                    self.locals.push((&binding.variable, ty));
+                }
+                let ty = self.expr(body);
+                self.locals.truncate(outside);
+                ty
+            }
             ExprKind::OptMap { operand, variable, body, flat } => {
                 self.opt_map(operand, variable, body, *flat)
             }

@@ -173,3 +173,8 @@ pub(super) fn always_has(span: Span, field: &str, record: &RecordType) -> Issue 
 pub(super) fn always_bound(span: Span, name: &str) -> Issue {
     warning("always_true", span, format!("`{name}` always has a value, so this is always true"))
 }
+
+pub(in crate::cel) fn bad_pattern(span: Span) -> Issue {
+    let issue = warning("bad_pattern", span, "the regular expression does not compile".to_owned());
+    Issue { help: Some("patterns are RE2: no look-around, no back references".to_owned()), ..issue }
+}

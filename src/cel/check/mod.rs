@@ -8,7 +8,7 @@
 mod calls;
 mod cost;
 mod infer;
-mod messages;
+pub(super) mod messages;
 mod names;
 mod unify;
 
@@ -88,11 +88,16 @@ impl Checked {
 /// Linear in the tree, times the overloads of the functions called.
 #[must_use]
 pub fn check(expr: Expr, env: &Env) -> (Option<Checked>, Vec<Issue>) {
+    let (checked, issues) = resolve(expr, env);
+    let refused = issues.iter().any(|issue| issue.severity == Severity::Error);
+    ((!refused).then_some(checked), issues)
+}
+
+/// The same without refusing anything: what the scope does not declare has no reference and the type `dyn`, and fails
+/// when it is run.
+pub(in crate::cel) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
     let (types, references, issues) = infer::infer(&expr, env);
-    if issues.iter().any(|issue| issue.severity == Severity::Error) {
-        return (None, issues);
-    }
     let mut checked = Checked { expr, types, references, cost: CostEstimate { min: 0, max: None } };
     checked.cost = cost::estimate(&checked, env.limits());
-    (Some(checked), issues)
+    (checked, issues)
 }

@@ -83,7 +83,12 @@ fn type_named(env: &Env, name: &str) -> Option<Type> {
         // a library's own type is known by the functions that give it
         _ => {
             let mut results = env.functions().flat_map(|it| it.overloads.iter()).map(|it| &it.result);
-            return results.find(|ty| matches!(ty, Type::Opaque(own) if *own == name)).cloned();
+            return results.find_map(|ty| match ty {
+                Type::Opaque(own) if own.name == name => {
+                    Some(Type::opaque(name, own.parameters.iter().map(|_| Type::Dyn)))
+                }
+                _ => None,
+            });
         }
     })
 }

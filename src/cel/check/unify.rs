@@ -99,6 +99,11 @@ impl Substitution {
             (Type::Null, other) | (other, Type::Null) => is_nullable(other),
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.unify(a, b),
             (Type::Map(a), Type::Map(b)) => self.unify(&a.0, &b.0) && self.unify(&a.1, &b.1),
+            (Type::Opaque(a), Type::Opaque(b)) => {
+                a.name == b.name
+                    && a.parameters.len() == b.parameters.len()
+                    && a.parameters.iter().zip(&b.parameters).all(|(a, b)| self.unify(a, b))
+            }
             // types are values that may be compared, whatever they describe
             (Type::TypeOf(a), Type::TypeOf(b)) => {
                 self.unify(a, b);
@@ -154,6 +159,7 @@ impl Substitution {
             Type::Param(other) => self.bound.get(other).is_some_and(|bound| self.occurs(name, bound)),
             Type::List(inner) | Type::Optional(inner) | Type::TypeOf(inner) => self.occurs(name, inner),
             Type::Map(entry) => self.occurs(name, &entry.0) || self.occurs(name, &entry.1),
+            Type::Opaque(opaque) => opaque.parameters.iter().any(|parameter| self.occurs(name, parameter)),
             _ => false,
         }
     }
@@ -172,6 +178,12 @@ impl Substitution {
         }
     }
 
+    /// Whether a parameter is the very type of an argument, of which it is known what its values are.
+    pub(super) fn is_exactly(&self, parameter: &Type, argument: &Type) -> bool {
+        let argument = self.apply(argument);
+        argument.kind().is_some() && self.apply(parameter) == argument
+    }
+
     /// Whether the first type, which goes with the second, says no more than it.
     fn is_as_general(&self, a: &Type, b: &Type) -> bool {
         match (self.head(a), self.head(b)) {
@@ -181,6 +193,10 @@ impl Substitution {
             (Type::Optional(a), Type::Optional(b)) => self.is_as_general(&a, &b),
             (Type::TypeOf(a), Type::TypeOf(b)) => self.is_as_general(&a, &b),
             (Type::Map(a), Type::Map(b)) => self.is_as_general(&a.0, &b.0) && self.is_as_general(&a.1, &b.1),
+            (Type::Opaque(a), Type::Opaque(b)) => {
+                a.name == b.name
+                    && a.parameters.iter().zip(&b.parameters).all(|(a, b)| self.is_as_general(a, b))
+            }
             (Type::Map(_) | Type::List(_), Type::Record(_) | Type::Singleton(_)) => true,
             (a, b) => a == b,
         }
@@ -197,6 +213,9 @@ fn rewrite(ty: &Type, replace: &mut dyn FnMut(&Arc<str>) -> Type) -> Type {
         Type::Map(entry) => {
             let key = rewrite(&entry.0, replace);
             Type::map(key, rewrite(&entry.1, replace))
+        }
+        Type::Opaque(opaque) => {
+            Type::opaque(&opaque.name, opaque.parameters.iter().map(|ty| rewrite(ty, replace)))
         }
         _ => ty.clone(),
     }

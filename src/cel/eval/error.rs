@@ -53,10 +53,6 @@ impl fmt::Display for EvalError {
 
 impl std::error::Error for EvalError {}
 
-/// That the evaluation stands still; the evaluator holds why. Of no size, so that what a step returns stays small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Halted;
-
 /// Why the evaluation stands still: as [`Stop`], with the step instead of its characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Halt {

@@ -3,7 +3,6 @@
 //! `all` and `exists` absorb the errors of their predicate as `&&` and `||` do; the others do not. The variables of a
 //! loop are places of the frame that each round overwrites.
 
-use super::error::Halted;
 use super::evaluator::Evaluator;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::plan::{Loop, LoopKind, NodeId};
@@ -41,7 +40,7 @@ impl<'a> Range<'a> {
 }
 
 impl<'a> Evaluator<'a, '_, '_> {
-    pub(super) fn run_loop(&mut self, id: NodeId, inner: &'a Loop) -> Result<Value<'a>, Halted> {
+    pub(super) fn run_loop(&mut self, id: NodeId, inner: &'a Loop) -> Option<Value<'a>> {
         let range = match self.eval(inner.range)? {
             Value::List(list) => Range::List(list),
             Value::Map(map) => Range::Map(map),
@@ -61,7 +60,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Begins a round: pays for it and gives the variables their values.
-    fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Result<(), Halted> {
+    fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Option<()> {
         self.charge(id, 1)?;
         match inner.second {
             None => match range.element(index) {
@@ -76,23 +75,17 @@ impl<'a> Evaluator<'a, '_, '_> {
                 None => return self.fail(id, ErrorCode::IndexOutOfBounds.into()),
             },
         }
-        Ok(())
+        Some(())
     }
 
-    fn quantify(
-        &mut self,
-        id: NodeId,
-        inner: &Loop,
-        range: &Range<'a>,
-        deciding: bool,
-    ) -> Result<Value<'a>, Halted> {
+    fn quantify(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, deciding: bool) -> Option<Value<'a>> {
         let mut error = None;
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             match self.bool(inner.body) {
-                Ok(value) if value == deciding => return Ok(Value::Bool(deciding)),
-                Ok(_) => {}
-                Err(Halted) => {
+                Some(value) if value == deciding => return Some(Value::Bool(deciding)),
+                Some(_) => {}
+                None => {
                     let halt = self.absorb()?;
                     error.get_or_insert(halt);
                 }
@@ -100,20 +93,20 @@ impl<'a> Evaluator<'a, '_, '_> {
         }
         match error {
             Some(halt) => self.halt(halt),
-            None => Ok(Value::Bool(!deciding)),
+            None => Some(Value::Bool(!deciding)),
         }
     }
 
-    fn count(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<i64, Halted> {
+    fn count(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<i64> {
         let mut count: i64 = 0;
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             count = count.saturating_add(i64::from(self.bool(inner.body)?));
         }
-        Ok(count)
+        Some(count)
     }
 
-    fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+    fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
         self.built(id, List::bytes(0))?;
         let mut kept = Vec::new();
         for index in 0..range.len() {
@@ -123,21 +116,21 @@ impl<'a> Evaluator<'a, '_, '_> {
                 kept.extend(range.element(index));
             }
         }
-        Ok(Value::list(kept))
+        Some(Value::list(kept))
     }
 
     /// Pays for one more thing that is kept.
-    fn built(&mut self, id: NodeId, bytes: usize) -> Result<(), Halted> {
+    fn built(&mut self, id: NodeId, bytes: usize) -> Option<()> {
         let paid = self.meter.charge_built(bytes);
         self.at(id, paid)
     }
 
     /// Whether this round counts, where the macro has a condition.
-    fn counts(&mut self, inner: &Loop) -> Result<bool, Halted> {
-        inner.filter.map_or(Ok(true), |filter| self.bool(filter))
+    fn counts(&mut self, inner: &Loop) -> Option<bool> {
+        inner.filter.map_or(Some(true), |filter| self.bool(filter))
     }
 
-    fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+    fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
         self.built(id, List::bytes(0))?;
         let mut items = Vec::new();
         for index in 0..range.len() {
@@ -147,10 +140,10 @@ impl<'a> Evaluator<'a, '_, '_> {
                 items.push(self.eval(inner.body)?);
             }
         }
-        Ok(Value::list(items))
+        Some(Value::list(items))
     }
 
-    fn sort_by(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+    fn sort_by(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
         let mut keyed = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -163,7 +156,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Each entry keeps its key (a list, its index) and gets a new value.
-    fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Result<Value<'a>, Halted> {
+    fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
         self.built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
@@ -175,16 +168,11 @@ impl<'a> Evaluator<'a, '_, '_> {
                 entries.extend(key.map(|key| (key, value)));
             }
         }
-        Ok(Value::map(entries))
+        Some(Value::map(entries))
     }
 
     /// Each entry becomes the entries of the map that the body gives; no key may come twice.
-    fn transform_entries(
-        &mut self,
-        id: NodeId,
-        inner: &Loop,
-        range: &Range<'a>,
-    ) -> Result<Value<'a>, Halted> {
+    fn transform_entries(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
         self.built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
@@ -202,6 +190,6 @@ impl<'a> Evaluator<'a, '_, '_> {
                 }
             }
         }
-        Ok(Value::map(entries))
+        Some(Value::map(entries))
     }
 }

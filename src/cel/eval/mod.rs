@@ -5,6 +5,7 @@
 //! it; a question to the host is absorbed by nothing.
 
 mod activation;
+mod block;
 mod error;
 mod evaluator;
 mod loops;

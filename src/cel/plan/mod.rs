@@ -1,4 +1,4 @@
-//! A [`Checked`] expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
+//! A `Checked` expression to a [`Plan`]: slots for names, constants folded, regular expressions compiled, loops fused.
 //!
 //! A plan is a flat run of nodes that name each other by number, children before their parents; each node shows the
 //! syntax that it stands for. The evaluator needs nothing else: no text, no names, no types. A plan never fails to be
@@ -14,6 +14,7 @@ use super::function::PureCode;
 use super::stdlib::Pattern;
 use super::value::Value;
 use crate::source::Span;
+use std::ops::Range;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Plan {
     pub root: NodeId,
     /// How many variables of loops and bindings are alive at once.
     pub locals: usize,
+    /// How many bindings its blocks have.
+    pub memos: usize,
     /// About the bytes that the constant patterns hold, or would hold if they were compiled.
     pub pattern_bytes: usize,
 }
@@ -38,7 +41,11 @@ pub struct NodeId(pub u32);
 
 /// Where the frame carries a variable of a loop or binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Local(pub u16);
+pub struct Local(pub u32);
+
+/// Where an evaluation keeps what came out of a binding of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memo(pub u32);
 
 /// One step.
 #[derive(Debug)]
@@ -162,6 +169,15 @@ pub enum Node {
         /// Where it is known.
         body: NodeId,
     },
+    /// `cel.block([a, b], body)`
+    Block {
+        /// Its bindings, none of which has been computed when it begins.
+        bindings: Range<Memo>,
+        /// Where they are known.
+        body: NodeId,
+    },
+    /// `cel.index(0)`, and the step that computes it
+    Bound(Memo, NodeId),
     /// `optional.optMap(x, body)`, `optional.optFlatMap(x, body)`
     MapOptional {
         /// The optional.
@@ -350,6 +366,27 @@ impl Plan {
     #[must_use]
     pub fn span(&self, id: NodeId) -> Span {
         self.spans.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The result, if it is known before it runs.
+    #[must_use]
+    pub fn constant(&self) -> Option<&Value<'static>> {
+        match self.node(self.root) {
+            Some(Node::Constant(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Where constant patterns of `matches` stand that did not compile; those that did are no calls any more.
+    pub fn bad_patterns(&self) -> impl Iterator<Item = Span> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Call { name: "matches", args, .. } => {
+                let pattern = *args.last()?;
+                matches!(self.node(pattern), Some(Node::Constant(Value::String(_))))
+                    .then(|| self.span(pattern))
+            }
+            _ => None,
+        })
     }
 
     /// An estimate of the bytes that the plan holds: its steps, its constants and its patterns.

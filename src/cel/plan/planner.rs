@@ -1,12 +1,12 @@
 //! Makes the plan: one pass over the tree, children first.
 
-use super::{Arithmetic, Comparison, Item, Local, Loop, LoopKind, Node, NodeId, Plan};
+use super::{Arithmetic, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan};
 use crate::cel::check::{Checked, Reference};
 use crate::cel::env::Env;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
 use crate::cel::stdlib::{Extent, Pattern};
-use crate::cel::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::Type;
 use crate::cel::value::{Blob, Text, TypeName, Value};
 use crate::limits::EvalLimits;
@@ -30,14 +30,17 @@ pub(in crate::cel) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
         fold,
         nodes: Vec::new(),
         spans: Vec::new(),
-        depth: 0,
+        known: Vec::new(),
+        in_use: 0,
         locals: 0,
+        memos: 0,
         pattern_bytes: 0,
         properties: Extent::max_properties(env.limits()),
     };
     let root = planner.expr(&checked.expr);
-    let Planner { nodes, spans, locals, pattern_bytes, .. } = planner;
-    Plan { env: env.id(), nodes, spans, root, locals, pattern_bytes }
+    let (locals, memos) = (planner.locals as usize, planner.memos as usize);
+    let Planner { nodes, spans, pattern_bytes, .. } = planner;
+    Plan { env: env.id(), nodes, spans, root, locals, memos, pattern_bytes }
 }
 
 struct Planner<'c> {
@@ -47,14 +50,25 @@ struct Planner<'c> {
     fold: Fold,
     nodes: Vec<Node>,
     spans: Vec<Span>,
-    /// Variables of loops and bindings that are known here.
-    depth: u16,
-    /// The most that are known anywhere.
-    locals: usize,
+    /// The variables of macros that are known here, the innermost last.
+    known: Vec<Known>,
+    /// How many places for locals are in use here.
+    in_use: u32,
+    /// The most that are in use anywhere.
+    locals: u32,
+    /// The bindings of blocks so far.
+    memos: u32,
     /// What the patterns hold.
     pattern_bytes: usize,
     /// Classes by property that patterns may still name.
     properties: usize,
+}
+
+/// How a variable of a macro is had.
+#[derive(Clone, Copy)]
+enum Known {
+    Local(Local),
+    Bound(Memo, NodeId),
 }
 
 impl Planner<'_> {
@@ -123,7 +137,8 @@ impl Planner<'_> {
             }
             ExprKind::HasVariable(_) => match self.checked.reference(expr.id) {
                 Some(&Reference::Variable(slot)) => self.add(expr, Node::HasVariable(slot)),
-                _ => self.add(expr, Node::Constant(Value::Bool(true))),
+                Some(Reference::Local(_)) => self.add(expr, Node::Constant(Value::Bool(true))),
+                _ => self.fail(expr, ErrorCode::Unbound),
             },
             ExprKind::Index { operand, index, optional } => {
                 let operand = self.expr(operand);
@@ -160,6 +175,7 @@ impl Planner<'_> {
                 self.leave(1);
                 self.add(expr, Node::Bind { local, value, body })
             }
+            ExprKind::Block { bindings, body } => self.block(expr, bindings, body),
             ExprKind::OptMap { operand, body, flat, .. } => {
                 let operand = self.expr(operand);
                 let local = self.enter();
@@ -175,8 +191,12 @@ impl Planner<'_> {
         match self.checked.reference(expr.id)? {
             &Reference::Variable(slot) => Some(self.add(expr, Node::Variable(slot))),
             &Reference::Local(out) => {
-                let position = usize::from(self.depth).checked_sub(out)?.checked_sub(1)?;
-                Some(self.add(expr, Node::Local(Local(u16::try_from(position).ok()?))))
+                let position = self.known.len().checked_sub(out)?.checked_sub(1)?;
+                let node = match *self.known.get(position)? {
+                    Known::Local(local) => Node::Local(local),
+                    Known::Bound(memo, value) => Node::Bound(memo, value),
+                };
+                Some(self.add(expr, node))
             }
             Reference::Type(ty) => Some(self.add(expr, Node::Constant(Value::Type(type_name(ty))))),
             Reference::Field(_) | Reference::Function { .. } => None,
@@ -333,15 +353,34 @@ impl Planner<'_> {
         self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body })))
     }
 
+    /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the
+    /// locals of each value, and those of the body, get places that no other part of the block has.
+    fn block(&mut self, expr: &Expr, bindings: &[Binding], body: &Expr) -> NodeId {
+        let (outside, in_use, first) = (self.known.len(), self.in_use, Memo(self.memos));
+        for binding in bindings {
+            let value = self.expr(&binding.value);
+            self.in_use = self.locals;
+            self.known.push(Known::Bound(Memo(self.memos), value));
+            self.memos = self.memos.saturating_add(1);
+        }
+        let bindings = first..Memo(self.memos);
+        let body = self.expr(body);
+        self.known.truncate(outside);
+        self.in_use = in_use;
+        self.add(expr, Node::Block { bindings, body })
+    }
+
     fn enter(&mut self) -> Local {
-        let local = Local(self.depth);
-        self.depth = self.depth.saturating_add(1);
-        self.locals = self.locals.max(usize::from(self.depth));
+        let local = Local(self.in_use);
+        self.in_use = self.in_use.saturating_add(1);
+        self.locals = self.locals.max(self.in_use);
+        self.known.push(Known::Local(local));
         local
     }
 
-    fn leave(&mut self, count: u16) {
-        self.depth = self.depth.saturating_sub(count);
+    fn leave(&mut self, count: u32) {
+        self.in_use = self.in_use.saturating_sub(count);
+        self.known.truncate(self.known.len().saturating_sub(count as usize));
     }
 }
 
@@ -363,7 +402,7 @@ fn literal_value(literal: &Literal) -> Value<'static> {
 
 fn type_name(ty: &Type) -> TypeName {
     match (ty, ty.kind()) {
-        (Type::Opaque(name), _) => TypeName((*name).into()),
+        (Type::Opaque(opaque), _) => TypeName(opaque.name.as_str().into()),
         (_, Some(kind)) => TypeName(kind.name().into()),
         (_, None) => TypeName("dyn".into()),
     }

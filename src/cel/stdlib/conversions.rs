@@ -122,7 +122,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
         overloads: &[("to_dyn", "dyn(A) -> dyn")],
         examples: &[("dyn(1) == 'a'", "false")],
         code: Code::Pure(|_, args| match args {
-            [value] => Ok(value.clone()),
+            [value] => Ok((*value).clone()),
             _ => no_overload(args),
         }),
     },
@@ -131,7 +131,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
 /// The only argument as a value of another type; text is paid for before it is read.
 pub(super) fn converted<'a>(
     meter: &mut Meter<'_>,
-    args: &[Value<'a>],
+    args: &[&Value<'a>],
     convert: fn(&Value<'a>) -> Result<Value<'a>, Fault>,
 ) -> Result<Value<'a>, Fault> {
     charge_texts(meter, args)?;

@@ -128,7 +128,7 @@ impl Output<'_, '_> {
                 in_base(clause, value.unsigned_abs())
             }
             (_, Value::UInt(value)) => in_base(clause, *value),
-            _ => return no_overload(std::slice::from_ref(arg)),
+            _ => return no_overload(&[arg]),
         };
         self.push(&piece)
     }
@@ -172,7 +172,7 @@ impl Output<'_, '_> {
                 self.push("]")
             }
             Value::Map(map) => self.write_map(map),
-            Value::Optional(_) => no_overload(std::slice::from_ref(value)),
+            Value::Optional(_) => no_overload(&[value]),
         }
     }
 

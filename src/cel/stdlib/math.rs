@@ -115,7 +115,7 @@ pub(super) const MATH: &[Function] = &[
         examples: &[("math.sqrt(2.25)", "1.5"), ("math.sqrt(81)", "9.0")],
         code: Code::Pure(|_, args| match args {
             [value @ (Value::Double(_) | Value::Int(_) | Value::UInt(_))] => {
-                double(&[value.to_double()?], f64::sqrt)
+                double(&[&value.to_double()?], f64::sqrt)
             }
             _ => no_overload(args),
         }),
@@ -260,13 +260,13 @@ pub(super) const MATH: &[Function] = &[
 ];
 
 /// The number that every other one is not beyond, in this direction.
-fn extreme<'a>(meter: &mut Meter<'_>, args: &[Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
+fn extreme<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>], beyond: Ordering) -> Result<Value<'a>, Fault> {
     match args {
         [Value::List(list)] => {
             meter.charge(list.len() as u64)?;
             furthest(list.iter(), beyond)
         }
-        _ => furthest(args.iter().cloned(), beyond),
+        _ => furthest(args.iter().map(|arg| (*arg).clone()), beyond),
     }
 }
 
@@ -274,7 +274,7 @@ fn furthest<'a>(numbers: impl Iterator<Item = Value<'a>>, beyond: Ordering) -> R
     let mut furthest: Option<Value<'a>> = None;
     for number in numbers {
         if !matches!(number.kind(), Kind::Int | Kind::UInt | Kind::Double) {
-            return no_overload(&[number]);
+            return no_overload(&[&number]);
         }
         match &furthest {
             Some(so_far) if number.order(so_far)? != Some(beyond) => {}
@@ -284,14 +284,14 @@ fn furthest<'a>(numbers: impl Iterator<Item = Value<'a>>, beyond: Ordering) -> R
     furthest.ok_or_else(|| ErrorCode::InvalidArgument.into())
 }
 
-fn double<'a>(args: &[Value<'a>], of: fn(f64) -> f64) -> Result<Value<'a>, Fault> {
+fn double<'a>(args: &[&Value<'a>], of: fn(f64) -> f64) -> Result<Value<'a>, Fault> {
     match args {
         [Value::Double(value)] => Ok(Value::Double(of(*value))),
         _ => no_overload(args),
     }
 }
 
-fn test<'a>(args: &[Value<'a>], holds: fn(f64) -> bool) -> Result<Value<'a>, Fault> {
+fn test<'a>(args: &[&Value<'a>], holds: fn(f64) -> bool) -> Result<Value<'a>, Fault> {
     match args {
         [Value::Double(value)] => Ok(Value::Bool(holds(*value))),
         _ => no_overload(args),
@@ -299,7 +299,7 @@ fn test<'a>(args: &[Value<'a>], holds: fn(f64) -> bool) -> Result<Value<'a>, Fau
 }
 
 /// Two numbers of one type, bit by bit.
-fn bits<'a>(args: &[Value<'a>], of: fn(u64, u64) -> u64) -> Result<Value<'a>, Fault> {
+fn bits<'a>(args: &[&Value<'a>], of: fn(u64, u64) -> u64) -> Result<Value<'a>, Fault> {
     match args {
         [Value::Int(a), Value::Int(b)] => {
             Ok(Value::Int(of(a.cast_unsigned(), b.cast_unsigned()).cast_signed()))
@@ -310,7 +310,7 @@ fn bits<'a>(args: &[Value<'a>], of: fn(u64, u64) -> u64) -> Result<Value<'a>, Fa
 }
 
 /// A number moved by some bits; by 64 or more, nothing is left of it.
-fn shift<'a>(args: &[Value<'a>], by: fn(u64, u32) -> Option<u64>) -> Result<Value<'a>, Fault> {
+fn shift<'a>(args: &[&Value<'a>], by: fn(u64, u32) -> Option<u64>) -> Result<Value<'a>, Fault> {
     let shifted = |value: u64, offset: i64| match u64::try_from(offset) {
         Ok(offset) => Ok(u32::try_from(offset).ok().and_then(|offset| by(value, offset)).unwrap_or(0)),
         Err(_) => Err(Fault::from(ErrorCode::InvalidArgument)),

@@ -38,13 +38,29 @@ pub const EXTENSIONS: &[&[Function]] = &[
     network::NETWORK,
 ];
 
+/// All of them, each with a heading for people who look something up.
+pub const LIBRARIES: &[(&str, &[Function])] = &[
+    ("Operators", operators::OPERATORS),
+    ("Conversions", conversions::CONVERSIONS),
+    ("Strings", strings::STRINGS),
+    ("Times", times::TIMES),
+    ("Strings", strings_ext::STRINGS_EXT),
+    ("Math", math::MATH),
+    ("Lists", lists::LISTS),
+    ("Sets", sets::SETS),
+    ("Optionals", optionals::OPTIONALS),
+    ("Encoders", encoders::ENCODERS),
+    ("Regular expressions", regex::REGEX),
+    ("Networks", network::NETWORK),
+];
+
 /// No overload takes these arguments.
-fn no_overload<T>(args: &[Value<'_>]) -> Result<T, Fault> {
-    Err(Fault::no_overload(args.iter().map(Value::kind)))
+fn no_overload<T>(args: &[&Value<'_>]) -> Result<T, Fault> {
+    Err(Fault::no_overload(args.iter().map(|arg| arg.kind())))
 }
 
 /// Pays for a walk over every text among the arguments.
-fn charge_texts(meter: &mut Meter<'_>, args: &[Value<'_>]) -> Result<(), Fault> {
-    let texts = args.iter().filter_map(Value::as_str).map(str::len);
+fn charge_texts(meter: &mut Meter<'_>, args: &[&Value<'_>]) -> Result<(), Fault> {
+    let texts = args.iter().filter_map(|arg| arg.as_str()).map(str::len);
     texts.into_iter().try_for_each(|bytes| meter.charge_text(bytes))
 }

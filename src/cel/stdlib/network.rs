@@ -219,7 +219,7 @@ fn address<'a>(address: IpAddr) -> Value<'a> {
     Value::Opaque(Opaque::Ip(address))
 }
 
-fn test<'a>(args: &[Value<'a>], holds: fn(IpAddr) -> bool) -> Result<Value<'a>, Fault> {
+fn test<'a>(args: &[&Value<'a>], holds: fn(IpAddr) -> bool) -> Result<Value<'a>, Fault> {
     match args {
         [Value::Opaque(Opaque::Ip(address))] => Ok(Value::Bool(holds(*address))),
         _ => no_overload(args),

@@ -15,7 +15,7 @@ pub(super) const OPTIONALS: &[Function] = &[
         overloads: &[("optional_of", "optional.of(A) -> optional_type(A)")],
         examples: &[("optional.of(1).value()", "1"), ("optional.of(null).hasValue()", "true")],
         code: Code::Pure(|_, args| match args {
-            [value] => Ok(some(value.clone())),
+            [value] => Ok(some((*value).clone())),
             _ => no_overload(args),
         }),
     },
@@ -30,7 +30,7 @@ pub(super) const OPTIONALS: &[Function] = &[
         ],
         code: Code::Pure(|_, args| match args {
             [value] if is_zero(value) => Ok(Value::Optional(None)),
-            [value] => Ok(some(value.clone())),
+            [value] => Ok(some((*value).clone())),
             _ => no_overload(args),
         }),
     },
@@ -113,14 +113,14 @@ pub(super) fn some(value: Value<'_>) -> Value<'_> {
     Value::Optional(Some(Arc::new(value)))
 }
 
-fn unwrap<'a>(meter: &mut Meter<'_>, args: &[Value<'a>]) -> Result<Value<'a>, Fault> {
+fn unwrap<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
     let [Value::List(list)] = args else { return no_overload(args) };
     List::charge(meter, list.len())?;
     let mut values = Vec::new();
     for item in list.iter() {
         match item {
             Value::Optional(value) => values.extend(value.map(|value| (*value).clone())),
-            other => return no_overload(&[other]),
+            other => return no_overload(&[&other]),
         }
     }
     Ok(Value::list(values))

@@ -71,7 +71,7 @@ pub(super) const STRINGS: &[Function] = &[
 /// A question about a text and another that takes a walk over the first.
 fn test<'a>(
     meter: &mut Meter<'_>,
-    args: &[Value<'a>],
+    args: &[&Value<'a>],
     holds: fn(&str, &str) -> bool,
 ) -> Result<Value<'a>, Fault> {
     match args {

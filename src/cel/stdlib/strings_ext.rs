@@ -282,7 +282,7 @@ pub(super) fn part<'a>(
 /// A text of the same length, built anew.
 fn rebuilt<'a>(
     meter: &mut Meter<'_>,
-    args: &[Value<'a>],
+    args: &[&Value<'a>],
     build: fn(&str) -> String,
 ) -> Result<Value<'a>, Fault> {
     match args {
@@ -345,7 +345,7 @@ fn split<'a>(
 fn join<'a>(meter: &mut Meter<'_>, list: &List<'a>, separator: &str) -> Result<Value<'a>, Fault> {
     let mut joined = String::new();
     for (index, item) in list.iter().enumerate() {
-        let Value::String(text) = item else { return no_overload(&[Value::List(list.clone()), item]) };
+        let Value::String(text) = item else { return no_overload(&[&Value::List(list.clone()), &item]) };
         let between = if index == 0 { "" } else { separator };
         meter.charge(1)?;
         meter.charge_built(between.len().saturating_add(text.len()))?;

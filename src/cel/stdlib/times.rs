@@ -162,7 +162,11 @@ pub(super) const TIMES: &[Function] = &[
     },
 ];
 
-fn calendar<'a>(meter: &mut Meter<'_>, args: &[Value<'a>], field: CalendarField) -> Result<Value<'a>, Fault> {
+fn calendar<'a>(
+    meter: &mut Meter<'_>,
+    args: &[&Value<'a>],
+    field: CalendarField,
+) -> Result<Value<'a>, Fault> {
     charge_texts(meter, args)?;
     match args {
         [Value::Timestamp(time)] => time.field(field, None).map(Value::Int),

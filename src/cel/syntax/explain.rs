@@ -10,27 +10,6 @@ use super::tokens::{Token, TokenKind};
 use crate::cel::issue::Issue;
 use cel::parser::ParseError;
 
-/// Words that CEL keeps for itself; as field names they are free.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 /// The issues of a text that the parser refused.
 pub(super) fn faults(text: &str, tokens: &[Token], outline: &Outline, errors: &[ParseError]) -> Vec<Issue> {
     let mut syntax: Option<usize> = None;
@@ -66,7 +45,7 @@ fn bad_word(text: &str, tokens: &[Token], at: usize) -> Option<Issue> {
     let word = text.get(token.span.range()).unwrap_or_default();
     match token.kind {
         TokenKind::Number => Some(messages::number_out_of_range(token.span, word)),
-        TokenKind::Name if RESERVED.contains(&word) => Some(messages::reserved_word(token.span, word)),
+        TokenKind::Name if super::RESERVED.contains(&word) => Some(messages::reserved_word(token.span, word)),
         _ => None,
     }
 }

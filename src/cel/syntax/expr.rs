@@ -90,6 +90,13 @@ pub enum ExprKind {
         /// Where it is known.
         body: Box<Expr>,
     },
+    /// `cel.block([a, b], body)`
+    Block {
+        /// The bindings; each knows those before it.
+        bindings: Vec<Binding>,
+        /// Where all of them are known.
+        body: Box<Expr>,
+    },
     /// `operand.optMap(variable, body)`, `operand.optFlatMap(variable, body)`
     OptMap {
         /// The optional.
@@ -136,6 +143,10 @@ macro_rules! parts {
             }
             ExprKind::Bind { value, body, .. } => {
                 $part(value);
+                $part(body);
+            }
+            ExprKind::Block { bindings, body } => {
+                bindings.$iter().for_each(|binding| $part(& $($mutable)? binding.value));
                 $part(body);
             }
             ExprKind::OptMap { operand, body, .. } => {
@@ -204,6 +215,15 @@ pub struct Entry {
     pub value: Expr,
     /// Whether the value is an optional, left out if it is none.
     pub optional: bool,
+}
+
+/// A binding of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binding {
+    /// The variable, whose name is the call that names it: `cel.index(0)`.
+    pub variable: String,
+    /// Its value, which is computed when it is first asked for.
+    pub value: Expr,
 }
 
 /// A field of a message.

@@ -1,9 +1,13 @@
-//! Calls to macros: `has`, the loops over lists and maps, `cel.bind`, `optMap` and `optFlatMap` become nodes.
+//! Calls to macros: `has`, the loops over lists and maps, `cel.bind`, `cel.block`, `optMap` and `optFlatMap` become
+//! nodes.
 //!
 //! A macro is known by its name, by whether it has a target, and by the number of its arguments; any other call of
-//! its name stays a call. What must be a variable or a field there and is not, is an issue.
+//! its name stays a call. What must be a variable or a field there and is not, is an issue. The variables that tools
+//! number (`cel.index(0)`, `cel.iterVar(0, 0)`) are named by the very call, which no other variable can be named.
 
-use super::expr::{Comprehension, ComprehensionKind as Kind, Expr, ExprKind, Name};
+use super::expr::{
+    Binding, Comprehension, ComprehensionKind as Kind, Element, Expr, ExprKind, Literal, Name,
+};
 use super::messages;
 use crate::cel::issue::Issue;
 
@@ -47,27 +51,6 @@ impl Loop {
     }
 }
 
-/// How a macro of this name is written, for the message about a call that is none.
-pub(crate) fn form(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "has" => "has(value.field)",
-        "all" => "list.all(x, condition)",
-        "exists" => "list.exists(x, condition)",
-        "exists_one" => "list.exists_one(x, condition)",
-        "existsOne" => "list.existsOne(x, condition)",
-        "filter" => "list.filter(x, condition)",
-        "map" => "list.map(x, value)",
-        "transformList" => "list.transformList(index, x, value)",
-        "transformMap" => "map.transformMap(key, value, value)",
-        "transformMapEntry" => "map.transformMapEntry(key, value, {key: value})",
-        "sortBy" => "list.sortBy(x, key)",
-        "cel.bind" => "cel.bind(name, value, body)",
-        "optMap" => "optional.optMap(x, value)",
-        "optFlatMap" => "optional.optFlatMap(x, optional)",
-        _ => return None,
-    })
-}
-
 /// What a call means: a macro, or the call that was written.
 pub(super) fn expand(
     function: Name,
@@ -88,6 +71,10 @@ pub(super) fn expand(
     }
     match (function.text.as_str(), args.len()) {
         ("bind", 3) if is_name(&target, "cel") => bind(function, args, issues),
+        ("block", 2) if is_name(&target, "cel") => block(function, args, issues),
+        ("index", 1) | ("iterVar" | "accuVar", 2) if is_name(&target, "cel") => {
+            numbered(&function, &args, issues)
+        }
         ("optMap" | "optFlatMap", 2) => opt_map(function, target, args, issues),
         _ => ExprKind::Call { function, target: Some(target), args },
     }
@@ -152,6 +139,50 @@ fn bind(function: Name, args: Vec<Expr>, issues: &mut Vec<Issue>) -> ExprKind {
         }
         (_, value, _) => ExprKind::Call { function: name, target: None, args: value.into_iter().collect() },
     }
+}
+
+fn block(function: Name, args: Vec<Expr>, issues: &mut Vec<Issue>) -> ExprKind {
+    let mut args = args.into_iter();
+    let bindings = args.next().and_then(|values| bindings(values, issues));
+    match (bindings, args.next()) {
+        (Some(bindings), Some(body)) => ExprKind::Block { bindings, body: Box::new(body) },
+        (_, body) => ExprKind::Call { function, target: None, args: body.into_iter().collect() },
+    }
+}
+
+/// The bindings of a block, which must be written out as a list.
+fn bindings(values: Expr, issues: &mut Vec<Issue>) -> Option<Vec<Binding>> {
+    match values.kind {
+        ExprKind::List(elements) if elements.iter().all(|element| !element.optional) => {
+            let named = |(index, Element { value, .. })| Binding {
+                variable: variable_name("index", &[index]),
+                value,
+            };
+            Some(elements.into_iter().enumerate().map(named).collect())
+        }
+        _ => {
+            issues.push(messages::not_a_list_of_values(values.span));
+            None
+        }
+    }
+}
+
+/// A variable that is known by numbers: `cel.index(0)`.
+fn numbered(function: &Name, args: &[Expr], issues: &mut Vec<Issue>) -> ExprKind {
+    let number = |arg: &Expr| match arg.kind {
+        ExprKind::Literal(Literal::Int(number)) => usize::try_from(number).ok(),
+        _ => None,
+    };
+    let not_one = args.iter().filter(|arg| number(arg).is_none());
+    issues.extend(not_one.map(|arg| messages::not_a_number(&function.text, arg.span)));
+    let numbers: Vec<usize> = args.iter().filter_map(number).collect();
+    ExprKind::Ident { name: variable_name(&function.text, &numbers), absolute: false }
+}
+
+/// The name of a variable that is known by numbers, which is how it is written.
+fn variable_name(function: &str, numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("cel.{function}({})", numbers.join(", "))
 }
 
 fn opt_map(function: Name, operand: Box<Expr>, args: Vec<Expr>, issues: &mut Vec<Issue>) -> ExprKind {

@@ -41,6 +41,12 @@ pub(super) fn too_deep(span: Span, bound: usize) -> Issue {
     with_help(issue, "`cel.bind` names a part, and a list with `all` or `exists` replaces a chain")
 }
 
+/// `cel.block([x, [cel.index(0)], [cel.index(1)], …], cel.index(99))`
+pub(super) fn bindings_too_deep(span: Span, bound: usize) -> Issue {
+    let label = "bindings that name each other go down too many levels".to_owned();
+    Issue { label, ..Issue::bound("max_depth", bound, span) }
+}
+
 /// a nested text where the system has no memory left
 pub(super) fn no_stack() -> Issue {
     error(
@@ -135,7 +141,7 @@ pub(super) fn unopened_bracket(span: Span, found: &str) -> Issue {
 /// `(a`
 pub(super) fn unclosed_bracket(span: Span, opening: &str) -> Issue {
     error(
-        "syntax_error",
+        "unclosed_bracket",
         span,
         format!("`{opening}` is never closed"),
         format!("expected a `{}` for it", closing(opening)),
@@ -247,6 +253,18 @@ pub(super) fn not_a_variable(of: &str, span: Span) -> Issue {
         format!("`{of}` takes the name of a variable here"),
         "expected a name such as `x`",
     )
+}
+
+/// `cel.block(list, body)`
+pub(super) fn not_a_list_of_values(span: Span) -> Issue {
+    let message = "`cel.block` takes its values as a list that is written out".to_owned();
+    error("bad_macro", span, message, "expected a list such as `[a, b]`, without `?`")
+}
+
+/// `cel.index(x)`
+pub(super) fn not_a_number(of: &str, span: Span) -> Issue {
+    let message = format!("`cel.{of}` takes a number that is written out");
+    error("bad_macro", span, message, "expected a number such as `0`")
 }
 
 /// `list.all(x, x, true)`

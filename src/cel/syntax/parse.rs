@@ -4,7 +4,7 @@
 //! No text makes it panic or overflow the caller's stack: depth is bounded before the parser runs, and a text of
 //! many brackets is parsed on a stack of its own, because the parser takes up to 170 KB for each of them unoptimised.
 
-use super::expr::Expr;
+use super::expr::{Expr, ExprKind};
 use super::outline::{Outline, outline};
 use super::tokens::{Token, tokenize};
 use super::{convert, explain, messages};
@@ -26,7 +26,8 @@ const STACK_OF_CALLER: usize = 1024 * 1024;
 ///
 /// # Errors
 /// One issue for each fault: `max_source_bytes`, `max_tokens`, `max_depth`, `empty_expression`, `bad_character`,
-/// `unterminated_string`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or `syntax_error`.
+/// `unterminated_string`, `unclosed_bracket`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or
+/// `syntax_error`.
 pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
     if text.len() > limits.max_source_bytes {
         return Err(vec![messages::too_long(limits.max_source_bytes)]);
@@ -45,7 +46,39 @@ pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
     match grammar(text, &outline) {
         None => Err(vec![messages::no_stack()]),
         Some(Err(errors)) => Err(explain::faults(text, &tokens, &outline, &errors.errors)),
-        Some(Ok((tree, source))) => convert::convert(&tokens, &outline, tree, &source),
+        Some(Ok((tree, source))) => {
+            let expr = convert::convert(&tokens, &outline, tree, &source)?;
+            match levels(&expr, &mut Vec::new()) {
+                levels if levels < limits.max_depth => Ok(expr),
+                _ => Err(vec![messages::bindings_too_deep(expr.span, limits.max_depth)]),
+            }
+        }
+    }
+}
+
+/// How many levels an evaluation goes down below its root. The outline has bounded what the text shows; only a name of
+/// a block's binding goes further down than its text, into the binding's value.
+fn levels<'e>(expr: &'e Expr, bindings: &mut Vec<(&'e str, usize)>) -> usize {
+    match &expr.kind {
+        ExprKind::Ident { name, absolute: false } => {
+            let binding = bindings.iter().rev().find(|(binding, _)| binding == name);
+            binding.map_or(0, |(_, below)| below.saturating_add(1))
+        }
+        ExprKind::Block { bindings: own, body } => {
+            let outside = bindings.len();
+            for binding in own {
+                let below = levels(&binding.value, bindings);
+                bindings.push((&binding.variable, below));
+            }
+            let below = levels(body, bindings);
+            bindings.truncate(outside);
+            below.saturating_add(1)
+        }
+        _ => {
+            let mut below = 0;
+            expr.for_each_part(&mut |part| below = below.max(levels(part, bindings).saturating_add(1)));
+            below
+        }
     }
 }
 

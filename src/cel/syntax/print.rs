@@ -128,6 +128,11 @@ fn write_expr(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
         ExprKind::HasVariable(name) => write!(f, "has({})", name.text),
         ExprKind::Comprehension(comprehension) => write_comprehension(f, comprehension),
         ExprKind::Bind { variable, value, body } => write!(f, "cel.bind({}, {value}, {body})", variable.text),
+        ExprKind::Block { bindings, body } => {
+            f.write_str("cel.block(")?;
+            write_list(f, "[", bindings, |f, binding| write_expr(f, &binding.value), "]")?;
+            write!(f, ", {body})")
+        }
         ExprKind::OptMap { operand, variable, body, flat } => {
             write_at(f, operand, Binding::Member)?;
             let name = if *flat { "optFlatMap" } else { "optMap" };

@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,6 +68,9 @@ const MAX_LENGTH: usize = (1 << LENGTH_BITS) - 1;
 
 /// From this many entries on, an object keeps its order by key.
 const SORTED_FROM: usize = 17;
+
+/// Whole numbers below this, either way, are their own words.
+const SMALL: u64 = 1 << 58;
 
 impl Word {
     fn new(tag: Tag, length: usize, offset: usize) -> Self {
@@ -130,43 +134,57 @@ impl Json {
 
     /// The value that an expression gave, as JSON (`CEL-41`): keys become text, bytes base64, times RFC 3339.
     ///
-    /// A small expression can name one list a million times over, so what comes out is bounded: the document takes no
-    /// more than the default of `max_json_bytes`, and nests no deeper than that of `max_json_depth`.
+    /// A small expression can name one list a million times over, so the document may take no more than the default of
+    /// `max_json_bytes`.
     ///
     /// # Errors
     /// `not_json` for a type, an optional, or a double that is not finite; `budget_exceeded`.
     pub fn from_value(value: &Value<'_>) -> Result<Self, Fault> {
-        let limits = EvalLimits::default();
-        Self::written(value, Room { bytes: limits.max_json_bytes, levels: limits.max_json_depth })
+        Self::from_value_within(value, usize::MAX)
     }
 
-    /// The same of a value that a host made and knows the size of: without a bound.
+    /// The same for a value that will be stored, and must be read back some day: no deeper than this many levels.
+    ///
+    /// # Errors
+    /// As [`Json::from_value`], and `budget_exceeded` for a value that is nested deeper.
+    pub fn from_value_within(value: &Value<'_>, max_depth: usize) -> Result<Self, Fault> {
+        Self::written(value, Room::new(EvalLimits::default().max_json_bytes, max_depth))
+    }
+
+    /// The same for a value that a host made and knows the size of: without a bound.
     ///
     /// # Errors
     /// `not_json`.
     pub fn from_host(value: &Value<'_>) -> Result<Self, Fault> {
-        Self::written(value, Room::ENDLESS)
+        Self::written(value, Room::new(usize::MAX, usize::MAX))
     }
 
     fn written(value: &Value<'_>, mut room: Room) -> Result<Self, Fault> {
-        let mut builder = Builder::default();
-        let root = builder.value(value, &mut room)?;
+        room.add(value, 0)?;
+        let mut builder = Builder::with_room(&room);
+        let root = builder.value(value)?;
         Ok(builder.finish(root))
     }
 
-    /// An object of these members, in their order, in one document: nothing in between is built, nothing bounded.
+    /// An object of these members, in their order, in one document: nothing in between is built.
     ///
     /// # Errors
-    /// As [`Json::from_host`].
+    /// As [`Json::from_value_within`], for `max_json_depth`.
     pub fn from_members<'k, 'v>(
         members: impl IntoIterator<Item = (&'k str, Value<'v>)>,
     ) -> Result<Self, Fault> {
-        let mut builder = Builder::default();
+        let mut room = Room::new(usize::MAX, EvalLimits::default().max_json_depth);
+        let members: SmallVec<[(&str, Value<'v>); 8]> = members.into_iter().collect();
+        for (key, value) in &members {
+            room.take(2, key.len())?;
+            room.add(value, 1)?;
+        }
+        let mut builder = Builder::with_room(&room);
         let members = members.into_iter().map(|(key, value)| {
             let key = builder.string(key);
-            Ok((key, builder.value(&value, &mut Room { ..Room::ENDLESS })?))
+            Ok((key, builder.value(&value)?))
         });
-        let members = members.collect::<Result<Vec<_>, Fault>>()?;
+        let members = members.collect::<Result<Members, Fault>>()?;
         let root = builder.object(members);
         Ok(builder.finish(root))
     }
@@ -222,6 +240,13 @@ impl<'a> JsonRef<'a> {
     #[inline]
     fn word(self, index: usize) -> Option<Word> {
         self.document.words.get(index).copied().map(Word)
+    }
+
+    /// The text of a string as bytes, which need no look at where characters begin.
+    #[inline]
+    fn bytes_of(self, word: Word) -> &'a [u8] {
+        let end = word.offset().saturating_add(word.length());
+        self.document.text.as_bytes().get(word.offset()..end).unwrap_or_default()
     }
 
     #[inline]
@@ -330,7 +355,7 @@ impl<'a> JsonRef<'a> {
         let count = self.len();
         if count < SORTED_FROM {
             // most keys are told apart by their lengths, without a look at the text
-            let is_key = |word: Word| word.length() == key.len() && self.text_of(word) == key;
+            let is_key = |word: Word| word.length() == key.len() && self.bytes_of(word) == key.as_bytes();
             return (0..count).find(|&index| self.member(index, 0).is_some_and(is_key));
         }
         let order = self.word.offset().checked_add(count.checked_mul(2)?)?;
@@ -373,7 +398,62 @@ struct Builder {
     text: String,
 }
 
+/// The entries of an object being written.
+type Members = SmallVec<[(Word, Word); 8]>;
+
+/// What a document needs at most: words, and bytes of text.
+struct Room {
+    words: usize,
+    text: usize,
+    max_bytes: usize,
+    max_depth: usize,
+}
+
+impl Room {
+    fn new(max_bytes: usize, max_depth: usize) -> Self {
+        Self { words: 0, text: 0, max_bytes, max_depth }
+    }
+
+    fn take(&mut self, words: usize, text: usize) -> Result<(), Fault> {
+        self.words = self.words.saturating_add(words);
+        self.text = self.text.saturating_add(text);
+        let bytes = self.words.saturating_mul(size_of::<Word>()).saturating_add(self.text);
+        if bytes > self.max_bytes { Err(Fault::budget("max_json_bytes")) } else { Ok(()) }
+    }
+
+    /// Makes room for a value inside so many others. Texts that have to be written out first (times, bytes, keys that are
+    /// none) are guessed.
+    fn add(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
+        let inner = depth.saturating_add(1);
+        match value {
+            Value::String(text) => self.take(0, text.len()),
+            Value::Bytes(bytes) => self.take(0, bytes.len()),
+            Value::Int(value) if value.unsigned_abs() < SMALL => Ok(()),
+            Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.take(1, 0),
+            Value::List(_) | Value::Map(_) if depth >= self.max_depth => Err(Fault::budget("max_json_depth")),
+            Value::List(list) => list.iter().try_for_each(|item| {
+                self.take(1, 0)?;
+                self.add(&item, inner)
+            }),
+            Value::Map(map) => map.iter().try_for_each(|(key, value)| {
+                let key = match &key {
+                    Key::String(key) => key.len(),
+                    _ => 0,
+                };
+                self.take(2, key)?;
+                self.add(&value, inner)
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Builder {
+    /// A document that has this much room: it is then allocated once.
+    fn with_room(room: &Room) -> Self {
+        Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) }
+    }
+
     fn finish(self, root: Word) -> Json {
         let words = self.words.into_boxed_slice();
         Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
@@ -386,8 +466,7 @@ impl Builder {
     }
 
     fn int(&mut self, value: i64) -> Word {
-        let small = value.unsigned_abs() < 1 << 58;
-        if small {
+        if value.unsigned_abs() < SMALL {
             Word((value << TAG_BITS).cast_unsigned() | Tag::Small as u64)
         } else {
             self.wide(Tag::Int, value.cast_unsigned())
@@ -413,17 +492,16 @@ impl Builder {
         Word::new(Tag::Array, items.len(), offset)
     }
 
-    fn object(&mut self, mut members: Vec<(Word, Word)>) -> Word {
+    fn object(&mut self, mut members: Members) -> Word {
         let mut order = self.order(&members);
-        let mut overwritten = vec![false; members.len()];
-        for (&first, &second) in order.iter().zip(order.iter().skip(1)) {
-            if self.key(&members, first) == self.key(&members, second) {
-                overwritten.get_mut(first).into_iter().for_each(|mark| *mark = true);
-            }
-        }
-        if overwritten.contains(&true) {
-            let mut marks = overwritten.iter();
-            members.retain(|_| marks.next() == Some(&false));
+        let twice =
+            |&(first, second): &(&usize, &usize)| self.key(&members, *first) == self.key(&members, *second);
+        let overwritten: SmallVec<[usize; 8]> =
+            order.iter().zip(order.iter().skip(1)).filter(twice).map(|(first, _)| *first).collect();
+        if !overwritten.is_empty() {
+            let overwritten: HashSet<usize> = overwritten.into_iter().collect();
+            let mut positions = 0..;
+            members.retain(|_| positions.next().is_some_and(|position| !overwritten.contains(&position)));
             order = self.order(&members);
         }
         let offset = self.words.len();
@@ -470,12 +548,7 @@ impl Builder {
         }
     }
 
-    fn value(&mut self, value: &Value<'_>, room: &mut Room) -> Result<Word, Fault> {
-        room.take(match value {
-            Value::String(text) => text.len(),
-            Value::Bytes(bytes) => base64::encoded_len(bytes.len(), true).unwrap_or(usize::MAX),
-            _ => 0,
-        })?;
+    fn value(&mut self, value: &Value<'_>) -> Result<Word, Fault> {
         Ok(match value {
             Value::Null => Word::new(Tag::Null, 0, 0),
             Value::Bool(value) => Self::bool(*value),
@@ -487,28 +560,20 @@ impl Builder {
             Value::Timestamp(time) => self.string(&time.to_string()),
             Value::Duration(duration) => self.string(&duration.to_string()),
             Value::List(list) => {
-                room.enter()?;
-                let items = list.iter().map(|item| self.value(&item, room));
-                let items = items.collect::<Result<Vec<_>, _>>()?;
-                room.leave();
+                let items = list.iter().map(|item| self.value(&item)).collect::<Result<Vec<_>, _>>()?;
                 self.array(&items)
             }
             Value::Map(map) => {
-                room.enter()?;
                 let members = map.iter().map(|(key, value)| {
                     let key = match key {
-                        Key::String(text) => {
-                            room.take(text.len())?;
-                            self.string(&text)
-                        }
+                        Key::String(text) => self.string(&text),
                         Key::Bool(value) => self.string(if value { "true" } else { "false" }),
                         Key::Int(value) => self.string(&value.to_string()),
                         Key::UInt(value) => self.string(&value.to_string()),
                     };
-                    Ok::<_, Fault>((key, self.value(&value, room)?))
+                    Ok::<_, Fault>((key, self.value(&value)?))
                 });
-                let members = members.collect::<Result<Vec<_>, _>>()?;
-                room.leave();
+                let members = members.collect::<Result<Members, _>>()?;
                 self.object(members)
             }
             Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
@@ -523,32 +588,6 @@ impl Builder {
             Ok(value) => self.int(value),
             Err(_) => self.double(value as f64),
         }
-    }
-}
-
-/// What may still be written of a value: bytes of the document, and levels.
-struct Room {
-    bytes: usize,
-    levels: usize,
-}
-
-impl Room {
-    const ENDLESS: Self = Self { bytes: usize::MAX, levels: usize::MAX };
-
-    /// A value with this much text in it, and the word that stands for it.
-    fn take(&mut self, text: usize) -> Result<(), Fault> {
-        let bytes = text.saturating_add(size_of::<Word>());
-        self.bytes = self.bytes.checked_sub(bytes).ok_or(Fault::budget("max_json_bytes"))?;
-        Ok(())
-    }
-
-    fn enter(&mut self) -> Result<(), Fault> {
-        self.levels = self.levels.checked_sub(1).ok_or(Fault::budget("max_json_depth"))?;
-        Ok(())
-    }
-
-    fn leave(&mut self) {
-        self.levels = self.levels.saturating_add(1);
     }
 }
 
@@ -624,7 +663,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Word, A::Error> {
-        let mut members = Vec::new();
+        let mut members = Members::new();
         while let Some(key) = object.next_key_seed(self.inner()?)? {
             if key.tag() != Tag::String {
                 return Err(A::Error::custom("a key is not text"));

@@ -1,6 +1,6 @@
 //! Points in time and lengths of time: whole nanoseconds inside, calendars only here.
 //!
-//! This is the one module that knows `chrono`, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
+//! Only here and in the cron lines of `manifest` is `chrono` known, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
 //! and durations of at most 10,000 years. Nothing here reads a clock.
 
 use crate::cel::fault::{ErrorCode, Fault};

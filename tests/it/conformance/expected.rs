@@ -78,7 +78,7 @@ pub(super) fn value(json: &Json) -> Option<Value<'static>> {
     })
 }
 
-/// A type of the suite; nothing for messages, wrappers and abstract types that are not ours.
+/// A type of the suite; nothing for messages and wrappers.
 pub(super) fn type_of(json: &Json) -> Option<Type> {
     let (kind, json) = json.as_object()?.iter().next()?;
     let inner = |json: &Json| if json.is_null() { Some(Type::Dyn) } else { type_of(json) };
@@ -101,6 +101,10 @@ pub(super) fn type_of(json: &Json) -> Option<Type> {
         ("type", _) => Type::TypeOf(Arc::new(inner(json)?)),
         ("abstractType", _) if json["name"] == "optional_type" => {
             Type::optional(inner(&json["parameterTypes"][0])?)
+        }
+        ("abstractType", _) => {
+            let parameters = items(&json["parameterTypes"]).iter().map(inner);
+            Type::opaque(json["name"].as_str()?, parameters.collect::<Option<Vec<_>>>()?)
         }
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use super::expected::type_of;
 use super::suite::{Test, items};
-use celador::cel::{Code, EXTENSIONS, Env, EnvBuilder, Function, STANDARD, Type};
+use celador::cel::{Code, Declaration, EXTENSIONS, Env, EnvBuilder, Function, Overload, STANDARD, Type};
 use serde_json::Value as Json;
 use std::sync::LazyLock;
 
@@ -32,23 +32,27 @@ pub(super) fn scope(test: &Test) -> Result<Env, String> {
     Ok(scope.build())
 }
 
-/// A function that is declared and never run. The rows of libraries live as long as the program, so these do too.
+/// A function that is declared and never run. Names of functions live as long as the program, so these do too.
 fn function(scope: EnvBuilder, name: &str, declaration: &Json) -> Result<EnvBuilder, String> {
-    let mut overloads: Vec<(&'static str, &'static str)> = Vec::new();
+    let name: &'static str = name.to_owned().leak();
+    let mut overloads = Vec::new();
     for overload in items(&declaration["overloads"]) {
-        let read = |ty: &Json| type_of(ty).map(|ty| ty.to_string()).ok_or_else(|| format!("declares {ty}"));
-        let parameters = items(&overload["params"]).iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let signature = format!("{name}({}) -> {}", parameters.join(", "), read(&overload["resultType"])?);
-        let id = overload["overloadId"].as_str().unwrap_or_default();
-        overloads.push((id.to_owned().leak(), signature.leak()));
+        let read = |ty: &Json| type_of(ty).ok_or_else(|| format!("declares {ty}"));
+        overloads.push(Overload {
+            id: name,
+            member: overload["isInstanceFunction"] == true,
+            parameters: items(&overload["params"]).iter().map(read).collect::<Result<_, _>>()?,
+            variadic: false,
+            result: read(&overload["resultType"])?,
+        });
     }
-    let row = Function {
-        name: name.to_owned().leak(),
+    let function = Function {
+        name,
         doc: "declared by a test",
         cost: "1",
-        overloads: overloads.leak(),
+        overloads: &[],
         examples: &[],
         code: Code::Host,
     };
-    Ok(scope.library(vec![row].leak()))
+    Ok(scope.function(Declaration { function, overloads: overloads.into() }))
 }

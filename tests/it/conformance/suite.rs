@@ -74,6 +74,11 @@ impl Test {
         Some(type_of(ty).map(|ty| ty.to_string()))
     }
 
+    /// Whether it is to be run without a check.
+    pub(super) fn is_unchecked(&self) -> bool {
+        self.fields["disableCheck"] == true
+    }
+
     /// Whether nothing is to be run.
     pub(super) fn is_check_only(&self) -> bool {
         self.fields["checkOnly"] == true

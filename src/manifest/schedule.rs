@@ -1,0 +1,97 @@
+//! The schedule manifest (SCH): tasks by the clock.
+//!
+//! In: the mapping of one document. Out: a [`Schedule`] that knows its next runs. Time alone decides: a run makes a task
+//! whether or not an earlier one still runs (SCH-08). Making the tasks is the host's affair.
+
+use super::cadence::{self, Cadence, Problem};
+use super::kind::Kind;
+use super::launch::{Launch, Launches};
+use super::messages;
+use super::reader::{Fields, Path, Reader};
+use super::yaml::YamlDocument;
+use crate::cel::Timestamp;
+use crate::source::Embedded;
+
+/// A schedule manifest.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// Which tasks it makes.
+    pub launch: Launch,
+    /// The cron line (SCH-01).
+    pub cron: Embedded,
+    /// The zone whose clocks it goes by (SCH-02); UTC if absent.
+    pub timezone: Option<Embedded>,
+    /// The two of them, unless one is wrong.
+    cadence: Option<Cadence>,
+}
+
+impl Schedule {
+    /// The next `count` runs after a point in time, in order; none if it is not enabled (SCH-07). Each costs about as
+    /// many steps as there are days to the next.
+    #[must_use]
+    pub fn next_runs(&self, after: Timestamp, count: usize) -> Vec<Timestamp> {
+        let cadence = self.cadence.as_ref().filter(|_| self.launch.enabled);
+        let next = |after| cadence.and_then(|cadence| cadence.next(after));
+        std::iter::successors(next(after), |run| next(*run)).take(count).collect()
+    }
+
+    /// The input that each task begins with; what it lacks, the agent's defaults supply.
+    #[must_use]
+    pub fn input(&self) -> serde_json::Value {
+        self.launch.input(self.launch.message.as_ref().map(|text| &*text.text))
+    }
+
+    /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
+    pub(super) fn read(
+        document: &YamlDocument,
+        kind: Kind,
+        path: &Path,
+        reader: &mut Reader,
+    ) -> Option<Self> {
+        let mut fields = reader.fields(&document.node, path)?;
+        let mut launch = Launch::read(&mut fields, kind, reader);
+        if let Some(field) = fields.get("message") {
+            reader.report(&field.path, messages::schedule_message(&field.key.place));
+        }
+        let cron = fields.name("cron", "SCH-01", reader);
+        let timezone = fields.text("timezone", reader);
+        let cadence = read_cadence(&fields, &cron, timezone.as_ref(), reader);
+        fields.warn_of_others("a schedule", &["inputs", "timezone", "enabled"], reader);
+        launch.settle(document, reader);
+        Some(Self { launch, cron, timezone, cadence })
+    }
+}
+
+fn read_cadence(
+    fields: &Fields<'_>,
+    cron: &Embedded,
+    timezone: Option<&Embedded>,
+    reader: &mut Reader,
+) -> Option<Cadence> {
+    let zone = cadence::zone(timezone.map_or("UTC", |name| &name.text));
+    if let Some(name) = timezone.filter(|_| zone.is_none()) {
+        reader.report(&fields.path.key("timezone"), messages::unknown_timezone(name, cadence::zone_names()));
+    }
+    if cron.text.is_empty() {
+        // absent, or empty: that has been said
+        return None;
+    }
+    let finding = match Cadence::new(&cron.text, zone.unwrap_or_default()) {
+        Ok(cadence) => return zone.map(|_| cadence),
+        Err(Problem::Fields(found)) => messages::cron_fields(cron, found),
+        Err(Problem::Field(rule, span)) => messages::cron_field(cron.locate(span), rule),
+        Err(Problem::Never) => messages::cron_never(cron),
+    };
+    reader.report(&fields.path.key("cron"), finding);
+    None
+}
+
+impl Launches for Schedule {
+    const FAMILY: &'static str = "schedule";
+    fn launch(&self) -> &Launch {
+        &self.launch
+    }
+    fn launch_mut(&mut self) -> &mut Launch {
+        &mut self.launch
+    }
+}

@@ -1,0 +1,96 @@
+//! The templates of a tool's backends, looked through when the agent is compiled (INT-06, INT-07, TOOL-14).
+//!
+//! In: the blocks of a tool as they were written. Out: findings about placeholders that can never have a value, or only in
+//! another kind of backend. The host renders these templates for each call; nothing of them is kept here.
+
+use super::messages;
+use super::template::{PathStep, Placeholder, Template};
+use crate::diagnostic::Diagnostic;
+use crate::manifest::agent::MountScope;
+use crate::manifest::catalog::{CapabilityEntry, Function};
+use crate::manifest::node::{Data, Node};
+use crate::manifest::tool::{Execute, ReceiveKind, Runtime, RuntimeKind, Tool};
+use crate::source::Embedded;
+
+/// The roots of a tool's fields (INT-03).
+const ROOTS: &[&str] = &["settings", "parameters", "session", "mount", "auth", "context", "runtime", "agent"];
+
+/// What the templates of one block may name.
+struct Block<'b> {
+    tool: &'b Tool,
+    /// The function that the block carries out; none for an event.
+    function: Option<&'b Function>,
+    kind: Option<RuntimeKind>,
+    mount: MountScope,
+}
+
+/// Looks through the backends of a capability's functions and the secrets of its events.
+pub(super) fn check_tool_templates(
+    entry: &CapabilityEntry,
+    mount: MountScope,
+    findings: &mut Vec<Diagnostic>,
+) {
+    let Some(tool) = entry.tool() else { return };
+    for function in &entry.functions {
+        let execute = entry.action(function).map(|action| &action.execute);
+        let Some(Execute::Runtime(Runtime { kind, path, node })) = execute else { continue };
+        // what they describe lies elsewhere, and their fields are no templates (INT-21)
+        if !kind.derives_parameters() {
+            let block = Block { tool, function: Some(function), kind: Some(*kind), mount };
+            block.check(node, path, findings);
+        }
+    }
+    for event in &tool.events {
+        if let ReceiveKind::Webhook { secret: Some(secret) } = &event.receive.kind {
+            let block = Block { tool, function: None, kind: None, mount };
+            block.check_text(secret, &format!("{}.secret", event.receive.path), findings);
+        }
+    }
+}
+
+impl Block<'_> {
+    /// Looks through all texts of a node, however deep.
+    fn check(&self, node: &Node, path: &str, findings: &mut Vec<Diagnostic>) {
+        match &node.data {
+            Data::String(text) => self.check_text(text, path, findings),
+            Data::Sequence(items) => items.iter().enumerate().for_each(|(index, item)| {
+                self.check(item, &format!("{path}[{index}]"), findings);
+            }),
+            Data::Mapping(entries) => entries.iter().for_each(|entry| {
+                self.check(&entry.value, &format!("{path}.{}", entry.key.text), findings);
+            }),
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {}
+        }
+    }
+
+    fn check_text(&self, text: &Embedded, path: &str, findings: &mut Vec<Diagnostic>) {
+        let template = Template::lenient(&text.text, |root| ROOTS.contains(&root));
+        let found = template.placeholders().filter_map(|placeholder| self.finding(placeholder, text));
+        findings.extend(found.map(|finding| finding.path(path)));
+    }
+
+    fn finding(&self, placeholder: &Placeholder, text: &Embedded) -> Option<Diagnostic> {
+        let place = || text.locate(placeholder.span);
+        let first = placeholder.path.first();
+        match (&*placeholder.root, first) {
+            ("session", _) if self.kind.is_some_and(|kind| kind != RuntimeKind::StatefulSession) => {
+                Some(messages::no_session(place()))
+            }
+            ("mount", _) if self.mount == MountScope::None => Some(messages::no_mount(place())),
+            ("settings", Some(PathStep::Key(first))) => {
+                let flat = placeholder.dotted();
+                let declared = self.tool.settings.iter().map(|setting| &*setting.name.text);
+                let known = declared.clone().any(|name| name == &**first || Some(name) == flat.as_deref());
+                let key = flat.unwrap_or_else(|| first.to_string());
+                (!known).then(|| messages::undeclared_setting(place(), &key, declared))
+            }
+            ("parameters", Some(PathStep::Key(name))) => {
+                let function = self.function?;
+                let declared = function.parameters.iter().map(|parameter| parameter.name.as_str());
+                let known = declared.clone().any(|known| known == &**name);
+                (!known).then(|| messages::undeclared_parameter(place(), name, declared))
+            }
+            _ => None,
+        }
+    }
+}

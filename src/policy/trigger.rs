@@ -1,0 +1,140 @@
+//! Triggers, compiled (TRG): whether an event makes a task, and what the task begins with.
+//!
+//! In: a trigger with its agent. Out: a [`Trigger`] that judges payloads, or diagnostics. A payload is read as it comes: no
+//! map of names of a tool applies (TRG-05). Whatever goes wrong makes no task (TRG-03). Starting the task and putting the
+//! first input through its guardrails (TRG-12) is the host's next step.
+
+use super::expression::Texts;
+use super::launch::check_inputs;
+use super::message::compile_event_message;
+use super::origin::Origin;
+use super::step::{Step, StepAction, StepScopes};
+use super::template::Template;
+use crate::cel::{Cache, Json, STANDARD, Timestamp};
+use crate::context::{Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::catalog::ResolvedLaunch;
+use crate::manifest::launch::Launch;
+use crate::manifest::trigger::Trigger as Written;
+use std::sync::Arc;
+
+/// A compiled trigger.
+#[derive(Debug)]
+pub struct Trigger {
+    written: Arc<Written>,
+    before: Vec<Step>,
+    message: Option<Template>,
+}
+
+/// What an event comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Firing {
+    /// Whether a task is made, and from what.
+    pub outcome: FiringOutcome,
+    /// The steps that were evaluated, by position, and whether each passed; a skipped one leaves no trace (MW-24).
+    pub trace: Vec<(usize, bool)>,
+}
+
+/// Whether an event makes a task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FiringOutcome {
+    /// A task of the trigger's agent, for its owner, with this first input; none if the trigger says nothing of one, and
+    /// the task is idle (TRG-07).
+    Create(Option<Json>),
+    /// None: the trigger is not enabled (TRG-09).
+    Disabled,
+    /// None: an assert did not pass (TRG-01).
+    Refused {
+        /// What the step says to it, if its manifest says anything.
+        message: Option<String>,
+        /// The step.
+        by: Origin,
+    },
+}
+
+impl Trigger {
+    /// Compiles a trigger. It is there if neither its asserts and its message nor its documents hold an error.
+    #[must_use]
+    pub fn compile(
+        resolved: &ResolvedLaunch<Written>,
+        limits: &EvalLimits,
+        cache: &Cache,
+    ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {
+        let mut texts = Texts::new(cache);
+        let written = &resolved.document;
+        let launch = &written.launch;
+        let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
+            event: event_type([]),
+            libraries: STANDARD,
+            limits: *limits,
+            ..ScopeDecl::new(Scope::Trigger)
+        }));
+        let scopes = StepScopes { action: scope.clone(), condition: scope.clone() };
+        let before: Vec<_> =
+            written.before.iter().map(|step| Step::compile(step, &scopes, None, &mut texts)).collect();
+        let message = launch
+            .message
+            .as_ref()
+            .map(|text| compile_event_message(&scope, text, &launch.path_of("message"), &mut texts.findings));
+        if let Some(agent) = &resolved.agent {
+            check_inputs(launch, agent, &mut texts.findings);
+        }
+        let sound = resolved.sound && !texts.findings.iter().any(Diagnostic::is_error);
+        let before = before.into_iter().collect::<Option<Vec<_>>>().filter(|_| sound);
+        let trigger = before.map(|before| Arc::new(Self { written: written.clone(), before, message }));
+        (trigger, texts.findings)
+    }
+
+    /// Which tasks it makes.
+    #[must_use]
+    pub fn launch(&self) -> &Launch {
+        &self.written.launch
+    }
+
+    /// Judges an event of the trigger's source. Costs a copy of the payload and the asserts.
+    #[must_use]
+    pub fn fire(&self, payload: &Json, now: Timestamp) -> Firing {
+        let mut trace = Vec::new();
+        let outcome = self.judge(payload, now, &mut trace);
+        Firing { outcome, trace }
+    }
+
+    fn judge(&self, payload: &Json, now: Timestamp, trace: &mut Vec<(usize, bool)>) -> FiringOutcome {
+        if !self.launch().enabled {
+            return FiringOutcome::Disabled;
+        }
+        let event = Json::object([("payload", payload.clone())]);
+        let now = Moment::from(now);
+        let bound = Bound { event: Some(event.value()), now: Some(&now), ..Bound::default() };
+        for (position, step) in self.before.iter().enumerate() {
+            let Some(passed) = passes(step, &bound) else { continue };
+            trace.push((position, passed));
+            if !passed {
+                return FiringOutcome::Refused { message: step.message(&bound), by: step.origin() };
+            }
+        }
+        if !self.launch().has_input() {
+            return FiringOutcome::Create(None);
+        }
+        let message = self
+            .message
+            .as_ref()
+            .map(|template| template.render(|placeholder| placeholder.follow(event.value())));
+        FiringOutcome::Create(Some(self.launch().input(message.as_deref()).into()))
+    }
+}
+
+/// Whether a step passes; nothing if its condition leaves it out (MW-24). An error passes nothing (TRG-03, MW-26).
+fn passes(step: &Step, bound: &Bound<'_>) -> Option<bool> {
+    match step.condition.as_ref().map(|condition| condition.holds(bound, None)) {
+        None | Some(Ok(true)) => {}
+        Some(Ok(false)) => return None,
+        Some(Err(_)) => return Some(false),
+    }
+    match &step.action {
+        StepAction::Assert(assert) => Some(assert.holds(bound, None).unwrap_or(false)),
+        // the manifest layer refuses them here
+        StepAction::Transform(_) | StepAction::Invoke(_) => Some(false),
+    }
+}

@@ -1,0 +1,95 @@
+//! Carrying a function out, and the bindings that its arguments come from: for the model's calls and for invoke steps alike.
+
+use super::Task;
+use super::decision::Finding;
+use super::effect::{Answer, CallResult, Caller, Invocation, Request};
+use super::messages;
+use super::operation::Operation;
+use super::replay::{Halt, Replay};
+use crate::cel::Json;
+use crate::context::{Bound, Moment};
+use crate::policy::{Binding, Execute, Expression, Function, Supplied};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// How carrying out a function ended.
+pub(super) enum Carried {
+    /// With a result, or an error as data.
+    Result(CallResult),
+    /// The host must do it, or answer a question of a CEL tool.
+    Asks(Request),
+}
+
+impl Task {
+    /// The values of a capability's bindings; a failing one is a finding and has none.
+    pub(super) fn evaluate_bindings<'v>(
+        &'v self,
+        bindings: impl Iterator<Item = &'v Arc<Binding>>,
+        now: &'v Moment,
+        findings: &mut Vec<Finding>,
+    ) -> SmallVec<[Supplied<'v>; 4]> {
+        let surroundings = self.surroundings(now);
+        let values = bindings.map(|binding| {
+            let value = match Replay::mute().settle(binding.evaluate(&surroundings, None)) {
+                Ok(value) => Some(value),
+                Err(Halt::Failed(error)) => {
+                    findings.push(Finding::of_error(&error, binding.origin_of(error.span)));
+                    None
+                }
+                // the scope of bindings has no function that asks
+                Err(Halt::Asks(..)) => None,
+            };
+            (&*binding.name, value)
+        });
+        values.collect()
+    }
+
+    /// Carries a function out: a CEL tool here, anything else by asking the host, whose answer is the last exchange.
+    pub(super) fn carry_out(
+        &self,
+        function: &Function,
+        arguments: &Json,
+        caller: Caller,
+        operation: &mut Operation,
+        now: &Moment,
+    ) -> Carried {
+        match &function.execute {
+            Execute::Cel(expression) => self.run_tool(expression, arguments, operation, now),
+            Execute::Host => match operation.exchanges.pop().map(|exchange| exchange.answer) {
+                Some(Answer::Result(result)) => Carried::Result(result),
+                _ => Carried::Asks(Request::Invoke(Invocation {
+                    function: function.key.to_string(),
+                    caller,
+                    target: function.target.clone(),
+                    arguments: arguments.clone(),
+                })),
+            },
+        }
+    }
+
+    /// Runs the expression of a CEL tool; an error is one of the tool, which can be recovered (TOOL-08, MNT-09).
+    fn run_tool(
+        &self,
+        expression: &Expression,
+        arguments: &Json,
+        operation: &mut Operation,
+        now: &Moment,
+    ) -> Carried {
+        let mut replay = self.replay(&operation.exchanges);
+        let bound = Bound { input: Some(arguments.value()), ..self.surroundings(now) };
+        let value = expression.json(&bound, Some(&mut replay));
+        match replay.settle(value) {
+            Ok(output) => Carried::Result(CallResult::successful(output)),
+            Err(Halt::Asks(request, used)) => {
+                operation.exchanges.truncate(used);
+                Carried::Asks(request)
+            }
+            Err(Halt::Failed(error)) => {
+                let text = messages::tool_failed(error.code.describe());
+                operation.findings.push(Finding::of_error(&error, expression.origin_of(error.span)));
+                let output = Json::object([("error", Json::string(&text))]);
+                Carried::Result(CallResult::errored(output))
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Invoke steps: a call that middleware makes, unseen by the model (MW-08 to MW-14, BND-16 to BND-18).
+//!
+//! In: the step and the operation it belongs to. Out: whether it passed. The invoked capability has no middleware of its own
+//! (MW-09); its call is on record under its own key (MW-10), also where its arguments could not be formed, and no turn tells
+//! of it. An error that nothing recovers fails the step like any other: what then happens its `on_fail` says.
+
+use super::Task;
+use super::decision::Finding;
+use super::effect::{CallResult, CallStatus, Caller, Request};
+use super::execution::Carried;
+use super::messages;
+use super::operation::Operation;
+use super::replay::Halt;
+use super::steps::{StepEnd, function_id};
+use crate::cel::Json;
+use crate::context::{Invocation, Moment, Origin, Status};
+use crate::policy::{Function, Invoke, Policy, Step, Supplied};
+use smallvec::SmallVec;
+
+/// What came of forming the arguments.
+enum Formed {
+    Arguments(Json),
+    /// What there is of arguments that could not be formed, and why they could not.
+    Incomplete(Json, Vec<Finding>),
+    /// A binding asks; this many answers are still good.
+    Asks(Request, usize),
+}
+
+impl Task {
+    pub(super) fn run_invoke(
+        &mut self,
+        policy: &Policy,
+        step: &Step,
+        invoke: &Invoke,
+        operation: &mut Operation,
+        now: &Moment,
+    ) -> StepEnd {
+        let target = invoke.function.and_then(|position| Some((position, policy.function(position)?)));
+        let Some((position, function)) = target else {
+            let finding = Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin()));
+            return StepEnd::Failed(Some(finding));
+        };
+        if operation.formed.is_none() {
+            match self.form(step, function, invoke, operation, now) {
+                Formed::Arguments(arguments) => {
+                    operation.exchanges.clear();
+                    operation.formed = Some(arguments);
+                }
+                Formed::Incomplete(partial, findings) => {
+                    operation.findings.extend(findings);
+                    self.record_invoke(position, partial, None, Status::Errored, now);
+                    return StepEnd::Failed(None);
+                }
+                Formed::Asks(request, used) => {
+                    operation.exchanges.truncate(used);
+                    return StepEnd::Asks(request);
+                }
+            }
+        }
+        let arguments = operation.formed.clone().unwrap_or_else(Json::null);
+        match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
+            Carried::Asks(request) => StepEnd::Asks(request),
+            Carried::Result(result) if result.status == CallStatus::Successful => {
+                self.record_invoke(position, arguments, Some(result), Status::Successful, now);
+                StepEnd::Passed
+            }
+            Carried::Result(result) => {
+                self.record_invoke(position, arguments, Some(result), Status::Errored, now);
+                let message = messages::invoke_failed(&function.key);
+                StepEnd::Failed(Some(Finding::new("invoke_failed", message, Some(step.origin()))))
+            }
+        }
+    }
+
+    /// Forms the arguments: those of the step over those of the invoked capability over defaults (BND-16).
+    fn form(
+        &self,
+        step: &Step,
+        function: &Function,
+        invoke: &Invoke,
+        operation: &Operation,
+        now: &Moment,
+    ) -> Formed {
+        let mut findings = Vec::new();
+        let bound = self.bound(operation, now);
+        // one log of answers runs through all bindings of the step, in their order
+        let mut replay = self.replay(&operation.exchanges);
+        let mut own: SmallVec<[Supplied<'_>; 4]> = SmallVec::new();
+        for binding in &invoke.bindings {
+            let value = binding.evaluate(&bound, Some(&mut replay));
+            let value = match replay.settle(value) {
+                Ok(value) => Some(value),
+                Err(Halt::Failed(error)) => {
+                    findings.push(Finding::of_error(&error, binding.origin_of(error.span)));
+                    None
+                }
+                Err(Halt::Asks(request, used)) => return Formed::Asks(request, used),
+            };
+            own.push((&binding.name, value));
+        }
+        let is_given = |name: &str| invoke.bindings.iter().any(|binding| *binding.name == *name);
+        let inherited = function.bindings.iter().filter(|binding| !is_given(&binding.name));
+        let agent = self.evaluate_bindings(inherited, now, &mut findings);
+        let resolution = function.parameters.resolve_invoke(&own, &agent);
+        let has_value =
+            |name: &str| own.iter().chain(&agent).any(|(bound, value)| *bound == name && value.is_some());
+        let misfits = resolution.unbound.iter().filter(|name| has_value(name));
+        let misfits = misfits.map(|name| messages::binding_misfit(name));
+        let faults = misfits.chain(resolution.faults);
+        findings.extend(faults.map(|fault| Finding::new("bad_arguments", fault, Some(step.origin()))));
+        if findings.is_empty() {
+            Formed::Arguments(resolution.arguments)
+        } else {
+            Formed::Incomplete(resolution.arguments, findings)
+        }
+    }
+
+    fn record_invoke(
+        &mut self,
+        position: usize,
+        input: Json,
+        result: Option<CallResult>,
+        status: Status,
+        now: &Moment,
+    ) {
+        let executed = result.is_some();
+        let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
+        self.context.record(Invocation {
+            function: function_id(position),
+            at: *now,
+            input,
+            output,
+            status,
+            executed,
+            origin: Origin::Middleware,
+            task_id: task_id.map(Into::into),
+        });
+    }
+}

@@ -1,0 +1,184 @@
+//! Manifests, tasks and hosts that the tests of operations share.
+
+use celador::cel::{Json, Timestamp};
+use celador::context::{Runtime, Scope};
+use celador::engine::Engine;
+use celador::task::{
+    Call, CallResult, Decision, Host, Invocation, Progress, StartTask, Task, Trial, Tried, User,
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Tools that the agents of the tests use: `probe` has one action, `ledger` two, `notes` two CEL actions; `audit` is
+/// listed by nobody.
+pub const TOOLS: &str = r#"
+kind: commonagents.info/v1beta2/tool
+namespace: demo
+name: probe
+description: Looks.
+actions:
+- name: check
+  description: Checks.
+  parameters:
+    properties:
+      host: {type: string, default: a}
+      depth: {type: number, default: 1}
+  execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
+---
+kind: commonagents.info/v1beta2/tool
+namespace: demo
+name: ledger
+description: Books.
+parameters: {properties: {account: {type: string}}}
+actions:
+- name: lookup
+  description: Looks up.
+  execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
+- name: post-entry
+  description: Posts.
+  parameters:
+    properties:
+      amount: {type: number}
+      memo: {type: string, default: ""}
+      kind: {type: string, enum: [debit, credit], default: debit}
+  execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
+---
+kind: commonagents.info/v1beta2/tool
+namespace: demo
+name: audit
+description: Keeps a trail.
+actions:
+- name: append
+  description: Appends.
+  parameters:
+    properties:
+      what: {type: string}
+      who: {type: string, default: unknown}
+  execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
+---
+kind: commonagents.info/v1beta2/tool
+namespace: demo
+name: notes
+description: Files.
+parameters: {properties: {key: {type: string}}}
+actions:
+- name: load
+  description: Loads.
+  execute: {cel: {expression: "{'text': mount.read('n/' + input.key), 'at': now}"}}
+- name: sign
+  description: Writes what two people approve.
+  execute:
+    cel:
+      expression: "review('a') && review('b') ? mount.write('n/' + input.key, 'signed') : 'refused'"
+---
+name: main
+path_prefixes: {workspace: "/{namespace}/", agent: "/{namespace}/{agent}/", task: "/{namespace}/{agent}/{task}/"}
+gcs: {bucket: store-1}
+"#;
+
+/// The agent `demo/clerk` with these further keys.
+pub fn manifests(agent: &str) -> String {
+    format!(
+        "{TOOLS}---\nkind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ndescription: Test agent.\n\
+         prompt: You are a careful clerk.\n{agent}"
+    )
+}
+
+/// An engine with that agent, which must have no errors.
+pub fn engine(agent: &str) -> Engine {
+    let (engine, findings) = Engine::parse("test.yaml", &manifests(agent));
+    let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
+    assert!(errors.is_empty(), "{}", errors[0].render(false));
+    engine
+}
+
+pub fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// Noon, an hour after the task began.
+pub fn noon() -> Timestamp {
+    at("2026-06-01T12:00:00Z")
+}
+
+pub fn start(engine: &Engine) -> Task {
+    let start = StartTask {
+        id: "t-1".into(),
+        namespace: "demo".into(),
+        agent: "clerk".into(),
+        user: User { id: "u-1".into(), email: Some("u1@example.com".into()) },
+        started_at: at("2026-06-01T11:00:00Z"),
+        model: None,
+        runtime: Runtime { version: "1.0.0".into(), ..Runtime::default() },
+    };
+    engine.start(start).unwrap()
+}
+
+/// A task of the agent with these further keys.
+pub fn task(agent: &str) -> Task {
+    start(&engine(agent))
+}
+
+pub fn call(function: &str, arguments: Value) -> Call {
+    Call { function: function.into(), arguments: arguments.into() }
+}
+
+/// The decision of an operation that asks nobody.
+pub fn decided(progress: Progress) -> Decision {
+    match progress {
+        Progress::Decided(decision) => decision,
+        Progress::Asks(request) => panic!("asks {request:?}"),
+    }
+}
+
+/// What an expression over `context` gives now.
+pub fn see(task: &Task, expression: &str) -> Value {
+    match task.evaluate(&Trial::new(Scope::Before, expression), &[], noon()).unwrap() {
+        Tried::Value(value) => serde_json::to_value(&value).unwrap(),
+        other => panic!("{expression}: {other:?}"),
+    }
+}
+
+/// A host that answers from lists and keeps what it was asked.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// What executions give, in order; then `{}`.
+    pub results: VecDeque<CallResult>,
+    /// What reviewers say, in order; then nothing yet.
+    pub verdicts: VecDeque<bool>,
+    pub files: BTreeMap<String, String>,
+    /// Everything that was asked, in order.
+    pub log: Vec<String>,
+}
+
+impl Host for Script {
+    fn now(&mut self) -> Timestamp {
+        noon()
+    }
+
+    fn invoke(&mut self, invocation: &Invocation) -> CallResult {
+        self.log.push(format!("invoke {} {}", invocation.function, invocation.arguments));
+        self.results.pop_front().unwrap_or_else(|| CallResult::successful(json!({}).into()))
+    }
+
+    fn review(&mut self, reviewer: &str) -> Option<bool> {
+        self.log.push(format!("review {reviewer}"));
+        self.verdicts.pop_front()
+    }
+
+    fn read_mount(&mut self, path: &str) -> Option<String> {
+        self.log.push(format!("read {path}"));
+        self.files.get(path).cloned()
+    }
+
+    fn write_mount(&mut self, path: &str, text: &str) -> bool {
+        self.log.push(format!("write {path} {text}"));
+        self.files.insert(path.into(), text.into());
+        true
+    }
+}
+
+/// A JSON text.
+pub fn text_of(json: Option<&Json>) -> String {
+    json.map(ToString::to_string).unwrap_or_default()
+}
