@@ -27,6 +27,15 @@ macro_rules! limits {
                     protects: concat!($($doc),+),
                 },)+
             ];
+
+            /// The value of a bound by its name.
+            #[must_use]
+            pub fn get(&self, name: &str) -> Option<u64> {
+                match name {
+                    $(stringify!($name) => u64::try_from(self.$name).ok(),)+
+                    _ => None,
+                }
+            }
         }
     };
 }
@@ -61,6 +70,8 @@ limits! {
     max_questions: usize = 256, "questions";
     /// Size of one compiled regular expression.
     max_regex_bytes: usize = 262_144, "bytes";
+    /// The compiled regular expressions of one expression together.
+    max_patterns_bytes: usize = 4_194_304, "bytes";
     /// Nesting of a value that comes in as JSON.
     max_json_depth: usize = 100, "levels";
     /// One JSON value that comes in: arguments, a result, a message.

@@ -33,6 +33,8 @@ pub struct Program {
     cost: CostEstimate,
     issues: Vec<Issue>,
     limits: EvalLimits,
+    /// The number of expressions in the tree.
+    parts: usize,
     plan: Plan,
 }
 
@@ -69,8 +71,14 @@ impl Program {
 
     fn planned(env: &Env, text: &str, checked: Checked, mut issues: Vec<Issue>) -> Result<Self, Vec<Issue>> {
         let plan = plan(&checked, env, fold);
-        if plan.nodes.len() > env.limits().max_plan_nodes {
-            return Err(vec![Issue::bound("max_plan_nodes", env.limits().max_plan_nodes, checked.expr.span)]);
+        let limits = env.limits();
+        for (name, held, bound) in [
+            ("max_plan_nodes", plan.nodes.len(), limits.max_plan_nodes),
+            ("max_patterns_bytes", plan.pattern_bytes, limits.max_patterns_bytes),
+        ] {
+            if held > bound {
+                return Err(vec![Issue::bound(name, bound, checked.expr.span)]);
+            }
         }
         issues.extend(plan.bad_patterns().map(messages::bad_pattern));
         let result = checked.type_of(checked.expr.id).clone();
@@ -80,7 +88,8 @@ impl Program {
             result,
             cost: checked.cost,
             issues,
-            limits: *env.limits(),
+            limits: *limits,
+            parts: checked.types.len(),
             plan,
         })
     }
@@ -176,11 +185,9 @@ impl Program {
     /// An estimate of the bytes that it holds.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        // the tree is about as large as the plan
-        self.plan
-            .heap_bytes()
-            .saturating_mul(2)
-            .saturating_add(self.source.len())
-            .saturating_add(size_of::<Self>())
+        // each part of the tree is held by another one, with its name or text
+        let tree = self.parts.saturating_mul(size_of::<Expr>().saturating_mul(2));
+        let text = self.source.len().saturating_mul(2);
+        self.plan.heap_bytes().saturating_add(tree).saturating_add(text).saturating_add(size_of::<Self>())
     }
 }

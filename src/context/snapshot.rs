@@ -73,7 +73,7 @@ impl TaskContext {
     /// # Errors
     /// `not_json` if a document that was recorded holds a number that is not finite.
     pub fn to_json(&self) -> Result<Json, Fault> {
-        Json::from_value(&self.value())
+        Json::from_host(&self.value())
     }
 
     /// The state to store. Linear, but documents are shared, not copied.

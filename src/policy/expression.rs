@@ -152,12 +152,12 @@ impl Expression {
 /// A failure that no part of a program alone is to blame for: of its scope, or of its result.
 #[must_use]
 pub fn whole_failure(program: &Program, fault: Fault) -> Stop {
-    let depth = EvalLimits::default().max_json_depth as u64;
+    let limits = EvalLimits::default();
     Stop::Failed(EvalError {
         code: fault.code,
         span: program.expr().span,
         found: fault.found,
         function: None,
-        bound: fault.bound.map(|name| (name, depth)),
+        bound: fault.bound.and_then(|name| Some((name, limits.get(name)?))),
     })
 }

@@ -13,6 +13,9 @@
 )]
 
 mod architecture;
+mod bounds;
+mod bounds_growth;
+mod bounds_source;
 mod cache;
 mod cases;
 mod check_rows;

@@ -6,10 +6,12 @@
 
 use super::{Checked, CostEstimate, Reference};
 use crate::cel::function::{Code, Function};
-use crate::cel::stdlib::COMPILE_COST;
+use crate::cel::stdlib::Extent;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
 use crate::cel::types::{Kind, Type};
-use crate::cel::value::{Key, Value};
+use crate::cel::value::{List, Map, Value};
+use crate::limits::EvalLimits;
+use std::cell::Cell;
 
 /// What text of unknown length is taken to cost.
 const ASSUMED_TEXT_UNITS: u64 = 100;
@@ -19,7 +21,7 @@ const BYTES_PER_UNIT: u64 = 10;
 /// What building an element of a list costs at most.
 const ELEMENT_UNITS: u64 = (size_of::<Value<'_>>() as u64).div_ceil(BYTES_PER_UNIT);
 /// What building an entry of a map costs at most.
-const ENTRY_UNITS: u64 = (size_of::<(Key<'_>, Value<'_>)>() as u64).div_ceil(BYTES_PER_UNIT);
+const ENTRY_UNITS: u64 = (Map::ENTRY_BYTES as u64).div_ceil(BYTES_PER_UNIT);
 
 /// Functions of texts and numbers whose work grows faster than those; functions of lists and maps are none of these,
 /// because nothing is known of what is in those.
@@ -61,18 +63,26 @@ impl Cost {
 
 const NOTHING: Cost = Cost { min: 0, max: Some(0), constant: true };
 
+/// What looking at so many bytes, or building them, costs.
+fn units(bytes: usize) -> Option<u64> {
+    u64::try_from(bytes).ok().map(|bytes| bytes / BYTES_PER_UNIT)
+}
+
 fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a.zip(b).map(|(a, b)| a.saturating_add(b))
 }
 
 /// The static cost of a checked expression; the whole costs at least a step.
-pub(super) fn estimate(checked: &Checked) -> CostEstimate {
-    let cost = Estimator { checked }.expr(&checked.expr);
+pub(super) fn estimate(checked: &Checked, limits: &EvalLimits) -> CostEstimate {
+    let properties = Cell::new(Extent::max_properties(limits));
+    let cost = Estimator { checked, properties }.expr(&checked.expr);
     CostEstimate { min: cost.min.max(1), max: cost.max }
 }
 
 struct Estimator<'c> {
     checked: &'c Checked,
+    /// Classes by property that patterns may still name; an expression that names more is refused later on.
+    properties: Cell<usize>,
 }
 
 impl Estimator<'_> {
@@ -83,16 +93,23 @@ impl Estimator<'_> {
                 Some(Reference::Type(_)) => Cost { constant: true, ..Cost::FUSED },
                 _ => Cost::STEP,
             },
-            ExprKind::Select { operand, .. } => match self.checked.reference(expr.id) {
+            ExprKind::Select { operand, field, .. } => match self.checked.reference(expr.id) {
                 Some(Reference::Variable(_)) => Cost::STEP,
                 Some(Reference::Type(_)) => Cost { constant: true, ..Cost::FUSED },
                 Some(Reference::Field(_)) => self.expr(operand).step_over(Cost::FUSED),
-                _ => self.expr(operand).step_over(Cost::STEP),
+                _ => self.expr(operand).step_over(Cost::STEP).at_most(units(field.text.len())),
             },
-            ExprKind::Has { operand, .. } => self.expr(operand).step_over(Cost::STEP),
+            ExprKind::Has { operand, field } => {
+                self.expr(operand).step_over(Cost::STEP).at_most(units(field.text.len()))
+            }
             ExprKind::HasVariable(_) => Cost::STEP,
             ExprKind::Index { operand, index, .. } => {
-                self.expr(operand).and(self.expr(index)).step_over(Cost::STEP)
+                let parts = self.expr(operand).and(self.expr(index));
+                let found = match self.checked.type_of(operand.id).kind() {
+                    Some(Kind::List) => Some(0),
+                    _ => self.counted(index),
+                };
+                parts.step_over(Cost::STEP).at_most(found)
             }
             ExprKind::Call { function, target, args } => self.call(expr, function, target.as_deref(), args),
             ExprKind::List(elements) => self.list(elements),
@@ -117,14 +134,15 @@ impl Estimator<'_> {
     }
 
     fn list(&self, elements: &[Element]) -> Cost {
-        let built = u64::try_from(elements.len()).ok();
+        let built = units(List::bytes(elements.len()));
         self.all(elements.iter().map(|element| &element.value)).step_over(Cost::STEP).at_most(built)
     }
 
     fn map(&self, entries: &[Entry]) -> Cost {
-        let built = u64::try_from(entries.len()).ok().map(|size| size.saturating_mul(2));
+        let built = units(Map::bytes(entries.len()));
+        let found = entries.iter().try_fold(0, |found, entry| sum(Some(found), self.counted(&entry.key)));
         let parts = self.all(entries.iter().flat_map(|entry| [&entry.key, &entry.value]));
-        parts.step_over(Cost::STEP).at_most(built)
+        parts.step_over(Cost::STEP).at_most(sum(built, found))
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
@@ -177,13 +195,19 @@ impl Estimator<'_> {
                 left.zip(right).map(|(left, right)| left.min(right)).or(left).or(right)
             }
             ("@in", [item, of]) => match self.checked.type_of(of.id) {
-                Type::Map(_) | Type::Record(_) => Some(0),
+                Type::Map(_) | Type::Record(_) => self.counted(item),
                 _ => elements(of)?.checked_mul(self.compared(item)?.saturating_add(1)),
             },
-            ("matches", [text, pattern]) if !matches!(pattern.kind, ExprKind::Literal(_)) => {
-                let compiled = COMPILE_COST.saturating_mul(BYTES_PER_UNIT);
-                Some(self.text(pattern)?.saturating_mul(compiled).saturating_add(self.text(text)?))
-            }
+            ("matches", [text, pattern]) => match &pattern.kind {
+                ExprKind::Literal(Literal::String(pattern)) => {
+                    let mut properties = self.properties.get();
+                    let extent = Extent::of_constant(pattern, &mut properties);
+                    self.properties.set(properties);
+                    self.text(text)?.checked_mul(extent.map_or(0, Extent::factor))
+                }
+                // how dear a search is depends on the pattern
+                _ => None,
+            },
             _ if UNBOUNDED.contains(&function) => None,
             _ => operands.iter().try_fold(0_u64, |work, operand| {
                 Some(work.saturating_add(self.looked_at(function, operand)?))
@@ -233,6 +257,7 @@ impl Estimator<'_> {
             ExprKind::Literal(Literal::Bytes(bytes)) => bytes.len(),
             _ => return Some(ASSUMED_TEXT_UNITS),
         };
+        // what is put together of parts costs no more than each rounded up
         u64::try_from(bytes).ok().map(|bytes| bytes.div_ceil(BYTES_PER_UNIT))
     }
 
@@ -264,8 +289,13 @@ impl Estimator<'_> {
             constant: false,
         };
         // what sorting costs depends on the keys
-        let sorting = if comprehension.kind == ComprehensionKind::SortBy { None } else { Some(0) };
-        Cost::STEP.and(range).and(loops).at_most(sorting)
+        let once = match comprehension.kind {
+            ComprehensionKind::SortBy => None,
+            ComprehensionKind::Filter | ComprehensionKind::Map => units(List::bytes(0)),
+            ComprehensionKind::TransformMap | ComprehensionKind::TransformMapEntry => units(Map::bytes(0)),
+            _ => Some(0),
+        };
+        Cost::STEP.and(range).and(loops).at_most(once)
     }
 }
 

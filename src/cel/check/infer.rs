@@ -80,6 +80,7 @@ impl<'e> Checker<'e> {
             }
             ExprKind::Map(entries) => {
                 let key = self.join_all(entries.iter().map(|entry| (&entry.key, false)));
+                let key = self.key(key);
                 let value = self.join_all(entries.iter().map(|entry| (&entry.value, entry.optional)));
                 Type::map(key, value)
             }
@@ -134,6 +135,14 @@ impl<'e> Checker<'e> {
             });
         }
         joined.unwrap_or_else(|| self.substitution.fresh())
+    }
+
+    /// The type of keys: what is no key in any map is `dyn`, or the types of maps of maps would double with each level.
+    fn key(&self, ty: Type) -> Type {
+        match self.substitution.head(&ty) {
+            Type::Bool | Type::Int | Type::UInt | Type::String | Type::Param(_) => ty,
+            _ => Type::Dyn,
+        }
     }
 
     pub(super) fn with_locals<const N: usize, T>(

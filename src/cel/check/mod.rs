@@ -98,6 +98,6 @@ pub fn check(expr: Expr, env: &Env) -> (Option<Checked>, Vec<Issue>) {
 pub(in crate::cel) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
     let (types, references, issues) = infer::infer(&expr, env);
     let mut checked = Checked { expr, types, references, cost: CostEstimate { min: 0, max: None } };
-    checked.cost = cost::estimate(&checked);
+    checked.cost = cost::estimate(&checked, env.limits());
     (checked, issues)
 }

@@ -141,7 +141,13 @@ impl Substitution {
             }
             None if self.occurs(name, other) => false,
             None => {
-                self.bind(name, other.clone());
+                match other {
+                    // of two open parameters the second follows the first, so that many do not make a chain
+                    Type::Param(second) if !self.bound.contains_key(second) => {
+                        self.bind(second, Type::Param(name.clone()));
+                    }
+                    _ => self.bind(name, other.clone()),
+                }
                 true
             }
         }

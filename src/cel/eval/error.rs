@@ -80,15 +80,7 @@ impl Halt {
     #[cold]
     pub(super) fn explain(self, plan: &Plan, limits: &EvalLimits) -> Stop {
         let Self::Fault(fault, at) = self else { return Stop::Asked };
-        let bound = fault.bound.map(|name| {
-            let value = match name {
-                "max_built_bytes" => limits.max_built_bytes,
-                "max_questions" => limits.max_questions as u64,
-                "max_regex_bytes" => limits.max_regex_bytes as u64,
-                _ => limits.max_cost,
-            };
-            (name, value)
-        });
+        let bound = fault.bound.and_then(|name| Some((name, limits.get(name)?)));
         let function = plan.node(at).and_then(Node::function_name);
         Stop::Failed(EvalError { code: fault.code, span: plan.span(at), found: fault.found, function, bound })
     }

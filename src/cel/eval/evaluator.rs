@@ -7,7 +7,7 @@ use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
-use crate::cel::value::{Entries, Key, Map, Value};
+use crate::cel::value::{Entries, Key, List, Map, Value};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -80,13 +80,23 @@ fn begin<'a, T>(
     }
 }
 
-/// The value of a step over constants, for the planner; nothing if it fails, so that it fails when it is run.
-pub(in crate::cel) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> Option<Value<'static>> {
+/// The value of a step over constants, for the planner, and what it cost; nothing if it fails, so that it fails when it
+/// is run.
+pub(in crate::cel) fn fold(
+    nodes: &[Node],
+    step: NodeId,
+    limits: &EvalLimits,
+) -> (Option<Value<'static>>, u64) {
     let activation = &Activation::empty();
     let (meter, memos) = (Meter::new(limits), Vec::new());
     let mut evaluator =
         Evaluator { nodes, activation, locals: &mut [], memos, meter, host: None, halt: None };
-    evaluator.eval(step)?.to_static()
+    let value = evaluator.eval(step).and_then(|value| {
+        // what is kept is a copy of all of it
+        evaluator.meter.charge(value.weight(evaluator.meter.left())).ok()?;
+        value.to_static()
+    });
+    (value, evaluator.meter.spent_cost())
 }
 
 pub(super) struct Evaluator<'a, 'r, 'h> {
@@ -183,7 +193,15 @@ impl<'a> Evaluator<'a, '_, '_> {
         field
     }
 
+    /// Pays for finding a key of so many bytes.
+    #[inline]
+    fn pay_for_key(&mut self, id: NodeId, bytes: usize) -> Option<()> {
+        let paid = self.meter.charge_text(bytes);
+        self.at(id, paid)
+    }
+
     fn member(&mut self, id: NodeId, of: &Value<'a>, key: &str) -> Option<Value<'a>> {
+        self.pay_for_key(id, key.len())?;
         let Value::Map(map) = of else { return self.at(id, of.member(key)) };
         let found = map.get_str(key);
         if found.is_none() {
@@ -209,15 +227,18 @@ impl<'a> Evaluator<'a, '_, '_> {
             },
             Node::Field { operand, field } => self.with(*operand, |run, of| run.path(id, of, &[*field])),
             Node::Member { operand, key } => self.with(*operand, |run, of| run.member(id, of, key)),
-            Node::OptionalMember { operand, key } => {
-                self.with(*operand, |run, of| run.at(id, of.optional_member(key)))
-            }
-            Node::Index { operand, index } => {
-                self.with_both(*operand, *index, |run, of, index| run.at(id, of.index(index)))
-            }
-            Node::OptionalIndex { operand, index } => {
-                self.with_both(*operand, *index, |run, of, index| run.at(id, of.optional_index(index)))
-            }
+            Node::OptionalMember { operand, key } => self.with(*operand, |run, of| {
+                run.pay_for_key(id, key.len())?;
+                run.at(id, of.optional_member(key))
+            }),
+            Node::Index { operand, index } => self.with_both(*operand, *index, |run, of, index| {
+                run.pay_for_key(id, key_bytes(index))?;
+                run.at(id, of.index(index))
+            }),
+            Node::OptionalIndex { operand, index } => self.with_both(*operand, *index, |run, of, index| {
+                run.pay_for_key(id, key_bytes(index))?;
+                run.at(id, of.optional_index(index))
+            }),
             Node::Conditional(condition, yes, no) => {
                 if self.bool(*condition)? {
                     self.eval(*yes)
@@ -312,14 +333,16 @@ impl<'a> Evaluator<'a, '_, '_> {
                 run.at(id, found)
             }),
             Node::HasVariable(slot) => Some(self.activation.get(*slot).is_some()),
-            Node::HasMember { operand, key } => self.with(*operand, |run, of| run.at(id, of.has_member(key))),
-            Node::Matches(operand, regex) => self.with(*operand, |run, text| {
+            Node::HasMember { operand, key } => self.with(*operand, |run, of| {
+                run.pay_for_key(id, key.len())?;
+                run.at(id, of.has_member(key))
+            }),
+            Node::Matches(operand, pattern) => self.with(*operand, |run, text| {
                 let Value::String(text) = text else {
                     return run.fail(id, Fault::no_overload([text.kind()]));
                 };
-                let paid = run.meter.charge_text(text.len());
-                run.at(id, paid)?;
-                Some(regex.is_match(text))
+                let found = pattern.is_match(&mut run.meter, text);
+                run.at(id, found)
             }),
             _ => self.fail(id, ErrorCode::NoMatchingOverload.into()),
         }
@@ -396,7 +419,10 @@ impl<'a> Evaluator<'a, '_, '_> {
                 }
                 Ok(false)
             }
-            Value::Map(map) => Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some())),
+            Value::Map(map) => {
+                self.meter.charge_text(key_bytes(item))?;
+                Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some()))
+            }
             other => Err(Fault::no_overload([item.kind(), other.kind()])),
         }
     }
@@ -431,7 +457,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn list(&mut self, id: NodeId, items: &'a [Item]) -> Option<Value<'a>> {
-        let paid = self.meter.charge_built(size_of_val(items));
+        let paid = self.meter.charge_built(List::bytes(items.len()));
         self.at(id, paid)?;
         let mut list = Vec::with_capacity(items.len());
         for item in items {
@@ -441,7 +467,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn map(&mut self, id: NodeId, entries: &'a [(NodeId, Item)]) -> Option<Value<'a>> {
-        let paid = self.meter.charge_built(size_of_val(entries));
+        let paid = self.meter.charge_built(Map::bytes(entries.len()));
         self.at(id, paid)?;
         let mut map = Entries::with_capacity(entries.len());
         for &(key, item) in entries {
@@ -449,6 +475,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             let Some(name) = Key::from_value(&key_value) else {
                 return self.fail(key, Fault::no_overload([key_value.kind()]));
             };
+            self.pay_for_key(key, key_bytes(&key_value))?;
             let Some(value) = self.item(id, item)? else { continue };
             if map.insert(name, value).is_some() {
                 return self.fail(key, ErrorCode::DuplicateKey.into());
@@ -483,6 +510,12 @@ impl<'a> Evaluator<'a, '_, '_> {
         let paid = self.meter.charge(units);
         self.at(id, paid)
     }
+}
+
+/// The bytes of a key that is text.
+#[inline]
+fn key_bytes(key: &Value<'_>) -> usize {
+    key.as_str().map_or(0, str::len)
 }
 
 /// Compares a size with a number. A text of `n` bytes has at least `n / 4` and at most `n` characters, which settles

@@ -107,6 +107,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
+        self.built(id, List::bytes(0))?;
         let mut kept = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -130,6 +131,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
+        self.built(id, List::bytes(0))?;
         let mut items = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -155,11 +157,12 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// Each entry keeps its key (a list, its index) and gets a new value.
     fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
+        self.built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.counts(inner)? {
-                self.built(id, size_of::<(Key<'_>, Value<'_>)>())?;
+                self.built(id, Map::ENTRY_BYTES)?;
                 let value = self.eval(inner.body)?;
                 let key = range.pair(index).and_then(|(key, _)| Key::from_value(&key));
                 entries.extend(key.map(|key| (key, value)));
@@ -170,6 +173,7 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// Each entry becomes the entries of the map that the body gives; no key may come twice.
     fn transform_entries(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
+        self.built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -180,7 +184,7 @@ impl<'a> Evaluator<'a, '_, '_> {
                 return self.fail(inner.body, ErrorCode::NoMatchingOverload.into());
             };
             for (key, value) in made.iter() {
-                self.built(id, size_of::<(Key<'_>, Value<'_>)>())?;
+                self.built(id, Map::ENTRY_BYTES)?;
                 if entries.insert(key, value).is_some() {
                     return self.fail(inner.body, ErrorCode::DuplicateKey.into());
                 }

@@ -11,9 +11,9 @@ pub(in crate::cel) use planner::plan;
 use super::env::{EnvId, Slot};
 use super::fault::Fault;
 use super::function::PureCode;
+use super::stdlib::Pattern;
 use super::value::Value;
 use crate::source::Span;
-use regex::Regex;
 use std::ops::Range;
 
 /// A compiled expression.
@@ -31,6 +31,8 @@ pub struct Plan {
     pub locals: usize,
     /// How many bindings its blocks have.
     pub memos: usize,
+    /// About the bytes that the constant patterns hold, or would hold if they were compiled.
+    pub pattern_bytes: usize,
 }
 
 /// Names a step of a plan.
@@ -135,7 +137,7 @@ pub enum Node {
     /// `a in b`
     In(NodeId, NodeId),
     /// `text.matches('^a+$')`, the pattern compiled
-    Matches(NodeId, Box<Regex>),
+    Matches(NodeId, Box<Pattern>),
     /// `f(a, b)`
     Call {
         /// The function.
@@ -387,16 +389,15 @@ impl Plan {
         })
     }
 
-    /// An estimate of the bytes that the plan holds.
+    /// An estimate of the bytes that the plan holds: its steps, its constants and its patterns.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        let regexes = self.nodes.iter().filter(|node| matches!(node, Node::Matches(..))).count();
-        self.nodes
-            .len()
-            .saturating_mul(size_of::<Node>().saturating_add(size_of::<Span>()))
-            .saturating_add(regexes.saturating_mul(REGEX_BYTES))
+        let constants = self.nodes.iter().map(|node| match node {
+            Node::Constant(value) => value.heap_bytes(),
+            _ => 0,
+        });
+        constants
+            .fold(self.pattern_bytes, usize::saturating_add)
+            .saturating_add(self.nodes.len().saturating_mul(size_of::<(Node, Span)>()))
     }
 }
-
-/// What a compiled regular expression is taken to hold; the crate does not tell.
-const REGEX_BYTES: usize = 16 * 1024;

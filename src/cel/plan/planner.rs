@@ -5,20 +5,25 @@ use crate::cel::check::{Checked, Reference};
 use crate::cel::env::Env;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
+use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::Type;
 use crate::cel::value::{Blob, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
-use regex::RegexBuilder;
 
-/// What a step over constants gives, or nothing if it fails. The evaluator's, which stands above and is passed in.
-pub(in crate::cel) type Fold = fn(&[Node], NodeId, &EvalLimits) -> Option<Value<'static>>;
+/// What a step over constants gives and what it costs; nothing if it fails. The evaluator's, which stands above and is
+/// passed in.
+pub(in crate::cel) type Fold = fn(&[Node], NodeId, &EvalLimits) -> (Option<Value<'static>>, u64);
+
+/// What computing the constants of one expression may cost; those beyond are computed whenever it runs.
+const FOLDING_COST: u64 = 100_000;
 
 /// The plan of a checked expression.
 #[must_use]
 pub(in crate::cel) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
-    let limits = *env.limits();
+    let mut limits = *env.limits();
+    limits.max_cost = limits.max_cost.min(FOLDING_COST);
     let mut planner = Planner {
         checked,
         limits,
@@ -29,14 +34,18 @@ pub(in crate::cel) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
         in_use: 0,
         locals: 0,
         memos: 0,
+        pattern_bytes: 0,
+        properties: Extent::max_properties(env.limits()),
     };
     let root = planner.expr(&checked.expr);
     let (locals, memos) = (planner.locals as usize, planner.memos as usize);
-    Plan { env: env.id(), nodes: planner.nodes, spans: planner.spans, root, locals, memos }
+    let Planner { nodes, spans, pattern_bytes, .. } = planner;
+    Plan { env: env.id(), nodes, spans, root, locals, memos, pattern_bytes }
 }
 
 struct Planner<'c> {
     checked: &'c Checked,
+    /// The scope's bounds, with what folding may still cost.
     limits: EvalLimits,
     fold: Fold,
     nodes: Vec<Node>,
@@ -49,6 +58,10 @@ struct Planner<'c> {
     locals: u32,
     /// The bindings of blocks so far.
     memos: u32,
+    /// What the patterns hold.
+    pattern_bytes: usize,
+    /// Classes by property that patterns may still name.
+    properties: usize,
 }
 
 /// How a variable of a macro is had.
@@ -80,7 +93,9 @@ impl Planner<'_> {
         if !constant {
             return id;
         }
-        match (self.fold)(&self.nodes, id, &self.limits) {
+        let (value, cost) = (self.fold)(&self.nodes, id, &self.limits);
+        self.limits.max_cost = self.limits.max_cost.saturating_sub(cost);
+        match value {
             Some(value) => {
                 self.nodes.truncate(from);
                 self.spans.truncate(from);
@@ -249,13 +264,27 @@ impl Planner<'_> {
         self.fold(expr, from, node)
     }
 
-    /// `text.matches('pattern')` with a constant pattern that compiles within its bound.
-    fn matches(&self, name: &str, operands: &[NodeId]) -> Option<Node> {
+    /// `text.matches('pattern')` with a constant pattern that compiles within its bounds. Past the bounds of all patterns
+    /// together, which refuse the expression, none is compiled any more.
+    fn matches(&mut self, name: &str, operands: &[NodeId]) -> Option<Node> {
         let ("matches", &[operand, pattern]) = (name, operands) else { return None };
         let last = self.nodes.len().checked_sub(1) == Some(pattern.0 as usize);
-        let pattern = self.constant(pattern).filter(|_| last)?.as_str()?;
-        let regex = RegexBuilder::new(pattern).size_limit(self.limits.max_regex_bytes).build().ok()?;
-        Some(Node::Matches(operand, Box::new(regex)))
+        let Some(Node::Constant(Value::String(pattern))) = self.nodes.last().filter(|_| last) else {
+            return None;
+        };
+        match Extent::of_constant(pattern, &mut self.properties) {
+            Ok(extent) => {
+                self.pattern_bytes = self.pattern_bytes.saturating_add(extent.bytes(&self.limits));
+                let fits = self.pattern_bytes <= self.limits.max_patterns_bytes;
+                let pattern = fits.then(|| Pattern::new(pattern, extent, &self.limits).ok()).flatten();
+                pattern.map(|pattern| Node::Matches(operand, Box::new(pattern)))
+            }
+            Err(Fault { code: ErrorCode::BudgetExceeded, .. }) => {
+                self.pattern_bytes = usize::MAX;
+                None
+            }
+            Err(_) => None,
+        }
     }
 
     fn operator(&self, name: &str, operands: &[NodeId]) -> Node {

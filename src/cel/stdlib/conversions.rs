@@ -1,7 +1,10 @@
 //! Conversions between types, `type()` and `dyn()`.
 
-use super::no_overload;
+use super::{charge_texts, no_overload};
+use crate::cel::fault::Fault;
 use crate::cel::function::{Code, Function};
+use crate::cel::meter::Meter;
+use crate::cel::value::Value;
 
 pub(super) const CONVERSIONS: &[Function] = &[
     Function {
@@ -22,10 +25,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
             ("int(1e99)", "error: overflow"),
             ("int('x')", "error: invalid_argument"),
         ],
-        code: Code::Pure(|_, args| match args {
-            [value] => value.to_int(),
-            _ => no_overload(args),
-        }),
+        code: Code::Pure(|meter, args| converted(meter, args, Value::to_int)),
     },
     Function {
         name: "uint",
@@ -38,10 +38,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
             ("string_to_uint64", "uint(string) -> uint"),
         ],
         examples: &[("uint(1)", "1u"), ("uint(-1)", "error: overflow")],
-        code: Code::Pure(|_, args| match args {
-            [value] => value.to_uint(),
-            _ => no_overload(args),
-        }),
+        code: Code::Pure(|meter, args| converted(meter, args, Value::to_uint)),
     },
     Function {
         name: "double",
@@ -54,10 +51,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
             ("string_to_double", "double(string) -> double"),
         ],
         examples: &[("double(1)", "1.0"), ("double('1.5')", "1.5")],
-        code: Code::Pure(|_, args| match args {
-            [value] => value.to_double(),
-            _ => no_overload(args),
-        }),
+        code: Code::Pure(|meter, args| converted(meter, args, Value::to_double)),
     },
     Function {
         name: "string",
@@ -133,3 +127,16 @@ pub(super) const CONVERSIONS: &[Function] = &[
         }),
     },
 ];
+
+/// The only argument as a value of another type; text is paid for before it is read.
+pub(super) fn converted<'a>(
+    meter: &mut Meter<'_>,
+    args: &[&Value<'a>],
+    convert: fn(&Value<'a>) -> Result<Value<'a>, Fault>,
+) -> Result<Value<'a>, Fault> {
+    charge_texts(meter, args)?;
+    match args {
+        [value] => convert(value),
+        _ => no_overload(args),
+    }
+}

@@ -8,16 +8,18 @@ mod math;
 mod network;
 mod operators;
 mod optionals;
+mod pattern;
 mod regex;
 mod sets;
 mod strings;
 mod strings_ext;
 mod times;
 
-pub(in crate::cel) use regex::COMPILE_COST;
+pub(in crate::cel) use pattern::{Extent, Pattern};
 
 use super::fault::Fault;
 use super::function::Function;
+use super::meter::Meter;
 use super::value::Value;
 
 /// The libraries of standard CEL.
@@ -55,4 +57,10 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
 /// No overload takes these arguments.
 fn no_overload<T>(args: &[&Value<'_>]) -> Result<T, Fault> {
     Err(Fault::no_overload(args.iter().map(|arg| arg.kind())))
+}
+
+/// Pays for a walk over every text among the arguments.
+fn charge_texts(meter: &mut Meter<'_>, args: &[&Value<'_>]) -> Result<(), Fault> {
+    let texts = args.iter().filter_map(|arg| arg.as_str()).map(str::len);
+    texts.into_iter().try_for_each(|bytes| meter.charge_text(bytes))
 }

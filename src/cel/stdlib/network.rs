@@ -245,7 +245,13 @@ fn read_ip(text: &str) -> Result<IpAddr, Fault> {
     Ok(address.to_canonical())
 }
 
+/// Bytes of the longest text that says a network; a longer one is not looked at, so that asking has one price.
+const LONGEST_CIDR: usize = 49;
+
 fn read_cidr(text: &str) -> Result<Cidr, Fault> {
+    if text.len() > LONGEST_CIDR {
+        return Err(ErrorCode::InvalidArgument.into());
+    }
     let (address, length) = text.split_once('/').ok_or(ErrorCode::InvalidArgument)?;
     let plain =
         length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));

@@ -2,12 +2,13 @@
 
 use super::no_overload;
 use super::optionals::some;
+use super::pattern::Pattern;
 use super::strings_ext::part;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Function};
 use crate::cel::meter::Meter;
 use crate::cel::value::{List, Text, Value};
-use ::regex::{Captures, Error, Match, Regex, RegexBuilder};
+use ::regex::{Captures, Match};
 
 pub(super) const REGEX: &[Function] = &[
     Function {
@@ -27,9 +28,9 @@ pub(super) const REGEX: &[Function] = &[
         ],
         code: Code::Pure(|meter, args| match args {
             [Value::String(text), Value::String(pattern)] => {
-                let regex = extracting(meter, pattern)?;
-                meter.charge_text(text.len())?;
-                match regex.captures(text).and_then(|captures| extracted(&captures)) {
+                let pattern = extracting(meter, pattern)?;
+                pattern.charge(meter, text.len())?;
+                match pattern.regex().captures(text).and_then(|captures| extracted(&captures)) {
                     Some(found) => Ok(some(part(meter, text, found.range())?)),
                     None => Ok(Value::Optional(None)),
                 }
@@ -49,11 +50,11 @@ pub(super) const REGEX: &[Function] = &[
         ],
         code: Code::Pure(|meter, args| match args {
             [Value::String(text), Value::String(pattern)] => {
-                let regex = extracting(meter, pattern)?;
-                meter.charge_text(text.len())?;
+                let pattern = extracting(meter, pattern)?;
+                pattern.charge(meter, text.len())?;
                 let mut all = Vec::new();
-                for captures in regex.captures_iter(text) {
-                    charge_match(meter, text, &captures)?;
+                for captures in pattern.regex().captures_iter(text) {
+                    charge_match(meter, &pattern, text, &captures)?;
                     if let Some(found) = extracted(&captures) {
                         List::charge(meter, 1)?;
                         all.push(part(meter, text, found.range())?);
@@ -94,41 +95,31 @@ pub(super) const REGEX: &[Function] = &[
     },
 ];
 
-/// A regular expression that is known only when it runs.
-///
-/// # Errors
-/// `invalid_argument` if it cannot be read, `budget_exceeded` if compiled it is too large.
-pub(super) fn compile(meter: &mut Meter<'_>, pattern: &str) -> Result<Regex, Fault> {
-    meter.charge((pattern.len() as u64).saturating_mul(COMPILE_COST))?;
-    let built = RegexBuilder::new(pattern).size_limit(meter.limits().max_regex_bytes).build();
-    built.map_err(|error| match error {
-        Error::CompiledTooBig(_) => Fault::budget("max_regex_bytes"),
-        _ => ErrorCode::InvalidArgument.into(),
-    })
-}
+/// How much cheaper the text after a match is than text that is searched. One search may look at all the rest of the
+/// text before it settles on a short match, so many of them are quadratic at worst; ordinary ones are not, so this is
+/// far less than the price of text, and still bounds what an evaluation can do.
+const CHEAPER_LOOKAHEAD: usize = 100;
 
-/// Cost units for each byte of a pattern that is compiled when it runs.
-pub(in crate::cel) const COMPILE_COST: u64 = 50;
-
-/// Bytes after a match that one cost unit pays for. One search may look at all the rest of the text before it settles
-/// on a short match, so many of them are quadratic at worst; ordinary ones are not, so this is far less than the price
-/// of text, and still bounds what an evaluation can do.
-const LOOKAHEAD_PER_UNIT: usize = 1_000;
-
-fn charge_match(meter: &mut Meter<'_>, text: &str, captures: &Captures<'_>) -> Result<(), Fault> {
+fn charge_match(
+    meter: &mut Meter<'_>,
+    pattern: &Pattern,
+    text: &str,
+    captures: &Captures<'_>,
+) -> Result<(), Fault> {
     let end = captures.get(0).map_or(0, |found| found.end());
-    meter.charge((text.len().saturating_sub(end) / LOOKAHEAD_PER_UNIT).saturating_add(1) as u64)
+    meter.charge(1)?;
+    pattern.charge(meter, text.len().saturating_sub(end) / CHEAPER_LOOKAHEAD)
 }
 
 /// A pattern to extract with: of several groups it would not be clear which is meant.
-fn extracting(meter: &mut Meter<'_>, pattern: &str) -> Result<Regex, Fault> {
-    let regex = compile(meter, pattern)?;
-    if groups(&regex) > 1 { Err(ErrorCode::InvalidArgument.into()) } else { Ok(regex) }
+fn extracting(meter: &mut Meter<'_>, pattern: &str) -> Result<Pattern, Fault> {
+    let pattern = Pattern::compile(meter, pattern)?;
+    if groups(&pattern) > 1 { Err(ErrorCode::InvalidArgument.into()) } else { Ok(pattern) }
 }
 
 /// The groups of a pattern, the whole match not counted.
-fn groups(regex: &Regex) -> usize {
-    regex.captures_len().saturating_sub(1)
+fn groups(pattern: &Pattern) -> usize {
+    pattern.regex().captures_len().saturating_sub(1)
 }
 
 /// What a match is taken to have found: the whole, or its group unless that is empty.
@@ -146,14 +137,15 @@ fn replace<'a>(
     by: &str,
     most: usize,
 ) -> Result<Value<'a>, Fault> {
-    let regex = compile(meter, pattern)?;
+    let pattern = Pattern::compile(meter, pattern)?;
     meter.charge_built(by.len())?;
-    let pieces = pieces(by, groups(&regex))?;
+    let pieces = pieces(by, groups(&pattern))?;
+    pattern.charge(meter, text.len())?;
     meter.charge_built(text.len())?;
     let mut replaced = String::new();
     let mut after = 0;
-    for captures in regex.captures_iter(text).take(most) {
-        charge_match(meter, text, &captures)?;
+    for captures in pattern.regex().captures_iter(text).take(most) {
+        charge_match(meter, &pattern, text, &captures)?;
         let Some(whole) = captures.get(0) else { continue };
         replaced.push_str(text.get(after..whole.start()).unwrap_or_default());
         for piece in &pieces {

@@ -1,7 +1,7 @@
 //! The standard functions on text.
 
-use super::no_overload;
-use super::regex::compile;
+use super::pattern::Pattern;
+use super::{charge_texts, no_overload};
 use crate::cel::fault::Fault;
 use crate::cel::function::{Code, Function};
 use crate::cel::meter::Meter;
@@ -47,7 +47,8 @@ pub(super) const STRINGS: &[Function] = &[
     Function {
         name: "matches",
         doc: "whether a regular expression (RE2) is found in a text; anchor it to mean the whole",
-        cost: "1, and the length of the text; a pattern that is not constant is compiled each time, for its length",
+        cost: "1, and the length of the text, times what the pattern has more than 16 places to stand at; compiling a \
+               pattern that is not constant, its length and its classes of characters",
         overloads: &[
             ("matches_string", "string.matches(string) -> bool"),
             ("matches", "matches(string, string) -> bool"),
@@ -59,9 +60,8 @@ pub(super) const STRINGS: &[Function] = &[
         ],
         code: Code::Pure(|meter, args| match args {
             [Value::String(text), Value::String(pattern)] => {
-                let regex = compile(meter, pattern)?;
-                meter.charge_text(text.len())?;
-                Ok(Value::Bool(regex.is_match(text)))
+                let pattern = Pattern::compile(meter, pattern)?;
+                pattern.is_match(meter, text).map(Value::Bool)
             }
             _ => no_overload(args),
         }),
@@ -76,7 +76,7 @@ fn test<'a>(
 ) -> Result<Value<'a>, Fault> {
     match args {
         [Value::String(text), Value::String(part)] => {
-            meter.charge_text(text.len())?;
+            charge_texts(meter, args)?;
             Ok(Value::Bool(holds(text, part)))
         }
         _ => no_overload(args),

@@ -3,7 +3,7 @@
 //! Parts of a text that outlives the evaluation are borrowed from it; whatever is built is paid for before.
 
 use super::format::format;
-use super::no_overload;
+use super::{charge_texts, no_overload};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Function};
 use crate::cel::meter::Meter;
@@ -51,7 +51,7 @@ pub(super) const STRINGS_EXT: &[Function] = &[
                 [Value::String(text), Value::String(sought), Value::Int(from)] => (text, sought, *from),
                 _ => return no_overload(args),
             };
-            meter.charge_text(text.len())?;
+            charge_texts(meter, args)?;
             let start = byte_at(text, from)?;
             let found = text.get(start..).and_then(|rest| rest.find(&**sought));
             Ok(position(text, found.map(|found| start.saturating_add(found))))
@@ -73,11 +73,11 @@ pub(super) const STRINGS_EXT: &[Function] = &[
         ],
         code: Code::Pure(|meter, args| match args {
             [Value::String(text), Value::String(sought)] => {
-                meter.charge_text(text.len())?;
+                charge_texts(meter, args)?;
                 Ok(position(text, text.rfind(&**sought)))
             }
             [Value::String(text), Value::String(sought), Value::Int(until)] => {
-                meter.charge_text(text.len())?;
+                charge_texts(meter, args)?;
                 // an occurrence that begins no later ends no later than this, or than the character that it cuts
                 let last = byte_at(text, *until)?;
                 let end = last.saturating_add(sought.len()).min(text.len());
@@ -306,7 +306,7 @@ fn replace<'a>(
     new: &str,
     most: usize,
 ) -> Result<Value<'a>, Fault> {
-    meter.charge_text(text.len())?;
+    meter.charge_text(text.len().saturating_add(old.len()))?;
     let count = text.matches(old).take(most).count();
     meter.charge_built(text.len().saturating_add(count.saturating_mul(new.len())))?;
     Ok(Value::owned_text(text.replacen(old, new, most)))
@@ -318,7 +318,7 @@ fn split<'a>(
     separator: &str,
     most: usize,
 ) -> Result<Value<'a>, Fault> {
-    meter.charge_text(text.len())?;
+    meter.charge_text(text.len().saturating_add(separator.len()))?;
     let mut parts = Vec::new();
     let mut start = 0;
     while parts.len() < most {

@@ -1,8 +1,10 @@
 //! Timestamps and durations, and what can be read off them.
 
-use super::no_overload;
+use super::conversions::converted;
+use super::{charge_texts, no_overload};
 use crate::cel::fault::Fault;
 use crate::cel::function::{Code, Function};
+use crate::cel::meter::Meter;
 use crate::cel::value::{CalendarField, Value};
 
 pub(super) const TIMES: &[Function] = &[
@@ -19,10 +21,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp(0) == timestamp('1970-01-01T00:00:00Z')", "true"),
             ("timestamp('noon')", "error: invalid_argument"),
         ],
-        code: Code::Pure(|_, args| match args {
-            [value] => value.to_timestamp(),
-            _ => no_overload(args),
-        }),
+        code: Code::Pure(|meter, args| converted(meter, args, Value::to_timestamp)),
     },
     Function {
         name: "duration",
@@ -36,10 +35,7 @@ pub(super) const TIMES: &[Function] = &[
             ("duration('1h30m') == duration('90m')", "true"),
             ("duration('2d')", "error: invalid_argument"),
         ],
-        code: Code::Pure(|_, args| match args {
-            [value] => value.to_duration(),
-            _ => no_overload(args),
-        }),
+        code: Code::Pure(|meter, args| converted(meter, args, Value::to_duration)),
     },
     Function {
         name: "getFullYear",
@@ -50,7 +46,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp_to_year_with_tz", "timestamp.getFullYear(string) -> int"),
         ],
         examples: &[("timestamp('2026-05-20T03:45:00Z').getFullYear()", "2026")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::FullYear)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::FullYear)),
     },
     Function {
         name: "getMonth",
@@ -61,7 +57,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp_to_month_with_tz", "timestamp.getMonth(string) -> int"),
         ],
         examples: &[("timestamp('2026-05-20T03:45:00Z').getMonth()", "4")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::Month)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::Month)),
     },
     Function {
         name: "getDate",
@@ -72,7 +68,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp_to_day_of_month_1_based_with_tz", "timestamp.getDate(string) -> int"),
         ],
         examples: &[("timestamp('2026-05-20T03:45:00Z').getDate()", "20")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::Date)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::Date)),
     },
     Function {
         name: "getDayOfMonth",
@@ -83,7 +79,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp_to_day_of_month_with_tz", "timestamp.getDayOfMonth(string) -> int"),
         ],
         examples: &[("timestamp('2026-05-20T03:45:00Z').getDayOfMonth()", "19")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::DayOfMonth)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::DayOfMonth)),
     },
     Function {
         name: "getDayOfWeek",
@@ -94,7 +90,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp_to_day_of_week_with_tz", "timestamp.getDayOfWeek(string) -> int"),
         ],
         examples: &[("timestamp('2026-05-20T03:45:00Z').getDayOfWeek()", "3")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::DayOfWeek)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::DayOfWeek)),
     },
     Function {
         name: "getDayOfYear",
@@ -105,7 +101,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp_to_day_of_year_with_tz", "timestamp.getDayOfYear(string) -> int"),
         ],
         examples: &[("timestamp('2026-02-01T00:00:00Z').getDayOfYear()", "31")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::DayOfYear)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::DayOfYear)),
     },
     Function {
         name: "getHours",
@@ -123,7 +119,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp('2026-05-20T03:45:00Z').getHours('Mars/X')", "error: invalid_argument"),
             ("duration('90m').getHours()", "1"),
         ],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::Hours)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::Hours)),
     },
     Function {
         name: "getMinutes",
@@ -138,7 +134,7 @@ pub(super) const TIMES: &[Function] = &[
             ("timestamp('2026-05-20T03:45:00Z').getMinutes()", "45"),
             ("duration('90m').getMinutes()", "90"),
         ],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::Minutes)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::Minutes)),
     },
     Function {
         name: "getSeconds",
@@ -150,7 +146,7 @@ pub(super) const TIMES: &[Function] = &[
             ("duration_to_seconds", "duration.getSeconds() -> int"),
         ],
         examples: &[("duration('90m').getSeconds()", "5400")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::Seconds)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::Seconds)),
     },
     Function {
         name: "getMilliseconds",
@@ -162,11 +158,16 @@ pub(super) const TIMES: &[Function] = &[
             ("duration_to_milliseconds", "duration.getMilliseconds() -> int"),
         ],
         examples: &[("duration('1.25s').getMilliseconds()", "250")],
-        code: Code::Pure(|_, args| calendar(args, CalendarField::Milliseconds)),
+        code: Code::Pure(|meter, args| calendar(meter, args, CalendarField::Milliseconds)),
     },
 ];
 
-fn calendar<'a>(args: &[&Value<'a>], field: CalendarField) -> Result<Value<'a>, Fault> {
+fn calendar<'a>(
+    meter: &mut Meter<'_>,
+    args: &[&Value<'a>],
+    field: CalendarField,
+) -> Result<Value<'a>, Fault> {
+    charge_texts(meter, args)?;
     match args {
         [Value::Timestamp(time)] => time.field(field, None).map(Value::Int),
         [Value::Timestamp(time), Value::String(zone)] => time.field(field, Some(zone)).map(Value::Int),

@@ -124,7 +124,7 @@ impl Json {
         }
         let mut builder = Builder::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let seed = Seed { builder: &mut builder, depth: limits.max_json_depth };
+        let seed = Seed::new(&mut builder, limits.max_json_depth);
         let root = seed.deserialize(&mut deserializer).and_then(|root| deserializer.end().map(|()| root));
         match root {
             Ok(root) => Ok(builder.finish(root)),
@@ -134,8 +134,11 @@ impl Json {
 
     /// The value that an expression gave, as JSON (`CEL-41`): keys become text, bytes base64, times RFC 3339.
     ///
+    /// A small expression can name one list a million times over, so the document may take no more than the default of
+    /// `max_json_bytes`.
+    ///
     /// # Errors
-    /// `not_json` for a type, an optional, or a double that is not finite.
+    /// `not_json` for a type, an optional, or a double that is not finite; `budget_exceeded`.
     pub fn from_value(value: &Value<'_>) -> Result<Self, Fault> {
         Self::from_value_within(value, usize::MAX)
     }
@@ -145,9 +148,20 @@ impl Json {
     /// # Errors
     /// As [`Json::from_value`], and `budget_exceeded` for a value that is nested deeper.
     pub fn from_value_within(value: &Value<'_>, max_depth: usize) -> Result<Self, Fault> {
-        let mut room = Room::default();
-        room.add(value, 0);
-        let mut builder = Builder::with_room(room, max_depth)?;
+        Self::written(value, Room::new(EvalLimits::default().max_json_bytes, max_depth))
+    }
+
+    /// The same for a value that a host made and knows the size of: without a bound.
+    ///
+    /// # Errors
+    /// `not_json`.
+    pub fn from_host(value: &Value<'_>) -> Result<Self, Fault> {
+        Self::written(value, Room::new(usize::MAX, usize::MAX))
+    }
+
+    fn written(value: &Value<'_>, mut room: Room) -> Result<Self, Fault> {
+        room.add(value, 0)?;
+        let mut builder = Builder::with_room(&room);
         let root = builder.value(value)?;
         Ok(builder.finish(root))
     }
@@ -157,13 +171,12 @@ impl Json {
     /// # Errors
     /// As [`Json::from_value_within`], for `max_json_depth`.
     pub fn from_members(members: &[(&str, Value<'_>)]) -> Result<Self, Fault> {
-        let mut room = Room::default();
+        let mut room = Room::new(usize::MAX, EvalLimits::default().max_json_depth);
         for (key, value) in members {
-            room.text = room.text.saturating_add(key.len());
-            room.words = room.words.saturating_add(2);
-            room.add(value, 1);
+            room.take(2, key.len())?;
+            room.add(value, 1)?;
         }
-        let mut builder = Builder::with_room(room, EvalLimits::default().max_json_depth)?;
+        let mut builder = Builder::with_room(&room);
         let members = members.iter().map(|(key, value)| {
             let key = builder.string(key);
             Ok((key, builder.value(value)?))
@@ -386,46 +399,56 @@ struct Builder {
 type Members = SmallVec<[(Word, Word); 8]>;
 
 /// What a document needs at most: words, and bytes of text.
-#[derive(Clone, Copy, Default)]
 struct Room {
     words: usize,
     text: usize,
-    /// How deep it is nested.
-    depth: usize,
+    max_bytes: usize,
+    max_depth: usize,
 }
 
 impl Room {
-    /// Makes room for a value. Texts that have to be written out first (times, bytes, keys that are none) are guessed.
-    fn add(&mut self, value: &Value<'_>, depth: usize) {
-        self.depth = self.depth.max(depth);
+    fn new(max_bytes: usize, max_depth: usize) -> Self {
+        Self { words: 0, text: 0, max_bytes, max_depth }
+    }
+
+    fn take(&mut self, words: usize, text: usize) -> Result<(), Fault> {
+        self.words = self.words.saturating_add(words);
+        self.text = self.text.saturating_add(text);
+        let bytes = self.words.saturating_mul(size_of::<Word>()).saturating_add(self.text);
+        if bytes > self.max_bytes { Err(Fault::budget("max_json_bytes")) } else { Ok(()) }
+    }
+
+    /// Makes room for a value inside so many others. Texts that have to be written out first (times, bytes, keys that are
+    /// none) are guessed.
+    fn add(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
         let inner = depth.saturating_add(1);
         match value {
-            Value::String(text) => self.text = self.text.saturating_add(text.len()),
-            Value::Int(value) if value.unsigned_abs() < SMALL => {}
-            Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.words = self.words.saturating_add(1),
-            Value::List(list) => list.iter().for_each(|item| {
-                self.words = self.words.saturating_add(1);
-                self.add(&item, inner);
+            Value::String(text) => self.take(0, text.len()),
+            Value::Bytes(bytes) => self.take(0, bytes.len()),
+            Value::Int(value) if value.unsigned_abs() < SMALL => Ok(()),
+            Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.take(1, 0),
+            Value::List(_) | Value::Map(_) if depth >= self.max_depth => Err(Fault::budget("max_json_depth")),
+            Value::List(list) => list.iter().try_for_each(|item| {
+                self.take(1, 0)?;
+                self.add(&item, inner)
             }),
-            Value::Map(map) => map.iter().for_each(|(key, value)| {
-                if let Key::String(key) = key {
-                    self.text = self.text.saturating_add(key.len());
-                }
-                self.words = self.words.saturating_add(2);
-                self.add(&value, inner);
+            Value::Map(map) => map.iter().try_for_each(|(key, value)| {
+                let key = match &key {
+                    Key::String(key) => key.len(),
+                    _ => 0,
+                };
+                self.take(2, key)?;
+                self.add(&value, inner)
             }),
-            _ => {}
+            _ => Ok(()),
         }
     }
 }
 
 impl Builder {
     /// A document that has this much room: it is then allocated once.
-    fn with_room(room: Room, max_depth: usize) -> Result<Self, Fault> {
-        if room.depth > max_depth {
-            return Err(Fault::budget("max_json_depth"));
-        }
-        Ok(Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) })
+    fn with_room(room: &Room) -> Self {
+        Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) }
     }
 
     fn finish(self, root: Word) -> Json {
@@ -568,14 +591,20 @@ impl Builder {
 /// Reads one value into a builder, no deeper than it may.
 struct Seed<'b> {
     builder: &'b mut Builder,
+    /// Levels below this one.
     depth: usize,
+    max_depth: usize,
 }
 
-impl Seed<'_> {
+impl<'b> Seed<'b> {
+    fn new(builder: &'b mut Builder, max_depth: usize) -> Self {
+        Self { builder, depth: max_depth, max_depth }
+    }
+
     fn inner<E: serde::de::Error>(&mut self) -> Result<Seed<'_>, E> {
         match self.depth.checked_sub(1) {
-            Some(depth) => Ok(Seed { builder: self.builder, depth }),
-            None => Err(E::custom("`max_json_depth` exceeded")),
+            Some(depth) => Ok(Seed { builder: self.builder, depth, max_depth: self.max_depth }),
+            None => Err(E::custom(format_args!("`max_json_depth` {} exceeded", self.max_depth))),
         }
     }
 }
@@ -645,8 +674,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
 impl<'de> serde::Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut builder = Builder::default();
-        let depth = EvalLimits::default().max_json_depth;
-        let root = Seed { builder: &mut builder, depth }.deserialize(deserializer)?;
+        let max_depth = EvalLimits::default().max_json_depth;
+        let root = Seed::new(&mut builder, max_depth).deserialize(deserializer)?;
         Ok(builder.finish(root))
     }
 }

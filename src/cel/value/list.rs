@@ -83,6 +83,12 @@ impl<'a> List<'a> {
         }
     }
 
+    /// Bytes that a computed list of this length takes, its own part included.
+    #[must_use]
+    pub const fn bytes(length: usize) -> usize {
+        length.saturating_add(2).saturating_mul(size_of::<Value<'_>>())
+    }
+
     /// Pays for building a list of this many elements, before it is built.
     ///
     /// # Errors

@@ -165,6 +165,15 @@ impl Equivalent<Key<'_>> for Probe<'_, '_> {
 }
 
 impl<'a> Map<'a> {
+    /// Bytes that an entry of a computed map takes: key, value, and its places in the order and in the table.
+    pub const ENTRY_BYTES: usize = size_of::<(Key<'_>, Value<'_>)>().saturating_add(size_of::<[usize; 2]>());
+
+    /// Bytes that a computed map of this many entries takes, its own part included.
+    #[must_use]
+    pub const fn bytes(entries: usize) -> usize {
+        entries.saturating_add(2).saturating_mul(Self::ENTRY_BYTES)
+    }
+
     /// The number of entries.
     #[inline]
     #[must_use]

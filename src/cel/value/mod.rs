@@ -184,6 +184,29 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// An estimate of the bytes that a computed value holds; what it borrows is not its own.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::String(Text::Shared(text)) => text.len(),
+            Self::Bytes(Blob::Shared(bytes)) => bytes.len(),
+            Self::Optional(Some(value)) => size_of::<Self>().saturating_add(value.heap_bytes()),
+            Self::List(List::Shared(items)) => {
+                items.iter().map(Self::heap_bytes).fold(List::bytes(items.len()), usize::saturating_add)
+            }
+            Self::Map(Map::Shared(entries)) => {
+                let held = entries.iter().map(|(key, value)| {
+                    value.heap_bytes().saturating_add(match key {
+                        Key::String(Text::Shared(text)) => text.len(),
+                        _ => 0,
+                    })
+                });
+                held.fold(Map::bytes(entries.len()), usize::saturating_add)
+            }
+            _ => 0,
+        }
+    }
+
     /// The truth of a final result (`CEL-14`): false, null, zero, NaN and everything empty are falsy, all else truthy.
     /// Operators never ask this; `!`, `&&`, `||` and `?:` keep to `bool`.
     #[must_use]

@@ -33,16 +33,16 @@ impl Value<'_> {
         }
     }
 
-    /// CEL's `==`, paid for: text by its length, lists and maps by what is in them. Those of different lengths are told
-    /// apart at once and cost nothing.
+    /// CEL's `==`, paid for: text by its length, lists and maps by what is in them. What is of different lengths is told
+    /// apart at once and costs nothing.
     ///
     /// # Errors
     /// `budget_exceeded` before a walk that would cost too much.
     #[inline]
     pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         match (self, other) {
-            (Self::String(a), Value::String(b)) => meter.charge_text(a.len().min(b.len()))?,
-            (Self::Bytes(a), Value::Bytes(b)) => meter.charge_text(a.len().min(b.len()))?,
+            (Self::String(a), Value::String(b)) if a.len() == b.len() => meter.charge_text(a.len())?,
+            (Self::Bytes(a), Value::Bytes(b)) if a.len() == b.len() => meter.charge_text(a.len())?,
             (Self::List(a), Value::List(b)) if a.len() == b.len() => {
                 meter.charge(self.weight(meter.left()))?
             }
@@ -58,7 +58,10 @@ impl Value<'_> {
     pub fn weight(&self, most: u64) -> u64 {
         match self {
             Self::List(list) => list.iter().fold(1, |sum, item| add_weight(sum, &item, most)),
-            Self::Map(map) => map.iter().fold(1, |sum, (_, value)| add_weight(sum, &value, most)),
+            Self::Map(map) => map
+                .iter()
+                .fold(1, |sum, (key, value)| add_weight(add_weight(sum, &key.value(), most), &value, most)),
+            Self::Optional(Some(value)) => value.weight(most).saturating_add(1),
             Self::String(text) => (text.len() as u64 / 10).saturating_add(1),
             Self::Bytes(bytes) => (bytes.len() as u64 / 10).saturating_add(1),
             _ => 1,

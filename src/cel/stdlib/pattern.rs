@@ -1,0 +1,181 @@
+//! Regular expressions whose price is known before they are compiled, and before they are run.
+//!
+//! The `regex` crate is linear in the text for every pattern, but the factor is the pattern's: `[01]{1,2000}` over a
+//! megabyte takes a minute. So a pattern is read first, counted repetitions multiplied out: how many *places* a match
+//! can stand at, each of which every character may have to visit, and how many *ranges* of characters compiling goes
+//! through, `\w` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
+
+use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::meter::Meter;
+use crate::limits::EvalLimits;
+use regex::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// Cost units for each byte of a pattern that is compiled when it runs; each range costs one more.
+const COMPILE_COST: u64 = 50;
+
+/// Places that the price of text includes; a pattern of more makes it dearer.
+const PLACES_INCLUDED: u64 = 16;
+
+/// What reading a class by property (`\p{L}`) costs: where case is ignored, as much as compiling a small pattern.
+const PROPERTY_COST: u64 = 1_000;
+/// What it is taken to hold before it is read.
+const BYTES_PER_PROPERTY: usize = 64 * 1024;
+
+/// How deep groups nest: reading and compiling recurse on them.
+const MAX_NESTING: u32 = 100;
+
+/// Bytes that a compiled pattern holds for each range, and besides; measured, the crate does not tell.
+const BYTES_PER_RANGE: u64 = 64;
+const BYTES_AT_LEAST: u64 = 16 * 1024;
+
+/// A pattern that was read but not compiled.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cel) struct Extent {
+    places: u64,
+    ranges: u64,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(in crate::cel) struct Pattern {
+    regex: Regex,
+    extent: Extent,
+}
+
+impl Extent {
+    /// Reads one of the constant patterns of an expression, of which so many `properties` may still be read.
+    ///
+    /// # Errors
+    /// `invalid_argument` if it is none, `budget_exceeded` if it names too many properties.
+    pub(in crate::cel) fn of_constant(pattern: &str, properties: &mut usize) -> Result<Self, Fault> {
+        let rest = properties.checked_sub(self::properties(pattern));
+        *properties = rest.ok_or(Fault::budget("max_patterns_bytes"))?;
+        Self::of(pattern)
+    }
+
+    /// How many properties the constant patterns of an expression may name together.
+    pub(in crate::cel) fn max_properties(limits: &EvalLimits) -> usize {
+        limits.max_patterns_bytes / BYTES_PER_PROPERTY
+    }
+
+    /// Reads a pattern. Linear in it but for its properties.
+    fn of(pattern: &str) -> Result<Self, Fault> {
+        let read = ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern);
+        read.map(|pattern| Self::of_part(&pattern)).map_err(|_| ErrorCode::InvalidArgument.into())
+    }
+
+    fn of_part(part: &Hir) -> Self {
+        match part.kind() {
+            HirKind::Empty => Self { places: 0, ranges: 0 },
+            HirKind::Look(_) => Self { places: 1, ranges: 1 },
+            // few beginnings of one text are matched at a time
+            HirKind::Literal(text) => {
+                let bytes = text.0.len() as u64;
+                Self { places: (bytes / 8).saturating_add(1), ranges: bytes }
+            }
+            HirKind::Class(Class::Unicode(class)) => Self { places: 1, ranges: class.ranges().len() as u64 },
+            HirKind::Class(Class::Bytes(class)) => Self { places: 1, ranges: class.ranges().len() as u64 },
+            HirKind::Repetition(repeated) => {
+                let times = u64::from(repeated.max.unwrap_or(repeated.min).max(1));
+                let Self { places, ranges } = Self::of_part(&repeated.sub);
+                Self { places: places.saturating_mul(times), ranges: ranges.saturating_mul(times) }
+            }
+            HirKind::Capture(group) => Self::of_part(&group.sub),
+            HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+                parts.iter().map(Self::of_part).fold(Self { places: 0, ranges: 0 }, |sum, part| Self {
+                    places: sum.places.saturating_add(part.places),
+                    ranges: sum.ranges.saturating_add(part.ranges),
+                })
+            }
+        }
+    }
+
+    /// How many times the price of looking at a text a search in it costs.
+    pub(in crate::cel) fn factor(self) -> u64 {
+        (self.places / PLACES_INCLUDED).max(1)
+    }
+
+    /// About the bytes that it holds once it is compiled.
+    pub(in crate::cel) fn bytes(self, limits: &EvalLimits) -> usize {
+        let bytes = self.ranges.saturating_mul(BYTES_PER_RANGE).saturating_add(BYTES_AT_LEAST);
+        usize::try_from(bytes).unwrap_or(usize::MAX).min(limits.max_regex_bytes)
+    }
+}
+
+impl Pattern {
+    /// Compiles a pattern that was read before.
+    ///
+    /// # Errors
+    /// `invalid_argument` if it is none after all, `budget_exceeded` if it is over `max_regex_bytes`.
+    pub(in crate::cel) fn new(pattern: &str, extent: Extent, limits: &EvalLimits) -> Result<Self, Fault> {
+        let built = RegexBuilder::new(pattern)
+            .nest_limit(MAX_NESTING)
+            .size_limit(limits.max_regex_bytes)
+            // what searches keep between them; less would slow ordinary patterns down
+            .dfa_size_limit(limits.max_regex_bytes.saturating_mul(2))
+            .build();
+        match built {
+            Ok(regex) => Ok(Self { regex, extent }),
+            Err(regex::Error::CompiledTooBig(_)) => Err(Fault::budget("max_regex_bytes")),
+            Err(_) => Err(ErrorCode::InvalidArgument.into()),
+        }
+    }
+
+    /// Compiles a pattern that is known only when it runs, paid for.
+    ///
+    /// # Errors
+    /// As [`Pattern::new`], and `budget_exceeded`.
+    pub(in crate::cel) fn compile(meter: &mut Meter<'_>, pattern: &str) -> Result<Self, Fault> {
+        meter.charge((pattern.len() as u64).saturating_mul(COMPILE_COST))?;
+        meter.charge((properties(pattern) as u64).saturating_mul(PROPERTY_COST))?;
+        let extent = Extent::of(pattern)?;
+        meter.charge(extent.ranges)?;
+        Self::new(pattern, extent, meter.limits())
+    }
+
+    /// Pays for one search through a text of so many bytes.
+    ///
+    /// # Errors
+    /// `budget_exceeded`.
+    pub(in crate::cel) fn charge(&self, meter: &mut Meter<'_>, bytes: usize) -> Result<(), Fault> {
+        let factor = usize::try_from(self.extent.factor()).unwrap_or(usize::MAX);
+        meter.charge_text(bytes.saturating_mul(factor))
+    }
+
+    /// Whether it is found in a text, paid for.
+    ///
+    /// # Errors
+    /// `budget_exceeded`.
+    pub(in crate::cel) fn is_match(&self, meter: &mut Meter<'_>, text: &str) -> Result<bool, Fault> {
+        self.charge(meter, text.len())?;
+        Ok(self.regex.is_match(text))
+    }
+
+    /// The compiled expression, to search with what [`Pattern::charge`] has paid for.
+    pub(in crate::cel) fn regex(&self) -> &Regex {
+        &self.regex
+    }
+}
+
+/// The classes by property that a pattern names.
+fn properties(pattern: &str) -> usize {
+    pattern.matches("\\p").count().saturating_add(pattern.matches("\\P").count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Extent;
+
+    #[test]
+    fn counted_repetitions_are_multiplied_out() {
+        let places = |pattern: &str| Extent::of(pattern).unwrap().places;
+        assert_eq!(places("^[0-9]+$"), 3);
+        assert_eq!(places("[01]{1,2000}[^01]"), 2001);
+        assert_eq!(places("(?:[01]{1,40}){1,40}"), 1600);
+        assert_eq!(places("abc[0-9]{3}"), 4);
+        assert_eq!(Extent::of("(?:(?:[ab]{1000}){1000}){1000}").unwrap().factor(), 1_000_000_000 / 16);
+        assert!(Extent::of("(").is_err() && Extent::of(&"(".repeat(5_000)).is_err());
+    }
+}
