@@ -33,6 +33,8 @@ pub struct Function {
 pub enum Code {
     /// By this code, which finds the overload by the kinds of its arguments, the receiver first.
     Pure(PureCode),
+    /// The same for a question about two values, which needs no value of its own to say yes or no.
+    Test(TestCode),
     /// By the evaluator itself: an operator, or a macro that decides what of its arguments is evaluated.
     Plan,
     /// By the host, which may have to ask somebody: `review`, `mount.read`.
@@ -41,6 +43,9 @@ pub enum Code {
 
 /// The code of a function: budget and arguments in, value out.
 pub type PureCode = for<'a> fn(&mut Meter<'_>, &[&Value<'a>]) -> Result<Value<'a>, Fault>;
+
+/// The code of a question about two values.
+pub type TestCode = fn(&mut Meter<'_>, &Value<'_>, &Value<'_>) -> Result<bool, Fault>;
 
 /// One signature, parsed.
 #[derive(Clone, Debug)]

@@ -36,7 +36,7 @@ pub use check::{Checked, CostEstimate, Reference, check};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{Activation, EvalError, Host, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
-pub use function::{Code, Declaration, Function, Overload, PureCode};
+pub use function::{Code, Declaration, Function, Overload, PureCode, TestCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
@@ -45,8 +45,8 @@ pub use syntax::{
     Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
     Macro, Name, RESERVED, StructField, parse,
 };
-pub use types::{Field, Kind, OpaqueType, RecordType, Storage, Type};
+pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{
-    At, Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map,
-    Opaque, Text, Timestamp, TypeName, Value,
+    Blob, Cidr, Duration, Entries, Json, JsonError, JsonRef, Key, List, LiveList, LiveRecord, Map, Opaque,
+    Text, Timestamp, TypeName, Value,
 };

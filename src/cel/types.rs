@@ -79,7 +79,14 @@ pub struct Field {
     pub required: bool,
     /// One line for completion and reference; may be empty.
     pub doc: String,
+    /// For a record in the structs of the host that holds this one, too: which part of them it always is. A plan then
+    /// goes to it without a step in between.
+    pub part: Option<At>,
 }
+
+/// Which part of a host's structs a view speaks of; its meaning is the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct At(pub u32);
 
 /// Where the fields of a record are found at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +111,7 @@ impl RecordType {
     #[must_use]
     pub fn live<'a>(name: &str, fields: impl IntoIterator<Item = (&'a str, Type, &'a str)>) -> Arc<Self> {
         let field = |(name, ty, doc): (&str, Type, &str)| {
-            (Arc::from(name), Field { ty, required: true, doc: doc.to_owned() })
+            (Arc::from(name), Field { ty, required: true, doc: doc.to_owned(), part: None })
         };
         Arc::new(Self {
             name: name.to_owned(),

@@ -1,74 +1,11 @@
 //! The view of a task's context that expressions read: each field of each record, and each element of each list.
 //!
-//! An [`At`] is a part of the context (low bits) and which one of its kind (the rest). The fields stand in the order of
-//! the schema's record types. Every read is constant time and allocates nothing.
+//! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
 use super::history::{Invocation, Status};
+use super::part::{MAX_INDEX, Part};
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{At, Json, JsonRef, LiveList, LiveRecord, RecordType, Value};
-
-/// Declares the parts, and the list in which a part's number finds it.
-macro_rules! parts {
-    ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// A part of the context that is a record or a list of its own.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        enum Part {
-            $($(#[$doc])* $name,)+
-        }
-
-        const PARTS: &[Part] = &[$(Part::$name,)+];
-    };
-}
-
-parts! {
-    Context,
-    Agent,
-    User,
-    Llm,
-    Tokens,
-    History,
-    Turns,
-    Capabilities,
-    Meta,
-    Invocations,
-    Inputs,
-    Outputs,
-    /// The input under test: a list of the last one (`GR-08`).
-    PendingInput,
-    /// The response under test (`GR-10`).
-    PendingOutput,
-    /// An entry of `context.input`, by position.
-    Input,
-    /// An entry of `context.output`, by position.
-    Output,
-    InputMessage,
-    OutputMessage,
-    /// A function's or tool's record; with its lists, by record.
-    Record,
-    Timestamps,
-    RecordInputs,
-    RecordOutputs,
-    Successful,
-    Errored,
-    Restricted,
-    TaskIds,
-}
-
-/// Enough for all parts; what is left is for the index.
-const PART_BITS: u32 = 5;
-const MAX_INDEX: u32 = u32::MAX >> PART_BITS;
-
-impl Part {
-    fn at(self, index: u32) -> At {
-        At(index << PART_BITS | self as u32)
-    }
-
-    /// The part and the index. No [`At`] but those made above comes here; another reads as the whole context.
-    fn of(at: At) -> (Self, u32) {
-        let part = PARTS.get((at.0 & !(MAX_INDEX << PART_BITS)) as usize).copied();
-        (part.unwrap_or(Self::Context), at.0 >> PART_BITS)
-    }
-}
 
 impl TaskContext {
     /// `context`, as expressions see it.
@@ -106,23 +43,31 @@ impl TaskContext {
         }
     }
 
-    /// The record in a slot of a record, if there is one.
-    fn record_in(&self, at: At, slot: usize) -> Option<At> {
-        let part = match (Part::of(at).0, slot) {
-            (Part::Context, 0) => Part::Agent,
-            (Part::Context, 1) => Part::User,
-            (Part::Context, 2) => Part::Llm,
-            (Part::Context, 3) => Part::History,
-            (Part::Context, 6) => Part::Capabilities,
-            (Part::Llm, 1) => Part::Tokens,
-            (Part::Capabilities, 0) => Part::Meta,
-            (Part::Capabilities, _) => {
-                let record = u32::try_from(slot.checked_sub(1)?).ok()?;
-                return self.history.of(record).map(|_| Part::Record.at(record));
-            }
+    fn context_field(&self, slot: usize) -> Option<Value<'_>> {
+        Some(match slot {
+            0 => self.record_at(Part::Agent, 0),
+            1 => self.record_at(Part::User, 0),
+            2 => self.record_at(Part::Llm, 0),
+            3 => self.record_at(Part::History, 0),
+            4 => self.list_at(Part::Inputs, 0),
+            5 => self.list_at(Part::Outputs, 0),
+            6 => self.record_at(Part::Capabilities, 0),
             _ => return None,
-        };
-        Some(part.at(0))
+        })
+    }
+
+    /// `_meta`, or the record of a function or tool.
+    fn capability(&self, slot: usize) -> Option<Value<'_>> {
+        let Some(record) = slot.checked_sub(1) else { return Some(self.record_at(Part::Meta, 0)) };
+        let record = u32::try_from(record).ok()?;
+        self.history.of(record).map(|_| self.record_at(Part::Record, record))
+    }
+
+    /// The message of an entry, or one of its further keys.
+    fn entry_field(&self, part: Part, message: Part, index: u32, slot: usize) -> Option<Value<'_>> {
+        let Some(extra) = slot.checked_sub(1) else { return Some(self.list_at(message, index)) };
+        let (_, value) = self.entry(part, index)?.io.extra().entry(extra)?;
+        Some(value.value())
     }
 
     fn capability_field(&self, record: u32, slot: usize) -> Option<Value<'_>> {
@@ -162,43 +107,49 @@ impl LiveRecord for TaskContext {
         }
     }
 
-    fn path(&self, at: At, slots: &[usize]) -> Option<Value<'_>> {
-        let (&last, way) = slots.split_last()?;
-        let at = way.iter().try_fold(at, |at, &slot| self.record_in(at, slot))?;
-        self.field(at, last)
-    }
-
     fn field(&self, at: At, slot: usize) -> Option<Value<'_>> {
-        if let Some(record) = self.record_in(at, slot) {
-            return Some(Value::record(self, record));
-        }
         let (part, index) = Part::of(at);
-        Some(match (part, slot) {
-            (Part::Context, 4) => self.list_at(Part::Inputs, 0),
-            (Part::Context, 5) => self.list_at(Part::Outputs, 0),
-            (Part::Agent, 0) => Value::text(&self.start.agent),
-            (Part::Agent, 1) => Value::text(&self.start.namespace),
-            (Part::Agent, 2) => self.started.value(),
-            (Part::User, 0) => Value::text(&self.start.user_id),
-            (Part::User, 1) => Value::text(self.start.user_email.as_deref().unwrap_or_default()),
-            (Part::Llm, 0) => Value::text(&self.start.model),
-            (Part::Tokens, 0) => Value::Int(self.prompt_tokens),
-            (Part::Tokens, 1) => Value::Int(self.completion_tokens),
-            (Part::Tokens, 2) => Value::Int(self.prompt_tokens.saturating_add(self.completion_tokens)),
-            (Part::History, 0) => self.list_at(Part::Turns, 0),
-            (Part::History, 1) => count(self.turns.len()),
-            (Part::Meta, 0) => self.list_at(Part::Invocations, 0),
-            (Part::Meta, 1) => count(self.history.log().len()),
-            (Part::Meta, 2) => Value::Int(self.history.delegations.into()),
-            (Part::Input, 0) => self.list_at(Part::InputMessage, index),
-            (Part::Output, 0) => self.list_at(Part::OutputMessage, index),
-            (Part::Input | Part::Output, _) => {
-                let (_, value) = self.entry(part, index)?.io.extra().entry(slot.checked_sub(1)?)?;
-                value.value()
-            }
-            (Part::Record, _) => self.capability_field(index, slot)?,
-            _ => return None,
-        })
+        match part {
+            Part::Context => self.context_field(slot),
+            Part::Capabilities => self.capability(slot),
+            Part::Record => self.capability_field(index, slot),
+            Part::Llm => match slot {
+                0 => Some(Value::text(&self.start.model)),
+                1 => Some(self.record_at(Part::Tokens, 0)),
+                _ => None,
+            },
+            Part::Tokens => match slot {
+                0 => Some(Value::Int(self.prompt_tokens)),
+                1 => Some(Value::Int(self.completion_tokens)),
+                2 => Some(Value::Int(self.prompt_tokens.saturating_add(self.completion_tokens))),
+                _ => None,
+            },
+            Part::History => match slot {
+                0 => Some(self.list_at(Part::Turns, 0)),
+                1 => Some(count(self.turns.len())),
+                _ => None,
+            },
+            Part::Meta => match slot {
+                0 => Some(self.list_at(Part::Invocations, 0)),
+                1 => Some(count(self.history.log().len())),
+                2 => Some(Value::Int(self.history.delegations.into())),
+                _ => None,
+            },
+            Part::Agent => match slot {
+                0 => Some(Value::text(&self.start.agent)),
+                1 => Some(Value::text(&self.start.namespace)),
+                2 => Some(self.started.value()),
+                _ => None,
+            },
+            Part::User => match slot {
+                0 => Some(Value::text(&self.start.user_id)),
+                1 => Some(Value::text(self.start.user_email.as_deref().unwrap_or_default())),
+                _ => None,
+            },
+            Part::Input => self.entry_field(part, Part::InputMessage, index, slot),
+            Part::Output => self.entry_field(part, Part::OutputMessage, index, slot),
+            _ => None,
+        }
     }
 }
 

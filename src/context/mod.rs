@@ -25,6 +25,7 @@ mod history;
 mod live;
 mod messages;
 mod moment;
+mod part;
 mod schema;
 mod scope;
 mod snapshot;

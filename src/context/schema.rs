@@ -9,7 +9,8 @@
 //! (`KEY-08` reserves it there) and the JSON of the context must have it.
 
 use super::messages;
-use crate::cel::{Field, RecordType, Storage, Type};
+use super::part::Part;
+use crate::cel::{At, Field, RecordType, Storage, Type};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -221,11 +222,11 @@ impl Shapes {
                 ("total", Type::Int, "their sum"),
             ],
         );
-        let llm = RecordType::live(
+        let llm = live(
             "context.llm",
             [
-                ("model", Type::String, "the resolved model"),
-                ("tokens", Type::Record(tokens.clone()), "what the model has used"),
+                ("model".into(), required(Type::String, "the resolved model")),
+                ("tokens".into(), part(&tokens, Part::Tokens.at(0), "what the model has used")),
             ],
         );
         let history = RecordType::live(
@@ -247,24 +248,24 @@ impl Shapes {
         let capabilities = capabilities(&meta, keys, &records);
         let input = task_io(&declared.parameters);
         let output = task_io(&declared.exposes);
+        let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
         let mut context = RecordType {
             name: "context".to_owned(),
-            fields: IndexMap::new(),
+            fields: IndexMap::from([
+                ("agent".into(), part(&agent, Part::Agent.at(0), "the agent and the start of the task")),
+                ("user".into(), part(&user, Part::User.at(0), "the user on whose behalf the task runs")),
+                ("llm".into(), part(&llm, Part::Llm.at(0), "the model and its usage")),
+                ("_history".into(), part(&history, Part::History.at(0), "the turns so far")),
+                ("input".into(), required(list(&input), "accepted inputs, oldest first")),
+                ("output".into(), required(list(&output), "delivered responses, oldest first")),
+                (
+                    "capabilities".into(),
+                    part(&capabilities, Part::Capabilities.at(0), "what has been called, by function"),
+                ),
+            ]),
             aliases: Vec::new(),
             storage: Storage::Live,
         };
-        let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
-        for (name, ty, doc) in [
-            ("agent", Type::Record(agent.clone()), "the agent and the start of the task"),
-            ("user", Type::Record(user.clone()), "the user on whose behalf the task runs"),
-            ("llm", Type::Record(llm.clone()), "the model and its usage"),
-            ("_history", Type::Record(history.clone()), "the turns so far"),
-            ("input", list(&input), "accepted inputs, oldest first"),
-            ("output", list(&output), "delivered responses, oldest first"),
-            ("capabilities", Type::Record(capabilities.clone()), "what has been called, by function"),
-        ] {
-            context.fields.insert(name.into(), required(ty, doc));
-        }
         context.aliases.extend(context.slot("capabilities").map(|slot| ("cap".into(), slot)));
         let context = Arc::new(context);
         Self { context, agent, user, llm, tokens, history, capabilities, meta, records, input, output }
@@ -332,13 +333,19 @@ fn capabilities(
     keys: &IndexMap<Arc<str>, ()>,
     records: &[Arc<RecordType>],
 ) -> Arc<RecordType> {
-    let meta = (META.into(), required(Type::Record(meta.clone()), "all invocations together"));
-    let of_key = |(key, record): (&Arc<str>, &Arc<RecordType>)| {
-        (key.clone(), required(Type::Record(record.clone()), "its invocations"))
+    let meta = (META.into(), part(meta, Part::Meta.at(0), "all invocations together"));
+    let of_key = |((key, record), index): ((&Arc<str>, &Arc<RecordType>), u32)| {
+        (key.clone(), part(record, Part::Record.at(index), "its invocations"))
     };
+    let records = keys.keys().zip(records).zip(0..).map(of_key);
+    live("context.capabilities", std::iter::once(meta).chain(records))
+}
+
+/// A record in the context's own structs.
+fn live(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Field)>) -> Arc<RecordType> {
     Arc::new(RecordType {
-        name: "context.capabilities".to_owned(),
-        fields: std::iter::once(meta).chain(keys.keys().zip(records).map(of_key)).collect(),
+        name: name.to_owned(),
+        fields: fields.into_iter().collect(),
         aliases: Vec::new(),
         storage: Storage::Live,
     })
@@ -371,9 +378,14 @@ fn task_io(extra: &[(Arc<str>, Type)]) -> Arc<RecordType> {
 }
 
 fn required(ty: Type, doc: &str) -> Field {
-    Field { ty, required: true, doc: doc.to_owned() }
+    Field { ty, required: true, doc: doc.to_owned(), part: None }
 }
 
 fn optional(ty: Type, doc: &str) -> Field {
-    Field { ty, required: false, doc: doc.to_owned() }
+    Field { required: false, ..required(ty, doc) }
+}
+
+/// A record that is the same part of the context wherever it is reached from.
+fn part(record: &Arc<RecordType>, at: At, doc: &str) -> Field {
+    Field { part: Some(at), ..required(Type::Record(record.clone()), doc) }
 }

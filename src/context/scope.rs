@@ -268,7 +268,7 @@ pub fn event_type(names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
 }
 
 fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    let field = |(name, ty)| (name, Field { ty, required: true, doc: String::new() });
+    let field = |(name, ty)| (name, Field { ty, required: true, doc: String::new(), part: None });
     Type::Record(Arc::new(RecordType {
         name: name.to_owned(),
         fields: fields.into_iter().map(field).collect(),

@@ -231,7 +231,8 @@ impl Parameters {
         }
         let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
         let mut add = |name: Arc<str>, ty: Type| {
-            let new = Field { ty: ty.clone(), required: of == InputOf::FormedCall, doc: String::new() };
+            let new =
+                Field { ty: ty.clone(), required: of == InputOf::FormedCall, doc: String::new(), part: None };
             let field = fields.entry(name).or_insert(new);
             if field.ty != ty {
                 field.ty = Type::Dyn;

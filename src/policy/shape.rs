@@ -98,7 +98,7 @@ impl Shape {
             Some(SchemaKind::Object) if self.fields.is_empty() => Type::map(Type::String, Type::Dyn),
             Some(SchemaKind::Object) => {
                 let field = |(name, shape): &(Arc<str>, Self)| {
-                    (name.clone(), Field { ty: shape.ty(), required: false, doc: String::new() })
+                    (name.clone(), Field { ty: shape.ty(), required: false, doc: String::new(), part: None })
                 };
                 Type::Record(Arc::new(RecordType {
                     name: "object".to_owned(),

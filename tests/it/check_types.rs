@@ -32,7 +32,7 @@ fn standard() -> EnvBuilder {
 }
 
 fn scope() -> Env {
-    let field = |ty: Type, required: bool| Field { ty, required, doc: String::new() };
+    let field = |ty: Type, required: bool| Field { ty, required, doc: String::new(), part: None };
     let record = |name: &str, storage, fields: Vec<(&str, Field)>, aliases: Vec<(Arc<str>, usize)>| {
         let fields = fields.into_iter().map(|(name, field)| (name.into(), field)).collect();
         Arc::new(RecordType { name: name.to_owned(), fields, aliases, storage })

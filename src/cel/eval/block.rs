@@ -22,13 +22,13 @@ impl<'a> Evaluator<'a, '_, '_> {
     pub(super) fn bound(&mut self, memo: Memo, value: NodeId) -> Option<Value<'a>> {
         match self.memos.get(memo.0 as usize) {
             Some(Some(Ok(value))) => return Some(value.clone()),
-            Some(&Some(Err(halt))) => return self.halt(halt),
+            Some(&Some(Err(halt))) => return self.progress.halt(halt),
             _ => {}
         }
         let found = self.eval(value);
         let outcome = match &found {
             Some(value) => Some(Ok(value.clone())),
-            None => self.halt.map(Err),
+            None => Some(Err(self.progress.halted())),
         };
         if let Some(place) = self.memos.get_mut(memo.0 as usize) {
             *place = outcome;

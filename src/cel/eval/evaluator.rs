@@ -3,6 +3,8 @@
 use super::activation::{Activation, Host};
 use super::block::Outcome;
 use super::error::{Halt, Stop};
+use super::progress::Progress;
+use super::read::key_bytes;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
@@ -40,7 +42,7 @@ pub(in crate::cel) fn holds<'a>(
 }
 
 /// Sets up what a run needs, on the stack as far as it goes.
-#[inline]
+#[inline(always)]
 fn start<'a, T>(
     plan: &'a Plan,
     activation: &Activation<'a>,
@@ -48,35 +50,42 @@ fn start<'a, T>(
     host: Option<&mut (dyn Host + '_)>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
-    match plan.locals {
-        0 => begin(plan, activation, limits, host, &mut [], run),
-        1..=FEW_LOCALS => {
-            begin(plan, activation, limits, host, &mut [const { Value::Null }; FEW_LOCALS], run)
+    match (plan.locals, plan.memos) {
+        (0, 0) => begin(plan, activation, limits, host, (&mut [], &mut []), run),
+        (1..=FEW_LOCALS, 0) => {
+            let mut locals = [const { Value::Null }; FEW_LOCALS];
+            begin(plan, activation, limits, host, (&mut locals, &mut []), run)
         }
-        many => begin(plan, activation, limits, host, &mut vec![Value::Null; many], run),
+        (locals, memos) => {
+            let frame = (&mut *vec![Value::Null; locals], &mut *vec![None; memos]);
+            begin(plan, activation, limits, host, frame, run)
+        }
     }
 }
 
-#[inline]
+/// The places for the variables of loops, and for what comes out of bindings.
+type Frame<'f, 'a> = (&'f mut [Value<'a>], &'f mut [Option<Outcome<'a>>]);
+
+#[inline(always)]
 fn begin<'a, T>(
     plan: &'a Plan,
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
-    locals: &mut [Value<'a>],
+    (locals, memos): Frame<'_, 'a>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
-    let (meter, memos) = (Meter::new(limits), vec![None; plan.memos]);
-    let mut evaluator = Evaluator { nodes: &plan.nodes, activation, locals, memos, meter, host, halt: None };
+    let progress = Progress::new(limits);
+    let mut evaluator = Evaluator { nodes: &plan.nodes, activation, locals, memos, progress, host };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
     } else {
-        evaluator.fail(plan.root, ErrorCode::WrongScope.into())
+        evaluator.progress.fail(plan.root, ErrorCode::WrongScope)
     };
-    let cost = evaluator.meter.spent_cost();
+    let cost = evaluator.progress.meter.spent_cost();
     match result {
         Some(value) => (Ok(value), cost),
-        None => (Err(evaluator.halt.map_or(Stop::Asked, |halt| halt.explain(plan, limits))), cost),
+        None => (Err(evaluator.progress.stop(plan)), cost),
     }
 }
 
@@ -88,27 +97,26 @@ pub(in crate::cel) fn fold(
     limits: &EvalLimits,
 ) -> (Option<Value<'static>>, u64) {
     let activation = &Activation::empty();
-    let (meter, memos) = (Meter::new(limits), Vec::new());
+    let progress = Progress::new(limits);
     let mut evaluator =
-        Evaluator { nodes, activation, locals: &mut [], memos, meter, host: None, halt: None };
+        Evaluator { nodes, activation, locals: &mut [], memos: &mut [], progress, host: None };
     let value = evaluator.eval(step).and_then(|value| {
         // what is kept is a copy of all of it
-        evaluator.meter.charge(value.weight(evaluator.meter.left())).ok()?;
+        let meter = &mut evaluator.progress.meter;
+        meter.charge(value.weight(meter.left())).ok()?;
         value.to_static()
     });
-    (value, evaluator.meter.spent_cost())
+    (value, evaluator.progress.meter.spent_cost())
 }
 
 pub(super) struct Evaluator<'a, 'r, 'h> {
-    nodes: &'a [Node],
-    activation: &'r Activation<'a>,
-    locals: &'r mut [Value<'a>],
+    pub(super) nodes: &'a [Node],
+    pub(super) activation: &'r Activation<'a>,
+    pub(super) locals: &'r mut [Value<'a>],
     /// What came out of the bindings that were asked for.
-    pub(super) memos: Vec<Option<Outcome<'a>>>,
-    pub(super) meter: Meter<'r>,
+    pub(super) memos: &'r mut [Option<Outcome<'a>>],
+    pub(super) progress: Progress<'r>,
     host: Option<&'r mut (dyn Host + 'h)>,
-    /// Why the evaluation stands still, while its steps give nothing.
-    pub(super) halt: Option<Halt>,
 }
 
 impl<'a> Evaluator<'a, '_, '_> {
@@ -116,129 +124,49 @@ impl<'a> Evaluator<'a, '_, '_> {
     fn node(&mut self, id: NodeId) -> Option<&'a Node> {
         match self.nodes.get(id.0 as usize) {
             Some(node) => Some(node),
-            None => self.fail(id, ErrorCode::Unbound.into()),
+            None => self.progress.fail(id, ErrorCode::Unbound),
         }
-    }
-
-    /// Stops the evaluation at a step.
-    #[cold]
-    pub(super) fn fail<T>(&mut self, id: NodeId, fault: Fault) -> Option<T> {
-        self.halt = Some(Halt::Fault(fault, id));
-        None
-    }
-
-    /// Stops the evaluation where a computation failed.
-    #[inline]
-    pub(super) fn at<T>(&mut self, id: NodeId, result: Result<T, Fault>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(fault) => self.fail(id, fault),
-        }
-    }
-
-    /// Takes back why the evaluation stands still, if it may go on.
-    pub(super) fn absorb(&mut self) -> Option<Halt> {
-        self.halt.take_if(|halt| !halt.is_final())
-    }
-
-    /// Stands still for a reason that was taken back before.
-    pub(super) fn halt<T>(&mut self, halt: Halt) -> Option<T> {
-        self.halt = Some(halt);
-        None
-    }
-
-    /// Looks at the value of a step where it lies: held by the activation or the plan, or where it was made. A value
-    /// that is moved is copied piece by piece, which costs more than most of what is asked of it.
-    #[inline(always)]
-    fn with<T>(&mut self, id: NodeId, look: impl FnOnce(&mut Self, &Value<'a>) -> Option<T>) -> Option<T> {
-        match self.nodes.get(id.0 as usize) {
-            Some(Node::Constant(value)) => {
-                self.charge(id, 1)?;
-                look(self, value)
-            }
-            Some(Node::Variable(slot)) => {
-                self.charge(id, 1)?;
-                match self.activation.get(*slot) {
-                    Some(value) => look(self, value),
-                    None => self.fail(id, ErrorCode::Unbound.into()),
-                }
-            }
-            _ => match &self.eval(id) {
-                Some(value) => look(self, value),
-                None => None,
-            },
-        }
-    }
-
-    /// The same with the values of two steps.
-    #[inline(always)]
-    fn with_both<T>(
-        &mut self,
-        a: NodeId,
-        b: NodeId,
-        look: impl FnOnce(&mut Self, &Value<'a>, &Value<'a>) -> Option<T>,
-    ) -> Option<T> {
-        self.with(a, |run, a| run.with(b, |run, b| look(run, a, b)))
-    }
-
-    /// Follows slots from one live record to the next.
-    fn path(&mut self, id: NodeId, root: &Value<'a>, slots: &[usize]) -> Option<Value<'a>> {
-        let Value::Map(Map::Live { of, at }) = root else {
-            return self.fail(id, Fault::no_overload([root.kind()]));
-        };
-        let field = of.path(*at, slots);
-        if field.is_none() {
-            return self.fail(id, ErrorCode::NoSuchKey.into());
-        }
-        field
-    }
-
-    /// Pays for finding a key of so many bytes.
-    #[inline]
-    fn pay_for_key(&mut self, id: NodeId, bytes: usize) -> Option<()> {
-        let paid = self.meter.charge_text(bytes);
-        self.at(id, paid)
-    }
-
-    fn member(&mut self, id: NodeId, of: &Value<'a>, key: &str) -> Option<Value<'a>> {
-        self.pay_for_key(id, key.len())?;
-        let Value::Map(map) = of else { return self.at(id, of.member(key)) };
-        let found = map.get_str(key);
-        if found.is_none() {
-            return self.fail(id, ErrorCode::NoSuchKey.into());
-        }
-        found
     }
 
     /// The value of a step.
     pub(super) fn eval(&mut self, id: NodeId) -> Option<Value<'a>> {
         let node = self.node(id)?;
-        self.charge(id, 1)?;
+        self.progress.charge(id, 1)?;
+        self.value(id, node)
+    }
+
+    /// The value of a step that was paid for.
+    #[inline]
+    fn value(&mut self, id: NodeId, node: &'a Node) -> Option<Value<'a>> {
         match node {
             Node::Constant(value) => Some(value.borrowed()),
             Node::Variable(slot) => match self.activation.get(*slot) {
                 Some(value) => Some(value.clone()),
-                None => self.fail(id, ErrorCode::Unbound.into()),
+                None => self.progress.fail(id, ErrorCode::Unbound),
             },
             Node::Local(local) => Some(self.local(*local)),
-            Node::Path { root, fields } => match self.activation.get(*root) {
-                Some(root) => self.path(id, root, fields),
-                None => self.fail(id, ErrorCode::Unbound.into()),
-            },
-            Node::Field { operand, field } => self.with(*operand, |run, of| run.path(id, of, &[*field])),
-            Node::Member { operand, key } => self.with(*operand, |run, of| run.member(id, of, key)),
-            Node::OptionalMember { operand, key } => self.with(*operand, |run, of| {
-                run.pay_for_key(id, key.len())?;
-                run.at(id, of.optional_member(key))
+            &Node::Path { root, part, field } => self.path(id, root, part, field),
+            Node::Field { operand, field } => self.field(id, *operand, *field),
+            Node::Member { operand, key } => self.member(id, *operand, key),
+            Node::Index { operand, index } => self.index(id, *operand, *index),
+            node if node.is_test() => self.test(id, node).map(Value::Bool),
+            node => self.compute(id, node),
+        }
+    }
+
+    /// The value of a step that makes one.
+    fn compute(&mut self, id: NodeId, node: &'a Node) -> Option<Value<'a>> {
+        match node {
+            Node::OptionalMember { operand, key } => self.with(*operand, |progress, of| {
+                progress.charge_text(id, key.len())?;
+                progress.at(id, of.optional_member(key))
             }),
-            Node::Index { operand, index } => self.with_both(*operand, *index, |run, of, index| {
-                run.pay_for_key(id, key_bytes(index))?;
-                run.at(id, of.index(index))
-            }),
-            Node::OptionalIndex { operand, index } => self.with_both(*operand, *index, |run, of, index| {
-                run.pay_for_key(id, key_bytes(index))?;
-                run.at(id, of.optional_index(index))
-            }),
+            Node::OptionalIndex { operand, index } => {
+                self.with_both(*operand, *index, |progress, of, index| {
+                    progress.charge_text(id, key_bytes(index))?;
+                    progress.at(id, of.optional_index(index))
+                })
+            }
             Node::Conditional(condition, yes, no) => {
                 if self.bool(*condition)? {
                     self.eval(*yes)
@@ -246,19 +174,19 @@ impl<'a> Evaluator<'a, '_, '_> {
                     self.eval(*no)
                 }
             }
-            Node::Arithmetic(operator, a, b) => self.with_both(*a, *b, |run, a, b| {
-                let result = run.arithmetic(*operator, a, b);
-                run.at(id, result)
+            Node::Arithmetic(operator, a, b) => self.with_both(*a, *b, |progress, a, b| {
+                let result = arithmetic(&mut progress.meter, *operator, a, b);
+                progress.at(id, result)
             }),
-            Node::Negate(a) => self.with(*a, |run, a| run.at(id, a.negated())),
+            Node::Negate(a) => self.with(*a, |progress, a| progress.at(id, a.negated())),
             Node::Call { code, args, .. } => self.call(id, *code, args),
             Node::Host { name, args } => {
                 let args: SmallVec<[Value<'a>; 3]> =
                     args.iter().map(|&arg| self.eval(arg)).collect::<Option<_>>()?;
                 match self.host.as_mut().map(|host| host.call(name, &args)) {
                     Some(Ok(answer)) => Some(answer),
-                    Some(Err(interruption)) => self.halt(Halt::of(interruption, id)),
-                    None => self.fail(id, ErrorCode::HostFailed.into()),
+                    Some(Err(interruption)) => self.progress.halt(Halt::of(interruption, id)),
+                    None => self.progress.fail(id, ErrorCode::HostFailed),
                 }
             }
             Node::List(items) => self.list(id, items),
@@ -279,43 +207,25 @@ impl<'a> Evaluator<'a, '_, '_> {
                     match (flat, &body) {
                         (false, _) => Some(Value::Optional(Some(Arc::new(body)))),
                         (true, Value::Optional(_)) => Some(body),
-                        (true, other) => self.fail(id, Fault::no_overload([other.kind()])),
+                        (true, other) => self.progress.fail(id, Fault::no_overload([other.kind()])),
                     }
                 }
-                other => self.fail(id, Fault::no_overload([other.kind()])),
+                other => self.progress.fail(id, Fault::no_overload([other.kind()])),
             },
             Node::OrOptional { operand, other, value } => self.or_optional(id, *operand, *other, *value),
-            Node::Fail(fault) => self.fail(id, *fault),
-            Node::HasVariable(_)
-            | Node::HasMember { .. }
-            | Node::Not(_)
-            | Node::And(..)
-            | Node::Or(..)
-            | Node::Equal(..)
-            | Node::NotEqual(..)
-            | Node::Compare(..)
-            | Node::CompareSize { .. }
-            | Node::In(..)
-            | Node::Matches(..) => self.test(id, node).map(Value::Bool),
+            Node::Fail(fault) => self.progress.fail(id, *fault),
+            _ => self.progress.fail(id, ErrorCode::NoMatchingOverload),
         }
     }
 
     /// The value of a step that must be a `bool`, without making a value of it where the step is a test.
-    #[inline]
     pub(super) fn bool(&mut self, id: NodeId) -> Option<bool> {
         let node = self.node(id)?;
-        if node.is_test() {
-            self.charge(id, 1)?;
-            return self.test(id, node);
-        }
-        match &self.eval(id) {
-            Some(Value::Bool(value)) => Some(*value),
-            Some(other) => self.fail(id, Fault::no_overload([other.kind()])),
-            None => None,
-        }
+        self.progress.charge(id, 1)?;
+        self.test(id, node)
     }
 
-    /// The steps that give a `bool` by what they are.
+    /// The truth of a step that was paid for.
     fn test(&mut self, id: NodeId, node: &'a Node) -> Option<bool> {
         match node {
             Node::Not(a) => self.bool(*a).map(|value| !value),
@@ -323,41 +233,44 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::Or(a, b) => self.decide(*a, *b, true),
             Node::Equal(a, b) => self.equal(id, *a, *b),
             Node::NotEqual(a, b) => self.equal(id, *a, *b).map(|equal| !equal),
-            Node::Compare(comparison, a, b) => self.compare(id, *comparison, *a, *b),
-            Node::CompareSize { comparison, operand, bound } => self.with(*operand, |run, of| {
-                let holds = compare_size(of, *comparison, *bound, &mut run.meter);
-                run.at(id, holds)
+            Node::Compare(comparison, a, b) => self.with_both(*a, *b, |progress, a, b| {
+                // most of what a guard asks is whether a number is small enough
+                if let (Value::Int(a), Value::Int(b)) = (a, b) {
+                    return Some(comparison.holds(a.cmp(b)));
+                }
+                let holds = compare(&mut progress.meter, *comparison, a, b);
+                progress.at(id, holds)
             }),
-            Node::In(a, b) => self.with_both(*a, *b, |run, item, of| {
-                let found = run.is_in(item, of);
-                run.at(id, found)
+            Node::CompareSize { comparison, operand, bound } => self.with(*operand, |progress, of| {
+                let holds = compare_size(of, *comparison, *bound, &mut progress.meter);
+                progress.at(id, holds)
+            }),
+            Node::In(a, b) => self.with_both(*a, *b, |progress, item, of| {
+                let found = is_in(&mut progress.meter, item, of);
+                progress.at(id, found)
             }),
             Node::HasVariable(slot) => Some(self.activation.get(*slot).is_some()),
-            Node::HasMember { operand, key } => self.with(*operand, |run, of| {
-                run.pay_for_key(id, key.len())?;
-                run.at(id, of.has_member(key))
+            Node::HasMember { operand, key } => self.with(*operand, |progress, of| {
+                progress.charge_text(id, key.len())?;
+                progress.at(id, of.has_member(key))
             }),
-            Node::Matches(operand, pattern) => self.with(*operand, |run, text| {
-                let Value::String(text) = text else {
-                    return run.fail(id, Fault::no_overload([text.kind()]));
-                };
-                let found = pattern.is_match(&mut run.meter, text);
-                run.at(id, found)
+            Node::Matches(operand, pattern) => self.with(*operand, |progress, text| match text {
+                Value::String(text) => {
+                    let found = pattern.is_match(&mut progress.meter, text);
+                    progress.at(id, found)
+                }
+                other => progress.fail(id, Fault::no_overload([other.kind()])),
             }),
-            _ => self.fail(id, ErrorCode::NoMatchingOverload.into()),
+            Node::Test { code, a, b, .. } => self.with_both(*a, *b, |progress, a, b| {
+                let holds = code(&mut progress.meter, a, b);
+                progress.at(id, holds)
+            }),
+            other => match &self.value(id, other) {
+                Some(Value::Bool(value)) => Some(*value),
+                Some(other) => self.progress.fail(id, Fault::no_overload([other.kind()])),
+                None => None,
+            },
         }
-    }
-
-    fn compare(&mut self, id: NodeId, comparison: Comparison, a: NodeId, b: NodeId) -> Option<bool> {
-        self.with_both(a, b, |run, a, b| {
-            // most of what a guard asks is whether a number is small enough
-            if let (Value::Int(a), Value::Int(b)) = (a, b) {
-                return Some(comparison.holds(a.cmp(b)));
-            }
-            let paid = run.charge_ordered(a, b);
-            let order = run.at(id, paid.and_then(|()| a.order(b)))?;
-            Some(order.is_some_and(|order| comparison.holds(order)))
-        })
     }
 
     /// `&&` and `||`: whichever side has the deciding value decides, whatever the other side does (`CEL-03`).
@@ -367,15 +280,15 @@ impl<'a> Evaluator<'a, '_, '_> {
             Some(_) => return self.bool(b),
             None => {}
         }
-        let first = self.absorb()?;
+        let first = self.progress.absorb()?;
         match self.bool(b) {
             Some(value) if value == deciding => return Some(deciding),
             Some(_) => {}
             None => {
-                self.absorb()?;
+                self.progress.absorb()?;
             }
         }
-        self.halt(first)
+        self.progress.halt(first)
     }
 
     /// `or` and `orValue`: the other operand is evaluated only if there is no value.
@@ -388,77 +301,38 @@ impl<'a> Evaluator<'a, '_, '_> {
         };
         match (&found, value) {
             (Value::Optional(_), false) => Some(found),
-            _ => self.fail(id, Fault::no_overload([found.kind()])),
+            _ => self.progress.fail(id, Fault::no_overload([found.kind()])),
         }
     }
 
     fn equal(&mut self, id: NodeId, a: NodeId, b: NodeId) -> Option<bool> {
-        self.with_both(a, b, |run, a, b| {
-            let equal = a.equals_metered(b, &mut run.meter);
-            run.at(id, equal)
+        self.with_both(a, b, |progress, a, b| {
+            let equal = a.equals_metered(b, &mut progress.meter);
+            progress.at(id, equal)
         })
-    }
-
-    /// Pays for an order that has to walk over text.
-    fn charge_ordered(&mut self, a: &Value<'a>, b: &Value<'a>) -> Result<(), Fault> {
-        match (a, b) {
-            (Value::String(a), Value::String(b)) => self.meter.charge_text(a.len().min(b.len())),
-            (Value::Bytes(a), Value::Bytes(b)) => self.meter.charge_text(a.len().min(b.len())),
-            _ => Ok(()),
-        }
-    }
-
-    fn is_in(&mut self, item: &Value<'a>, of: &Value<'a>) -> Result<bool, Fault> {
-        match of {
-            Value::List(list) => {
-                for other in list.iter() {
-                    self.meter.charge(1)?;
-                    if item.equals_metered(&other, &mut self.meter)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-            Value::Map(map) => {
-                self.meter.charge_text(key_bytes(item))?;
-                Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some()))
-            }
-            other => Err(Fault::no_overload([item.kind(), other.kind()])),
-        }
-    }
-
-    fn arithmetic(&mut self, operator: Arithmetic, a: &Value<'a>, b: &Value<'a>) -> Result<Value<'a>, Fault> {
-        match operator {
-            Arithmetic::Plus => a.plus(b, &mut self.meter),
-            Arithmetic::Minus => a.minus(b),
-            Arithmetic::Times => a.times(b),
-            Arithmetic::Divide => a.divided_by(b),
-            Arithmetic::Modulo => a.modulo(b),
-        }
     }
 
     fn call(&mut self, id: NodeId, code: PureCode, args: &'a [NodeId]) -> Option<Value<'a>> {
         match *args {
-            [a] => self.with(a, |run, a| {
-                let result = code(&mut run.meter, &[a]);
-                run.at(id, result)
+            [a] => self.with(a, |progress, a| {
+                let result = code(&mut progress.meter, &[a]);
+                progress.at(id, result)
             }),
-            [a, b] => self.with_both(a, b, |run, a, b| {
-                let result = code(&mut run.meter, &[a, b]);
-                run.at(id, result)
+            [a, b] => self.with_both(a, b, |progress, a, b| {
+                let result = code(&mut progress.meter, &[a, b]);
+                progress.at(id, result)
             }),
             _ => {
                 let values = args.iter().map(|&arg| self.eval(arg)).collect::<Option<Vec<_>>>()?;
                 let args: SmallVec<[&Value<'a>; 4]> = values.iter().collect();
-                let result = code(&mut self.meter, &args);
-                self.at(id, result)
+                let result = code(&mut self.progress.meter, &args);
+                self.progress.at(id, result)
             }
         }
     }
 
     fn list(&mut self, id: NodeId, items: &'a [Item]) -> Option<Value<'a>> {
-        let paid = self.meter.charge_built(List::bytes(items.len()));
-        self.at(id, paid)?;
+        self.progress.charge_built(id, List::bytes(items.len()))?;
         let mut list = Vec::with_capacity(items.len());
         for item in items {
             list.extend(self.item(id, *item)?);
@@ -467,18 +341,17 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn map(&mut self, id: NodeId, entries: &'a [(NodeId, Item)]) -> Option<Value<'a>> {
-        let paid = self.meter.charge_built(Map::bytes(entries.len()));
-        self.at(id, paid)?;
+        self.progress.charge_built(id, Map::bytes(entries.len()))?;
         let mut map = Entries::with_capacity(entries.len());
         for &(key, item) in entries {
             let key_value = self.eval(key)?;
             let Some(name) = Key::from_value(&key_value) else {
-                return self.fail(key, Fault::no_overload([key_value.kind()]));
+                return self.progress.fail(key, Fault::no_overload([key_value.kind()]));
             };
-            self.pay_for_key(key, key_bytes(&key_value))?;
+            self.progress.charge_text(key, key_bytes(&key_value))?;
             let Some(value) = self.item(id, item)? else { continue };
             if map.insert(name, value).is_some() {
-                return self.fail(key, ErrorCode::DuplicateKey.into());
+                return self.progress.fail(key, ErrorCode::DuplicateKey);
             }
         }
         Some(Value::map(map))
@@ -490,12 +363,8 @@ impl<'a> Evaluator<'a, '_, '_> {
         match (item.optional, value) {
             (false, value) => Some(Some(value)),
             (true, Value::Optional(value)) => Some(value.map(|value| (*value).clone())),
-            (true, other) => self.fail(id, Fault::no_overload([other.kind()])),
+            (true, other) => self.progress.fail(id, Fault::no_overload([other.kind()])),
         }
-    }
-
-    fn local(&self, local: Local) -> Value<'a> {
-        self.locals.get(local.0 as usize).cloned().unwrap_or(Value::Null)
     }
 
     #[inline]
@@ -504,18 +373,54 @@ impl<'a> Evaluator<'a, '_, '_> {
             *place = value;
         }
     }
+}
 
-    #[inline]
-    pub(super) fn charge(&mut self, id: NodeId, units: u64) -> Option<()> {
-        let paid = self.meter.charge(units);
-        self.at(id, paid)
+fn compare(
+    meter: &mut Meter<'_>,
+    comparison: Comparison,
+    a: &Value<'_>,
+    b: &Value<'_>,
+) -> Result<bool, Fault> {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => meter.charge_text(a.len().min(b.len()))?,
+        (Value::Bytes(a), Value::Bytes(b)) => meter.charge_text(a.len().min(b.len()))?,
+        _ => {}
+    }
+    Ok(a.order(b)?.is_some_and(|order| comparison.holds(order)))
+}
+
+fn is_in(meter: &mut Meter<'_>, item: &Value<'_>, of: &Value<'_>) -> Result<bool, Fault> {
+    match of {
+        Value::List(list) => {
+            for other in list.iter() {
+                meter.charge(1)?;
+                if item.equals_metered(&other, meter)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        Value::Map(map) => {
+            meter.charge_text(key_bytes(item))?;
+            Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some()))
+        }
+        other => Err(Fault::no_overload([item.kind(), other.kind()])),
     }
 }
 
-/// The bytes of a key that is text.
-#[inline]
-fn key_bytes(key: &Value<'_>) -> usize {
-    key.as_str().map_or(0, str::len)
+fn arithmetic<'a>(
+    meter: &mut Meter<'_>,
+    operator: Arithmetic,
+    a: &Value<'a>,
+    b: &Value<'a>,
+) -> Result<Value<'a>, Fault> {
+    match operator {
+        Arithmetic::Plus => a.plus(b, meter),
+        Arithmetic::Minus => a.minus(b),
+        Arithmetic::Times => a.times(b),
+        Arithmetic::Divide => a.divided_by(b),
+        Arithmetic::Modulo => a.modulo(b),
+    }
 }
 
 /// Compares a size with a number. A text of `n` bytes has at least `n / 4` and at most `n` characters, which settles

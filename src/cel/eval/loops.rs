@@ -44,7 +44,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         let range = match self.eval(inner.range)? {
             Value::List(list) => Range::List(list),
             Value::Map(map) => Range::Map(map),
-            other => return self.fail(id, Fault::no_overload([other.kind()])),
+            other => return self.progress.fail(id, Fault::no_overload([other.kind()])),
         };
         match inner.kind {
             LoopKind::All => self.quantify(id, inner, &range, false),
@@ -61,18 +61,18 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// Begins a round: pays for it and gives the variables their values.
     fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Option<()> {
-        self.charge(id, 1)?;
+        self.progress.charge(id, 1)?;
         match inner.second {
             None => match range.element(index) {
                 Some(element) => self.set(inner.first, element),
-                None => return self.fail(id, ErrorCode::IndexOutOfBounds.into()),
+                None => return self.progress.fail(id, ErrorCode::IndexOutOfBounds),
             },
             Some(second) => match range.pair(index) {
                 Some((key, value)) => {
                     self.set(inner.first, key);
                     self.set(second, value);
                 }
-                None => return self.fail(id, ErrorCode::IndexOutOfBounds.into()),
+                None => return self.progress.fail(id, ErrorCode::IndexOutOfBounds),
             },
         }
         Some(())
@@ -86,13 +86,13 @@ impl<'a> Evaluator<'a, '_, '_> {
                 Some(value) if value == deciding => return Some(Value::Bool(deciding)),
                 Some(_) => {}
                 None => {
-                    let halt = self.absorb()?;
+                    let halt = self.progress.absorb()?;
                     error.get_or_insert(halt);
                 }
             }
         }
         match error {
-            Some(halt) => self.halt(halt),
+            Some(halt) => self.progress.halt(halt),
             None => Some(Value::Bool(!deciding)),
         }
     }
@@ -107,22 +107,16 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
-        self.built(id, List::bytes(0))?;
+        self.progress.charge_built(id, List::bytes(0))?;
         let mut kept = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.bool(inner.body)? {
-                self.built(id, size_of::<Value<'_>>())?;
+                self.progress.charge_built(id, size_of::<Value<'_>>())?;
                 kept.extend(range.element(index));
             }
         }
         Some(Value::list(kept))
-    }
-
-    /// Pays for one more thing that is kept.
-    fn built(&mut self, id: NodeId, bytes: usize) -> Option<()> {
-        let paid = self.meter.charge_built(bytes);
-        self.at(id, paid)
     }
 
     /// Whether this round counts, where the macro has a condition.
@@ -131,12 +125,12 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     fn transform(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
-        self.built(id, List::bytes(0))?;
+        self.progress.charge_built(id, List::bytes(0))?;
         let mut items = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.counts(inner)? {
-                self.built(id, size_of::<Value<'_>>())?;
+                self.progress.charge_built(id, size_of::<Value<'_>>())?;
                 items.push(self.eval(inner.body)?);
             }
         }
@@ -147,22 +141,22 @@ impl<'a> Evaluator<'a, '_, '_> {
         let mut keyed = Vec::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
-            self.built(id, size_of::<(Value<'_>, Value<'_>)>())?;
+            self.progress.charge_built(id, size_of::<(Value<'_>, Value<'_>)>())?;
             let key = self.eval(inner.body)?;
             keyed.extend(range.element(index).map(|element| (key, element)));
         }
-        let sorted = List::sorted(&mut self.meter, keyed);
-        self.at(id, sorted).map(Value::List)
+        let sorted = List::sorted(&mut self.progress.meter, keyed);
+        self.progress.at(id, sorted).map(Value::List)
     }
 
     /// Each entry keeps its key (a list, its index) and gets a new value.
     fn transform_map(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
-        self.built(id, Map::bytes(0))?;
+        self.progress.charge_built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
             if self.counts(inner)? {
-                self.built(id, Map::ENTRY_BYTES)?;
+                self.progress.charge_built(id, Map::ENTRY_BYTES)?;
                 let value = self.eval(inner.body)?;
                 let key = range.pair(index).and_then(|(key, _)| Key::from_value(&key));
                 entries.extend(key.map(|key| (key, value)));
@@ -173,7 +167,7 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// Each entry becomes the entries of the map that the body gives; no key may come twice.
     fn transform_entries(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {
-        self.built(id, Map::bytes(0))?;
+        self.progress.charge_built(id, Map::bytes(0))?;
         let mut entries = Entries::new();
         for index in 0..range.len() {
             self.round(id, inner, range, index)?;
@@ -181,12 +175,12 @@ impl<'a> Evaluator<'a, '_, '_> {
                 continue;
             }
             let Value::Map(made) = self.eval(inner.body)? else {
-                return self.fail(inner.body, ErrorCode::NoMatchingOverload.into());
+                return self.progress.fail(inner.body, ErrorCode::NoMatchingOverload);
             };
             for (key, value) in made.iter() {
-                self.built(id, Map::ENTRY_BYTES)?;
+                self.progress.charge_built(id, Map::ENTRY_BYTES)?;
                 if entries.insert(key, value).is_some() {
-                    return self.fail(inner.body, ErrorCode::DuplicateKey.into());
+                    return self.progress.fail(inner.body, ErrorCode::DuplicateKey);
                 }
             }
         }

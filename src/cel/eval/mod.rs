@@ -9,6 +9,8 @@ mod block;
 mod error;
 mod evaluator;
 mod loops;
+mod progress;
+mod read;
 mod select;
 
 pub use activation::{Activation, Host, Interruption};

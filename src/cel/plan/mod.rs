@@ -10,8 +10,9 @@ pub(in crate::cel) use planner::plan;
 
 use super::env::{EnvId, Slot};
 use super::fault::Fault;
-use super::function::PureCode;
+use super::function::{PureCode, TestCode};
 use super::stdlib::Pattern;
+use super::types::At;
 use super::value::Value;
 use crate::source::Span;
 use std::ops::Range;
@@ -58,12 +59,14 @@ pub enum Node {
     Local(Local),
     /// `has(event)`
     HasVariable(Slot),
-    /// `context.llm.tokens.total`: fields of live records by slot
+    /// `context.llm.tokens.total`: a field of a live record, by slot
     Path {
-        /// The variable that holds the first record.
+        /// The variable that holds the host's structs.
         root: Slot,
-        /// The slots of the fields, outermost first.
-        fields: Box<[usize]>,
+        /// The part of them that is the record; the one that the variable shows if nothing is said.
+        part: Option<At>,
+        /// The slot.
+        field: usize,
     },
     /// `f(x).field` of a live record
     Field {
@@ -138,6 +141,17 @@ pub enum Node {
     In(NodeId, NodeId),
     /// `text.matches('^a+$')`, the pattern compiled
     Matches(NodeId, Box<Pattern>),
+    /// `text.startsWith('a')`: a question about two values
+    Test {
+        /// The function.
+        name: &'static str,
+        /// Its code.
+        code: TestCode,
+        /// The first, or the receiver.
+        a: NodeId,
+        /// The second.
+        b: NodeId,
+    },
     /// `f(a, b)`
     Call {
         /// The function.
@@ -297,6 +311,7 @@ impl Node {
                 | Self::CompareSize { .. }
                 | Self::In(..)
                 | Self::Matches(..)
+                | Self::Test { .. }
         )
     }
 
@@ -304,7 +319,7 @@ impl Node {
     #[must_use]
     pub fn function_name(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Call { name, .. } | Self::Host { name, .. } => name,
+            Self::Call { name, .. } | Self::Test { name, .. } | Self::Host { name, .. } => name,
             Self::Not(_) => "!_",
             Self::Negate(_) => "-_",
             Self::And(..) => "_&&_",

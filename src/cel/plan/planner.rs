@@ -7,7 +7,7 @@ use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
-use crate::cel::types::Type;
+use crate::cel::types::{At, Type};
 use crate::cel::value::{Blob, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
@@ -118,9 +118,10 @@ impl Planner<'_> {
                     Some(Reference::Field(slot)) => Some(*slot),
                     _ => None,
                 };
+                let of = operand;
                 let operand = self.expr(operand);
                 match (slot, optional) {
-                    (Some(field), false) => self.field(expr, operand, field),
+                    (Some(field), false) => self.field(expr, of, operand, field),
                     (None, false) => {
                         self.fold(expr, from, Node::Member { operand, key: field.text.as_str().into() })
                     }
@@ -207,25 +208,29 @@ impl Planner<'_> {
         self.add(expr, Node::Fail(Fault::from(code)))
     }
 
-    /// A field of a live record; a chain of them from a variable is one step.
-    fn field(&mut self, expr: &Expr, operand: NodeId, field: usize) -> NodeId {
+    /// A field of a live record. The parts of a host's structs stand at known places, so a chain of fields from a
+    /// variable is one step.
+    fn field(&mut self, expr: &Expr, of: &Expr, operand: NodeId, field: usize) -> NodeId {
         let last = self.nodes.len().checked_sub(1) == Some(operand.0 as usize);
-        let fused = match self.nodes.last() {
-            Some(&Node::Variable(root)) if last => Some(Node::Path { root, fields: [field].into() }),
-            Some(Node::Path { root, fields }) if last => {
-                let fields = fields.iter().copied().chain([field]).collect();
-                Some(Node::Path { root: *root, fields })
+        let path = match self.nodes.last() {
+            Some(&Node::Variable(root)) if last => Some(Node::Path { root, part: None, field }),
+            Some(&Node::Path { root, .. }) if last => {
+                self.part(of).map(|part| Node::Path { root, part: Some(part), field })
             }
             _ => None,
         };
-        match fused {
-            Some(path) => {
-                self.nodes.pop();
-                self.spans.pop();
-                self.add(expr, path)
-            }
-            None => self.add(expr, Node::Field { operand, field }),
-        }
+        let Some(path) = path else { return self.add(expr, Node::Field { operand, field }) };
+        self.nodes.pop();
+        self.spans.pop();
+        self.add(expr, path)
+    }
+
+    /// The part of the host's structs that a selected record is.
+    fn part(&self, expr: &Expr) -> Option<At> {
+        let ExprKind::Select { operand, .. } = &expr.kind else { return None };
+        let Some(Reference::Field(slot)) = self.checked.reference(expr.id) else { return None };
+        let Type::Record(record) = self.checked.type_of(operand.id) else { return None };
+        record.fields.get_index(*slot)?.1.part
     }
 
     fn call(&mut self, expr: &Expr) -> NodeId {
@@ -256,6 +261,10 @@ impl Planner<'_> {
                     node
                 }
                 None => Node::Call { name: declaration.function.name, code, args: operands.into() },
+            },
+            Code::Test(code) => match *operands {
+                [a, b] => Node::Test { name: declaration.function.name, code, a, b },
+                _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
             Code::Host => {
                 return self.add(expr, Node::Host { name: declaration.function.name, args: operands.into() });

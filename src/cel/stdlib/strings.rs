@@ -1,10 +1,9 @@
 //! The standard functions on text.
 
+use super::no_overload;
 use super::pattern::Pattern;
-use super::{charge_texts, no_overload};
 use crate::cel::fault::Fault;
 use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
 use crate::cel::value::Value;
 
 pub(super) const STRINGS: &[Function] = &[
@@ -14,7 +13,14 @@ pub(super) const STRINGS: &[Function] = &[
         cost: "1, and the length of the text",
         overloads: &[("contains_string", "string.contains(string) -> bool")],
         examples: &[("'guardrail'.contains('rail')", "true"), ("'a'.contains('b')", "false")],
-        code: Code::Pure(|meter, args| test(meter, args, |text, part| text.contains(part))),
+        code: Code::Test(|meter, text, part| match (text, part) {
+            (Value::String(text), Value::String(part)) => {
+                meter.charge_text(text.len())?;
+                meter.charge_text(part.len())?;
+                Ok(text.contains(&**part))
+            }
+            _ => Err(Fault::no_overload([text.kind(), part.kind()])),
+        }),
     },
     Function {
         name: "startsWith",
@@ -22,12 +28,12 @@ pub(super) const STRINGS: &[Function] = &[
         cost: "1, and the length of the beginning",
         overloads: &[("starts_with_string", "string.startsWith(string) -> bool")],
         examples: &[("'prod-eu'.startsWith('prod-')", "true")],
-        code: Code::Pure(|meter, args| match args {
-            [Value::String(text), Value::String(part)] => {
+        code: Code::Test(|meter, text, part| match (text, part) {
+            (Value::String(text), Value::String(part)) => {
                 meter.charge_text(part.len())?;
-                Ok(Value::Bool(text.starts_with(&**part)))
+                Ok(text.starts_with(&**part))
             }
-            _ => no_overload(args),
+            _ => Err(Fault::no_overload([text.kind(), part.kind()])),
         }),
     },
     Function {
@@ -36,12 +42,12 @@ pub(super) const STRINGS: &[Function] = &[
         cost: "1, and the length of the end",
         overloads: &[("ends_with_string", "string.endsWith(string) -> bool")],
         examples: &[("'ann@example.com'.endsWith('@example.com')", "true")],
-        code: Code::Pure(|meter, args| match args {
-            [Value::String(text), Value::String(part)] => {
+        code: Code::Test(|meter, text, part| match (text, part) {
+            (Value::String(text), Value::String(part)) => {
                 meter.charge_text(part.len())?;
-                Ok(Value::Bool(text.ends_with(&**part)))
+                Ok(text.ends_with(&**part))
             }
-            _ => no_overload(args),
+            _ => Err(Fault::no_overload([text.kind(), part.kind()])),
         }),
     },
     Function {
@@ -67,18 +73,3 @@ pub(super) const STRINGS: &[Function] = &[
         }),
     },
 ];
-
-/// A question about a text and another that takes a walk over the first.
-fn test<'a>(
-    meter: &mut Meter<'_>,
-    args: &[&Value<'a>],
-    holds: fn(&str, &str) -> bool,
-) -> Result<Value<'a>, Fault> {
-    match args {
-        [Value::String(text), Value::String(part)] => {
-            charge_texts(meter, args)?;
-            Ok(Value::Bool(holds(text, part)))
-        }
-        _ => no_overload(args),
-    }
-}

@@ -1,8 +1,9 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
-use super::{At, JsonRef, Value};
+use super::{JsonRef, Value};
 use crate::cel::fault::Fault;
 use crate::cel::meter::Meter;
+use crate::cel::types::At;
 use std::fmt;
 use std::sync::Arc;
 

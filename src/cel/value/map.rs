@@ -1,7 +1,7 @@
 //! Maps: a host's own record, a stored JSON object, constants, or one that was computed.
 
-use super::{At, JsonRef, Text, Value};
-use crate::cel::types::RecordType;
+use super::{JsonRef, Text, Value};
+use crate::cel::types::{At, RecordType};
 use indexmap::{Equivalent, IndexMap};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,18 +14,6 @@ pub trait LiveRecord: fmt::Debug + Sync {
 
     /// The field in a slot of [`LiveRecord::shape`].
     fn field(&self, at: At, slot: usize) -> Option<Value<'_>>;
-
-    /// The field at the end of a way of slots, each of the record before. A host that knows its records by their `At`
-    /// goes the way without making a value of each.
-    fn path(&self, at: At, slots: &[usize]) -> Option<Value<'_>> {
-        let (&first, rest) = slots.split_first()?;
-        let field = self.field(at, first)?;
-        match (&field, rest) {
-            (_, []) => Some(field),
-            (Value::Map(Map::Live { of, at }), rest) => of.path(*at, rest),
-            _ => None,
-        }
-    }
 }
 
 /// Entries of a computed map, in the order in which they were written.

@@ -21,14 +21,10 @@ pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};
 pub use time::{CalendarField, Duration, Timestamp};
 
-use super::types::Kind;
+use super::types::{At, Kind};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
-
-/// Which part of a host's structs a view speaks of; its meaning is the host's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct At(pub u32);
 
 /// A CEL value. Clones in constant time.
 #[derive(Clone, Debug)]
