@@ -258,7 +258,7 @@ impl Planner<'_> {
                 None => Node::Call { name: declaration.function.name, code, args: operands.into() },
             },
             Code::Host => {
-                return self.add(expr, Node::Host { name: declaration.function.name, args: operands.into() });
+                return self.add(expr, Node::Host { name: declaration.name, args: operands.into() });
             }
         };
         self.fold(expr, from, node)
