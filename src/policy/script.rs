@@ -98,7 +98,9 @@ impl<'s> Inspection<'s> {
     fn call(&mut self, span: Span, function: &str, method: bool, arguments: usize) {
         let function = function.strip_prefix('.').unwrap_or(function);
         let declaration = self.env.function(function);
-        let Some(declaration) = declaration.filter(|it| matches!(it.function.code, Code::Host)) else { return };
+        let Some(declaration) = declaration.filter(|it| matches!(it.function.code, Code::Host)) else {
+            return;
+        };
         let misfit = |issue: &Issue| issue.code == "no_matching_overload" && issue.span == span;
         if method || arguments != 1 || self.warnings.iter().any(misfit) {
             let of_path = declaration.name == declaration.function.name;

@@ -103,7 +103,9 @@ impl Pending {
     /// Whether it can have come about under a policy.
     pub(super) fn fits(&self, policy: &Policy) -> bool {
         let of_script = |script: &Operation| {
-            matches!(script.subject, Subject::Script(_)) && self.operation.call().is_some() && script.fits(policy)
+            matches!(script.subject, Subject::Script(_))
+                && self.operation.call().is_some()
+                && script.fits(policy)
         };
         self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
     }

@@ -73,6 +73,11 @@ impl<'e> Replay<'e> {
         let text = |index: usize| args.get(index).and_then(Value::as_str);
         let invalid = || Interruption::Fault(ErrorCode::InvalidArgument.into());
         let path = || text(0).filter(|path| is_inside(path)).map(str::to_owned).ok_or_else(invalid);
+        if let Some(policy) = self.script
+            && !(function == "file" && text(0).is_some())
+        {
+            return call_of(policy, function, args);
+        }
         match function {
             "review" => {
                 let reviewer = text(0).filter(|reviewer| !reviewer.is_empty()).ok_or_else(invalid)?;
@@ -84,7 +89,7 @@ impl<'e> Replay<'e> {
                 Ok(Request::WriteMount { path: path()?, text })
             }
             "file" if self.has_mount && text(0).is_some() => Ok(Request::MeasureFile { path: path()? }),
-            key => self.script.map_or_else(|| Err(host_failed()), |policy| call_of(policy, key, args)),
+            _ => Err(host_failed()),
         }
     }
 }

@@ -72,7 +72,8 @@ impl Task {
                 Flow::Stopped(stopped) => return self.stop(operation, stopped, now).into(),
                 Flow::Ended(verdict, reason) => return ended(operation, verdict, reason).into(),
                 Flow::Asks(request) => {
-                    self.pending = Some(Box::new(Pending { operation, request: request.clone(), script: None }));
+                    self.pending =
+                        Some(Box::new(Pending { operation, request: request.clone(), script: None }));
                     return Progress::Asks(request);
                 }
             }

@@ -60,8 +60,7 @@ pub(super) fn undeclared_function(env: &Env, name: &str, span: Span) -> Issue {
     if env.variable(name).is_some() {
         return Issue { help: Some(format!("`{name}` is a variable")), ..issue };
     }
-    let names =
-        || env.functions().map(|it| &*it.name).filter(|name| name.starts_with(char::is_alphabetic));
+    let names = || env.functions().map(|it| &*it.name).filter(|name| name.starts_with(char::is_alphabetic));
     let mut words: Vec<&str> = names().collect();
     words.extend(["has", "all", "exists", "exists_one", "filter", "map"]);
     // the functions stand in no order, and of two near names the same one must be offered each time
