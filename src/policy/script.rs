@@ -118,7 +118,9 @@ impl<'s> Inspection<'s> {
                 | ComprehensionKind::Filter
                 | ComprehensionKind::Map
         );
-        if !standard || comprehension.second.is_some() {
+        // `cel.iterVar(0, 0)` and its kin are written where a variable stands, and are no identifiers
+        let named = !comprehension.variable.text.contains('(');
+        if !standard || !named || comprehension.second.is_some() {
             return self.refuse(&comprehension.name.text, comprehension.name.span);
         }
         self.expr(&comprehension.range);
