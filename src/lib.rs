@@ -60,6 +60,9 @@
 //! it every operation is a [`Progress`]: decided, or asking for one effect. A host that waits for IO answers with
 //! [`Task::resume`], in this process or, after [`Task::save`] and [`Engine::restore`], in another.
 //!
+//! A model that writes a script of calls instead of one call has it run by [`Task::script`]. A host that does not want to
+//! know which tools are written in CEL has every call that was let through carried out by [`Task::execute`].
+//!
 //! # Where to go
 //!
 //! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`task::Decision`] is every answer.

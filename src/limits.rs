@@ -40,6 +40,20 @@ macro_rules! limits {
     };
 }
 
+impl EvalLimits {
+    /// The bounds of what a model writes itself: these, with a fraction of the length, the work and the growth. Each of its
+    /// calls has the script evaluated anew, so that the work of all is bounded by `max_questions` times `max_cost`.
+    #[must_use]
+    pub fn of_scripts(self) -> Self {
+        Self {
+            max_source_bytes: self.max_source_bytes.min(16_384),
+            max_cost: self.max_cost.min(100_000),
+            max_built_bytes: self.max_built_bytes.min(1_048_576),
+            ..self
+        }
+    }
+}
+
 /// One bound as documentation shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitRow {

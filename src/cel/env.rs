@@ -7,6 +7,7 @@ use super::function::{Declaration, Function};
 use super::types::Type;
 use crate::limits::EvalLimits;
 use indexmap::IndexMap;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +45,7 @@ pub struct Env(Arc<Inner>);
 pub struct EnvBuilder {
     variables: IndexMap<Arc<str>, Variable>,
     slots: u16,
-    functions: HashMap<&'static str, Declaration>,
+    functions: HashMap<Cow<'static, str>, Declaration>,
     elsewhere: HashMap<&'static str, &'static str>,
     container: String,
     limits: EvalLimits,
@@ -113,13 +114,14 @@ impl EnvBuilder {
     ///     variadic: false,
     ///     result: Type::opaque("pair", [a, b]),
     /// };
-    /// let env = Env::builder().function(Declaration { function, overloads: [overload].into() }).build();
+    /// let declaration = Declaration { overloads: [overload].into(), ..Declaration::of(&function) };
+    /// let env = Env::builder().function(declaration).build();
     /// let program = Program::compile(&env, "pair(1, 'a')").unwrap();
     /// assert_eq!(program.result_type().to_string(), "pair(int, string)");
     /// ```
     #[must_use]
     pub fn function(mut self, declaration: Declaration) -> Self {
-        self.functions.insert(declaration.function.name, declaration);
+        self.functions.insert(declaration.name.clone(), declaration);
         self
     }
 

@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::meter::Meter;
 use super::types::Type;
 use super::value::{Opaque, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A function as its library writes it down.
@@ -62,9 +63,13 @@ pub struct Overload {
     pub result: Type,
 }
 
-/// A function ready to be resolved: its row and its signatures. A host whose signatures are not text makes one itself.
+/// A function ready to be resolved: its name, its row and its signatures. A host whose signatures are not text makes one
+/// itself.
 #[derive(Clone, Debug)]
 pub struct Declaration {
+    /// The name that expressions call it by: the row's own, or one that is known only when the scope is made, such as that
+    /// of a capability; many of those may share one row.
+    pub name: Cow<'static, str>,
     /// The row.
     pub function: Function,
     /// Its signatures, parsed.
@@ -78,7 +83,13 @@ impl Declaration {
     pub fn of(function: &Function) -> Self {
         let overloads =
             function.overloads.iter().filter_map(|&(id, signature)| Overload::parse(id, signature));
-        Self { function: *function, overloads: overloads.collect() }
+        Self { name: Cow::Borrowed(function.name), function: *function, overloads: overloads.collect() }
+    }
+
+    /// The same function under a name that the program does not hold.
+    #[must_use]
+    pub fn named(self, name: String) -> Self {
+        Self { name: Cow::Owned(name), ..self }
     }
 }
 

@@ -113,7 +113,7 @@ struct Asked {
 }
 
 impl Host for Asked {
-    fn call(&mut self, function: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let reviewer = args.first().and_then(Value::as_str).filter(|reviewer| !reviewer.is_empty());
         match (function, reviewer) {
             ("review", Some(reviewer)) => {

@@ -3,7 +3,7 @@
 //! `review`, `mount.read`, `mount.write` and `file` are declarations only; whoever runs the task answers them, and may
 //! have to ask somebody first. Which scope knows which of them stands in `scope`.
 
-use crate::cel::{Code, Entries, Fault, Function, Key, Map, Meter, Value};
+use crate::cel::{Code, Declaration, Entries, Fault, Function, Key, Map, Meter, Value};
 
 /// `put` (`CEL-11`).
 pub const PUT: &[Function] = &[Function {
@@ -61,6 +61,25 @@ pub const FILE: &[Function] = &[Function {
     code: Code::Host,
 }];
 
+/// A capability in the model's scripts (`SCR-02`): the row that all of them share, each under its own key.
+const CAPABILITY: Function = Function {
+    name: "capability",
+    doc: "calls the capability with these arguments and gives its result",
+    cost: "one, and that of the call",
+    overloads: &[("capability_map", "capability(map(A, B)) -> dyn")],
+    examples: &[],
+    code: Code::Host,
+};
+
+/// The function of a capability. One whose key is the name of another function of the scope stands beside it: its argument
+/// is a map, and that of no other function of a script is.
+pub(super) fn capability(key: &str, beside: Option<&Declaration>) -> Declaration {
+    let own = Declaration::of(&CAPABILITY).named(key.to_owned());
+    let others = beside.into_iter().flat_map(|other| other.overloads.iter());
+    let overloads = own.overloads.iter().chain(others).cloned().collect();
+    Declaration { overloads, ..own }
+}
+
 /// Bytes that an entry of a computed map takes, roughly: what the budget is asked for.
 const ENTRY_BYTES: usize = size_of::<(Key<'_>, Value<'_>)>();
 
@@ -78,13 +97,13 @@ fn put<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Faul
 
 #[cfg(test)]
 mod tests {
-    use super::{FILE, MOUNT, PUT, REVIEW, put};
+    use super::{CAPABILITY, FILE, MOUNT, PUT, REVIEW, put};
     use crate::cel::{Declaration, Entries, ErrorCode, Json, Meter, Value};
     use crate::limits::EvalLimits;
 
     #[test]
     fn every_signature_can_be_read() {
-        for function in [PUT, REVIEW, MOUNT, FILE].into_iter().flatten() {
+        for function in [PUT, REVIEW, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten() {
             assert_eq!(Declaration::of(function).overloads.len(), function.overloads.len());
         }
     }

@@ -5,14 +5,15 @@
 //! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
 //! message. Bindings of an invoke step are expressions of the scope of their step (`MW-13`), so they have none here.
 
-use super::function::{FILE, MOUNT, PUT, REVIEW};
+use super::function::{FILE, MOUNT, PUT, REVIEW, capability};
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type, Value,
+    Activation, Declaration, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type,
+    Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -209,7 +210,9 @@ pub struct ScopeDecl<'d> {
     pub parameters: Type,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
     pub has_mount: bool,
-    /// The libraries of the language.
+    /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
+    pub capabilities: &'d [Arc<str>],
+    /// The libraries of the language; a script has no more than the operators of them (`SCR-09`).
     pub libraries: &'d [&'static [Function]],
     /// The bounds of the scope's expressions.
     pub limits: EvalLimits,
@@ -227,6 +230,7 @@ impl<'d> ScopeDecl<'d> {
             event: Type::Dyn,
             parameters: Type::Dyn,
             has_mount: false,
+            capabilities: &[],
             libraries: &[],
             limits: EvalLimits::default(),
         }
@@ -254,10 +258,17 @@ impl<'d> ScopeDecl<'d> {
         })
     }
 
-    fn functions(&self) -> impl Iterator<Item = &'static [Function]> {
-        let own = self.scope.functions().iter().copied();
-        let own = own.filter(|_| self.scope != Scope::Script || self.has_mount);
-        self.libraries.iter().copied().chain(own)
+    fn functions(&self) -> impl Iterator<Item = Declaration> {
+        let is_script = self.scope == Scope::Script;
+        let own = self.scope.functions().iter().copied().flatten();
+        let own = own.filter(move |_| !is_script || self.has_mount);
+        // an operator is what no identifier can name
+        let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
+        self.libraries.iter().copied().flatten().filter(allowed).chain(own).map(Declaration::of)
+    }
+
+    fn capabilities(&self) -> impl Iterator<Item = &str> {
+        self.capabilities.iter().filter(|_| self.scope == Scope::Script).map(|key| &**key)
     }
 }
 
@@ -322,8 +333,13 @@ impl ScopeEnv {
         let roots = scope.roots().iter().filter_map(|&root| Some((root, declared.type_of(root)?)));
         let builder = Env::builder().limits(declared.limits);
         let builder = roots.fold(builder, |builder, (root, ty)| variable(builder, scope, root, ty));
-        let builder = declared.functions().fold(builder, EnvBuilder::library);
-        let known = builder.clone().build();
+        let mut builder = declared.functions().fold(builder, EnvBuilder::function);
+        let mut known = builder.clone().build();
+        if declared.scope == Scope::Script {
+            let beside = |key: &str| capability(key, known.function(key));
+            builder = declared.capabilities().map(beside).fold(builder, EnvBuilder::function);
+            known = builder.clone().build();
+        }
         let unknown = messages::known_elsewhere(scope)
             .filter(|(name, _)| known.variable(name).is_none() && known.function(name).is_none());
         let env = unknown.fold(builder, |builder, (name, why)| builder.elsewhere(name, why)).build();

@@ -6,10 +6,10 @@
 use super::shape::Misfit;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::limits::EvalLimits;
 use crate::manifest::schema::SchemaKind;
-use crate::source::{Embedded, Place};
+use crate::source::{Embedded, Place, Span};
 
 // For the model.
 
@@ -55,6 +55,38 @@ fn schema_kind(kind: SchemaKind) -> &'static str {
 
 pub(super) fn input_misfit(place: &Place, name: &str, found: &Misfit) -> Diagnostic {
     Diagnostic::error("input_misfit", misfit(name, found), place.clone()).rule("PAR-08")
+}
+
+// About scripts of the model.
+
+/// A macro, a type or a sign that standard expressions of other scopes have.
+pub(super) fn not_in_scripts(what: &str, span: Span, allowed: &str) -> Issue {
+    refused(format!("`{what}` is not part of scripts"), span, allowed)
+}
+
+pub(super) fn one_argument(function: &str, argument: &str, span: Span, allowed: &str) -> Issue {
+    refused(format!("`{function}` takes one {argument}, as in `{function}(…)`"), span, allowed)
+}
+
+fn refused(message: String, span: Span, allowed: &str) -> Issue {
+    Issue {
+        code: "not_in_scripts",
+        severity: Severity::Error,
+        message,
+        span,
+        label: String::new(),
+        help: Some(allowed.to_owned()),
+    }
+}
+
+/// What a script may name, for the help of a refusal; of many functions the first.
+pub(super) fn allowed_in_scripts(functions: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    let shown: Vec<String> = functions.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = functions.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more functions") } else { String::new() };
+    let names = if shown.is_empty() { "no functions".to_owned() } else { shown.join(", ") };
+    format!("a script knows {names}{more}, besides literals, operators and the standard macros")
 }
 
 // About expressions and templates.

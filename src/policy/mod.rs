@@ -13,6 +13,7 @@
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
+//! | `script` | what the model writes itself, refused before it runs |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
@@ -30,6 +31,7 @@ mod message;
 mod messages;
 mod origin;
 mod parameters;
+mod script;
 mod setting;
 mod shape;
 mod step;
@@ -217,11 +219,14 @@ impl Policy {
     #[must_use]
     pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
         let declared = || {
+            let offered = self.functions.iter().filter(|function| function.offered);
+            let capabilities: Vec<Arc<str>> = offered.map(|function| function.key.clone()).collect();
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
                 has_mount: self.agent.mount != MountScope::None,
+                capabilities: &capabilities,
                 libraries: crate::cel::STANDARD,
-                limits: self.limits,
+                limits: if scope == Scope::Script { self.limits.of_scripts() } else { self.limits },
                 ..ScopeDecl::new(scope)
             }))
         };

@@ -130,6 +130,8 @@ pub enum Operation {
         /// The variables that are bound.
         bound: BoundVariables,
     },
+    /// What comes of a script of the model?
+    Script(Embedded),
     /// What does a bundle bring?
     Bundle(Embedded),
     /// How long does a subscription live?
@@ -163,6 +165,7 @@ impl Operation {
             Self::Limits(_) => "limits",
             Self::Cel { .. } => "cel",
             Self::Interpolate { .. } => "interpolate",
+            Self::Script(_) => "script",
             Self::Bundle(_) => "bundle",
             Self::Subscription { .. } => "subscription",
             Self::Trigger(_) => "trigger",

@@ -304,6 +304,7 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
             let bound = read_bound(fields);
             Operation::Interpolate { kind: kind?, template: template?, parameters, bound }
         }
+        "script" => Operation::Script(values::required_text(fields, "source", reader)?),
         "bundle" => Operation::Bundle(values::required_text(fields, "text", reader)?),
         "subscription" => {
             let capability = values::required_text(fields, "capability", reader);
@@ -335,10 +336,6 @@ fn read_not_yet(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> 
         "allowlist" => {
             values::required_text(fields, "capability", reader);
             "allowlist"
-        }
-        "script" => {
-            values::required_text(fields, "source", reader);
-            "script"
         }
         _ => {
             reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));

@@ -11,7 +11,7 @@ use super::loading;
 use super::messages;
 use super::report::{Outcome, Report};
 use super::world::World;
-use crate::cel::Json;
+use crate::cel::{Issue, Json};
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
@@ -226,6 +226,10 @@ impl<'c> Running<'c> {
             Operation::Interpolate { kind, template, parameters, bound } => {
                 self.interpolate(*kind, &template.text, parameters.as_ref(), bound)
             }
+            Operation::Script(source) => match self.task.script(&source.text, now) {
+                Ok(progress) => self.driven(progress)?,
+                Err(issues) => rejected(&issues),
+            },
         })
     }
 
@@ -336,10 +340,7 @@ impl<'c> Running<'c> {
                 Ok(Tried::Value(result)) => return Ok(value(Some(result))),
                 Ok(Tried::Failed(error)) => return Ok(failed("error", Some(error.to_string()))),
                 Ok(Tried::Asks(request)) => request,
-                Err(issues) => {
-                    let message = issues.iter().map(|issue| issue.message.as_str()).collect::<Vec<_>>();
-                    return Ok(failed("reject", Some(message.join("; "))));
-                }
+                Err(issues) => return Ok(rejected(&issues)),
             };
             let Some(answer) = self.answer(&question)? else {
                 let mut found = failed("suspend", None::<String>);
@@ -438,6 +439,12 @@ fn value(value: Option<Json>) -> Found {
     let mut found = Found { value, ..Found::default() };
     found.set(Aspect::Decision, Some("value"));
     found
+}
+
+/// An expression that is not valid where it would stand.
+fn rejected(issues: &[Issue]) -> Found {
+    let message = issues.iter().map(|issue| issue.message.as_str()).collect::<Vec<_>>();
+    failed("reject", Some(message.join("; ")))
 }
 
 fn failed(decision: &str, message: Option<impl Into<String>>) -> Found {

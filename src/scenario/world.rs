@@ -33,6 +33,7 @@ impl World {
                 self.write_mount(path, text);
                 Answer::Written
             }
+            Request::MeasureFile { path } => self.measure_file(path).map_or(Answer::Failed, Answer::Size),
         })
     }
 }

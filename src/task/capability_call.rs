@@ -18,8 +18,7 @@ use crate::policy::{Function, Policy, Resolution};
 
 impl Task {
     /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
-    /// the resolved arguments and the id under which [`Task::after`] takes the result. An action with a `cel` backend is
-    /// run by [`Task::invoke`] only.
+    /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it.
     pub fn before(&mut self, call: &Call, now: Timestamp) -> Progress {
         self.begin(call, Extent::Before, now)
     }
@@ -35,11 +34,40 @@ impl Task {
     /// # Errors
     /// [`TaskError::UnknownCall`] for an id that awaits no result.
     pub fn after(&mut self, call: CallId, result: CallResult, now: Timestamp) -> Result<Progress, TaskError> {
-        let position = self.open.iter().position(|open| open.id == call);
-        let position = position.ok_or(TaskError::UnknownCall(call.0))?;
+        let position = self.open_position(call)?;
         if let Some(refusal) = self.refusal(now) {
             return Ok(refusal.into());
         }
+        let mut operation = self.take_open(position, Stage::After);
+        let policy = self.policy.clone();
+        let moment = now.into();
+        match self.record_result(&policy, &mut operation, result, &moment) {
+            Flow::Ended(verdict, reason) => Ok(ended(operation, verdict, reason).into()),
+            _ => Ok(self.advance(operation, moment)),
+        }
+    }
+
+    /// Has a call carried out that was let through: an action with a `cel` backend by its own expression, anything else by
+    /// asking for it; then goes on as [`Task::after`]. With [`Task::before`] it is [`Task::invoke`] in two steps.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    pub fn execute(&mut self, call: CallId, now: Timestamp) -> Result<Progress, TaskError> {
+        let position = self.open_position(call)?;
+        if let Some(refusal) = self.refusal(now) {
+            return Ok(refusal.into());
+        }
+        let operation = self.take_open(position, Stage::Execute);
+        Ok(self.advance(operation, now.into()))
+    }
+
+    fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
+        let position = self.open.iter().position(|open| open.id == call);
+        position.ok_or(TaskError::UnknownCall(call.0))
+    }
+
+    /// A call that was let through, as an operation that goes on from there.
+    fn take_open(&mut self, position: usize, stage: Stage) -> Operation {
         let OpenCall { function, arguments, .. } = self.open.remove(position);
         let call = CallUnderWay {
             function,
@@ -49,13 +77,7 @@ impl Task {
             output: None,
             record: None,
         };
-        let mut operation = Operation::new(Subject::Call(call), Stage::After);
-        let policy = self.policy.clone();
-        let moment = now.into();
-        match self.record_result(&policy, &mut operation, result, &moment) {
-            Flow::Ended(verdict, reason) => Ok(ended(operation, verdict, reason).into()),
-            _ => Ok(self.advance(operation, moment)),
-        }
+        Operation::new(Subject::Call(call), stage)
     }
 
     /// Awaits the result of a call that was let through elsewhere, with its resolved arguments.
@@ -87,7 +109,7 @@ impl Task {
         Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
     }
 
-    fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.refusal(now).or_else(|| self.beyond(Next::Capability, now)) {
             return decision.into();
         }
@@ -154,7 +176,7 @@ impl Task {
     }
 
     /// Carries the call out and records what came of it.
-    pub(super) fn execute(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
+    pub(super) fn run_call(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
         let Some(call) = operation.call() else { return Flow::Passed };
         let Some(function) = policy.function(call.function) else { return Flow::Passed };
         let arguments = call.arguments.clone();
@@ -224,6 +246,8 @@ impl Task {
             Subject::Call(call) => call,
             Subject::Input => return self.admit(operation),
             Subject::Output => return self.deliver(operation),
+            // a script has no stage to come through: its end is its own
+            Subject::Script(_) => return operation.decide(Verdict::Allow),
         };
         if operation.stage == Stage::After {
             let value = call.output.take();
@@ -264,6 +288,7 @@ impl Task {
         match &operation.subject {
             Subject::Input => drop(self.context.pop_input()),
             Subject::Output => drop(self.context.pop_output()),
+            Subject::Script(_) => {}
             Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),
             Subject::Call(call) => {
                 self.record_call(call, None, Status::Restricted, &now);

@@ -24,6 +24,11 @@ pub trait Host {
 
     /// Writes a file of the mount; false if it cannot be written.
     fn write_mount(&mut self, path: &str, text: &str) -> bool;
+
+    /// The bytes of a file of the mount; none if that cannot be said. Unless a host knows better, that of its text.
+    fn measure_file(&mut self, path: &str) -> Option<u64> {
+        self.read_mount(path).map(|text| text.len() as u64)
+    }
 }
 
 impl Task {
@@ -46,6 +51,7 @@ impl Task {
                 Request::ReadMount { path } => host.read_mount(path).map_or(Answer::Failed, Answer::Text),
                 Request::WriteMount { path, text } if host.write_mount(path, text) => Answer::Written,
                 Request::WriteMount { .. } => Answer::Failed,
+                Request::MeasureFile { path } => host.measure_file(path).map_or(Answer::Failed, Answer::Size),
             };
             progress = self.resume(answer, host.now())?;
         }

@@ -40,6 +40,12 @@ pub enum Request {
         /// The whole new content.
         text: String,
     },
+    /// Say how large a file is that a script refers to; answer with [`Answer::Size`] (SCR-07), or [`Answer::Failed`] if
+    /// that cannot be said.
+    MeasureFile {
+        /// The path below the mount's prefix, free of traversal (SCR-08).
+        path: String,
+    },
 }
 
 /// A capability to be carried out.
@@ -77,7 +83,10 @@ pub enum Answer {
     Text(String),
     /// To [`Request::WriteMount`]: it is written.
     Written,
-    /// To [`Request::ReadMount`] and [`Request::WriteMount`]: it could not be done; the expression fails.
+    /// To [`Request::MeasureFile`]: its bytes.
+    Size(u64),
+    /// To [`Request::ReadMount`] and [`Request::WriteMount`]: it could not be done; the expression fails. To
+    /// [`Request::MeasureFile`]: nobody knows; the reference then says no size.
     Failed,
 }
 

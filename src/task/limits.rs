@@ -59,10 +59,14 @@ impl Task {
         }
         let mut decision = self.beyond(Next::Other, now)?;
         if let Some(pending) = self.pending.take() {
-            let Pending { operation, .. } = *pending;
+            let Pending { operation, script, .. } = *pending;
             self.withdraw(&operation, now.into());
             decision.trace = operation.trace;
             decision.findings = operation.findings;
+            decision = match script {
+                Some(script) => script.told_before(decision),
+                None => decision,
+            };
         }
         Some(decision)
     }

@@ -34,6 +34,11 @@ pub(super) fn tool_failed(code: &str) -> String {
     format!("the tool failed: {code}")
 }
 
+/// The message of a script that fails of itself.
+pub(super) fn script_failed(error: &str) -> String {
+    format!("the script failed: {error}")
+}
+
 // For the sender of an input.
 
 pub(super) fn bad_input(faults: &[String]) -> String {

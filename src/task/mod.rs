@@ -9,7 +9,9 @@
 //! | [`Task::model_turn`] | the model has answered | allow, terminate |
 //! | [`Task::before`] | the model calls a function | allow with the resolved arguments, block, lock_task, error, terminate |
 //! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
-//! | [`Task::invoke`] | instead of both | as `before` and `after` |
+//! | [`Task::execute`] | instead of running it yourself | as `after` |
+//! | [`Task::invoke`] | instead of all three | as `before` and `after` |
+//! | [`Task::script`] | the model writes a script of calls | allow with its result, or as the call that ends it |
 //! | [`Task::output`] | the model has a response | allow with what is delivered, lock_task |
 //!
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
@@ -22,6 +24,7 @@ mod driver;
 mod effect;
 mod error;
 mod execution;
+mod file_reference;
 mod interpolation;
 mod invoke_step;
 mod limits;
@@ -32,6 +35,7 @@ mod operation;
 mod record;
 mod replay;
 mod save;
+mod script;
 mod start;
 mod state;
 mod steps;
@@ -44,6 +48,7 @@ pub use decision::{
 pub use driver::Host;
 pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
 pub use error::TaskError;
+pub use file_reference::FileReference;
 pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use record::{Past, PastCall};
 pub use replay::Exchange;
@@ -183,9 +188,9 @@ impl Task {
             return Ok(Progress::Decided(decision));
         }
         let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
-        let Pending { mut operation, request } = *pending;
+        let Pending { mut operation, request, script } = *pending;
         operation.exchanges.push(Exchange { question: request, answer });
-        Ok(self.advance(operation, now.into()))
+        Ok(self.go_on(operation, script, now))
     }
 
     /// The host of an expression, with the answers that it was given.

@@ -39,6 +39,17 @@ pub(super) enum Subject {
     Input,
     /// The last entry of `context.output`, not yet delivered.
     Output,
+    /// A script of the model; its exchanges are its finished calls.
+    Script(ScriptUnderWay),
+}
+
+/// A script of the model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ScriptUnderWay {
+    /// As the model wrote it.
+    pub(super) source: String,
+    /// The call under way, as the script puts it.
+    pub(super) call: Option<Request>,
 }
 
 /// A call by the model.
@@ -83,6 +94,21 @@ pub(super) enum Stage {
 pub(super) struct Pending {
     pub(super) operation: Operation,
     pub(super) request: Request,
+    /// The script whose call the operation is.
+    #[serde(default)]
+    pub(super) script: Option<Box<Operation>>,
+}
+
+impl Pending {
+    /// Whether it can have come about under a policy.
+    pub(super) fn fits(&self, policy: &Policy) -> bool {
+        let of_script = |script: &Operation| {
+            matches!(script.subject, Subject::Script(_))
+                && self.operation.call().is_some()
+                && script.fits(policy)
+        };
+        self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
+    }
 }
 
 impl Stage {
@@ -119,7 +145,9 @@ impl Operation {
             (Subject::Call(call), Stage::BeforeFirst | Stage::Before | Stage::Execute | Stage::After) => {
                 policy.function(call.function).is_some()
             }
-            (Subject::Input, Stage::GuardrailBefore) | (Subject::Output, Stage::GuardrailAfter) => true,
+            (Subject::Input, Stage::GuardrailBefore)
+            | (Subject::Output, Stage::GuardrailAfter)
+            | (Subject::Script(_), Stage::Execute) => true,
             _ => false,
         };
         let list = self.stage.hook().map(|hook| policy.steps(hook, self.capability(policy)));
@@ -193,8 +221,15 @@ impl Operation {
     pub(super) fn call(&self) -> Option<&CallUnderWay> {
         match &self.subject {
             Subject::Call(call) => Some(call),
-            Subject::Input | Subject::Output => None,
+            Subject::Input | Subject::Output | Subject::Script(_) => None,
         }
+    }
+
+    /// A decision about one of its calls, behind what was told of it so far.
+    pub(super) fn told_before(&self, mut decision: Decision) -> Decision {
+        decision.trace.splice(0..0, self.trace.iter().cloned());
+        decision.findings.splice(0..0, self.findings.iter().cloned());
+        decision
     }
 
     /// The decision that it ends in, with what was found on the way.

@@ -4,10 +4,12 @@
 //! the order of the questions. An answer counts only for the very question it was given to: if an evaluation asks another
 //! one, because the time has moved on, the answer is dropped and the new question is put (RV-04, RV-10, RV-11).
 
-use super::effect::{Answer, Request};
+use super::effect::{Answer, Caller, Invocation, Request};
+use super::file_reference::FileReference;
 use super::mount_path::is_inside;
-use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Stop, Value};
+use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Json, JsonRef, Key, Stop, Text, Value};
 use crate::limits::EvalLimits;
+use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
 /// A question that was answered.
@@ -26,6 +28,8 @@ pub(super) struct Replay<'e> {
     used: usize,
     asked: Option<Request>,
     has_mount: bool,
+    /// The capabilities that a script calls.
+    script: Option<&'e Policy>,
     max_questions: usize,
 }
 
@@ -41,12 +45,17 @@ pub(super) enum Halt {
 impl<'e> Replay<'e> {
     /// A host with these answers. One without a mount reads and writes no files.
     pub(super) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EvalLimits) -> Self {
-        Self { exchanges, used: 0, asked: None, has_mount, max_questions: limits.max_questions }
+        Self { exchanges, used: 0, asked: None, has_mount, script: None, max_questions: limits.max_questions }
+    }
+
+    /// A host for a script of the model: it calls capabilities, and refers to files where its scope lets it.
+    pub(super) fn of_script(exchanges: &'e [Exchange], policy: &'e Policy) -> Self {
+        Self { script: Some(policy), ..Self::new(exchanges, true, policy.limits()) }
     }
 
     /// A host for scopes that have nothing to ask.
     pub(super) fn mute() -> Self {
-        Self { exchanges: &[], used: 0, asked: None, has_mount: false, max_questions: 0 }
+        Self { exchanges: &[], used: 0, asked: None, has_mount: false, script: None, max_questions: 0 }
     }
 
     /// What came of the evaluation. The next one with this host goes on where this one stopped reading the log.
@@ -64,6 +73,11 @@ impl<'e> Replay<'e> {
         let text = |index: usize| args.get(index).and_then(Value::as_str);
         let invalid = || Interruption::Fault(ErrorCode::InvalidArgument.into());
         let path = || text(0).filter(|path| is_inside(path)).map(str::to_owned).ok_or_else(invalid);
+        if let Some(policy) = self.script
+            && !(function == "file" && text(0).is_some())
+        {
+            return call_of(policy, function, args);
+        }
         match function {
             "review" => {
                 let reviewer = text(0).filter(|reviewer| !reviewer.is_empty()).ok_or_else(invalid)?;
@@ -74,16 +88,22 @@ impl<'e> Replay<'e> {
                 let text = text(1).ok_or_else(invalid)?.to_owned();
                 Ok(Request::WriteMount { path: path()?, text })
             }
+            "file" if self.has_mount && text(0).is_some() => Ok(Request::MeasureFile { path: path()? }),
             _ => Err(host_failed()),
         }
     }
 }
 
 impl Host for Replay<'_> {
-    fn call(&mut self, function: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let question = self.question(function, args)?;
-        let known = self.exchanges.get(self.used).filter(|exchange| exchange.question == question);
+        let next = self.exchanges.get(self.used);
+        let known = next.filter(|exchange| exchange.question == question);
         let Some(exchange) = known else {
+            if self.script.is_some() && next.is_some() {
+                // a script asks the same whenever it is evaluated; if not, its finished calls must not run again
+                return Err(host_failed());
+            }
             if self.used >= self.max_questions {
                 return Err(Interruption::Fault(Fault::budget("max_questions")));
             }
@@ -95,6 +115,10 @@ impl Host for Replay<'_> {
             (Answer::Review(approved), _) => Ok(Value::Bool(*approved)),
             (Answer::Text(text), _) => Ok(Value::owned_text(text.as_str())),
             (Answer::Written, Request::WriteMount { text, .. }) => Ok(Value::owned_text(text)),
+            (Answer::Result(result), _) => Ok(held(result.output.root())),
+            (answer @ (Answer::Size(_) | Answer::Failed), Request::MeasureFile { path }) => {
+                Ok(held(FileReference::measured(&path, answer).to_json().root()))
+            }
             _ => Err(host_failed()),
         }
     }
@@ -109,8 +133,37 @@ impl Answer {
                 | (Self::Review(_), Request::Review { .. })
                 | (Self::Text(_) | Self::Failed, Request::ReadMount { .. })
                 | (Self::Written | Self::Failed, Request::WriteMount { .. })
+                | (Self::Size(_) | Self::Failed, Request::MeasureFile { .. })
         )
     }
+}
+
+/// The call that a script makes: one map of arguments (SCR-02).
+fn call_of(policy: &Policy, key: &str, args: &[Value<'_>]) -> Result<Request, Interruption> {
+    let function = policy.position(key).and_then(|position| policy.function(position));
+    let function = function.filter(|function| function.offered).ok_or_else(host_failed)?;
+    let [arguments @ Value::Map(_)] = args else {
+        let fault = Fault::no_overload(args.iter().map(Value::kind));
+        return Err(Interruption::Fault(fault));
+    };
+    Ok(Request::Invoke(Invocation {
+        function: key.to_owned(),
+        caller: Caller::Model,
+        target: function.target.clone(),
+        arguments: Json::from_value(arguments).map_err(Interruption::Fault)?,
+    }))
+}
+
+/// A document as a value that outlives it.
+fn held(json: JsonRef<'_>) -> Value<'static> {
+    if json.is_array() {
+        return Value::list(json.items().map(held).collect());
+    }
+    if json.is_object() {
+        let key = |name: &str| Key::String(Text::Shared(name.into()));
+        return Value::map(json.entries().map(|(name, value)| (key(name), held(value))).collect());
+    }
+    json.value().to_static().unwrap_or(Value::Null)
 }
 
 fn host_failed() -> Interruption {

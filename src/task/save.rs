@@ -91,7 +91,7 @@ impl Task {
         if saved.pending.is_some() && saved.fingerprint != policy.fingerprint() {
             return Err(TaskError::PolicyChanged);
         }
-        if !saved.pending.as_ref().is_none_or(|pending| pending.operation.fits(&policy)) {
+        if !saved.pending.as_ref().is_none_or(|pending| pending.fits(&policy)) {
             return Err(TaskError::NotRestorable("its operation is not one of this agent"));
         }
         let mut open = Vec::new();

@@ -94,18 +94,22 @@ impl Task {
     /// no review is open.
     #[must_use]
     pub fn suspension(&self) -> Option<Decision> {
-        let Pending { operation, request } = self.pending.as_deref()?;
+        let Pending { operation, request, script } = self.pending.as_deref()?;
         let Request::Review { reviewer } = request else { return None };
         let step = operation.step_under_way(&self.policy);
         let mut trace = operation.trace.clone();
         trace.extend(step.and_then(|step| operation.trace_of(step, StepOutcome::Suspend, None)));
-        Some(Decision {
+        let decision = Decision {
             reviewer: Some(reviewer.clone()),
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),
             trace,
             findings: operation.findings.clone(),
             ..Decision::new(Verdict::Suspend)
+        };
+        Some(match script {
+            Some(script) => script.told_before(decision),
+            None => decision,
         })
     }
 }

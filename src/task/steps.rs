@@ -62,7 +62,7 @@ impl Task {
         loop {
             let flow = match operation.stage.hook() {
                 Some(_) => self.run_steps(&policy, &mut operation, &now),
-                None => self.execute(&policy, &mut operation, &now),
+                None => self.run_call(&policy, &mut operation, &now),
             };
             match flow {
                 Flow::Passed => match operation.next_stage() {
@@ -72,7 +72,8 @@ impl Task {
                 Flow::Stopped(stopped) => return self.stop(operation, stopped, now).into(),
                 Flow::Ended(verdict, reason) => return ended(operation, verdict, reason).into(),
                 Flow::Asks(request) => {
-                    self.pending = Some(Box::new(Pending { operation, request: request.clone() }));
+                    self.pending =
+                        Some(Box::new(Pending { operation, request: request.clone(), script: None }));
                     return Progress::Asks(request);
                 }
             }
@@ -162,6 +163,8 @@ impl Task {
             }
             Subject::Input => self.context.last_input(),
             Subject::Output => self.context.last_output(),
+            // no list of steps is about a script
+            Subject::Script(_) => None,
         };
         match (entry.map(|entry| entry.transformed(value.root())), &operation.subject) {
             (Some(Ok(entry)), Subject::Input) => self.context.replace_last_input(entry),

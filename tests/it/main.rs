@@ -41,3 +41,4 @@ mod task;
 mod task_fixture;
 mod task_on_fail;
 mod task_properties;
+mod task_script;

@@ -163,6 +163,15 @@ fn documents_may_stand_in_another() {
     assert!(!catalog.agents()[0].sound);
 }
 
+/// `TOOL-05`
+#[test]
+fn a_tool_is_synchronous_only_if_it_says_so() {
+    for (written, wanted) in [("", false), ("synchronous: false", false), ("synchronous: true", true)] {
+        let (catalog, _) = parse(&tool("demo", "t", written));
+        assert_eq!(catalog.tools()[0].synchronous, wanted, "{written}");
+    }
+}
+
 /// Twice the manifests take about twice the time: a thousand are nothing.
 #[test]
 fn a_thousand_manifests_load_in_linear_time() {

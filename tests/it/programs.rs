@@ -23,7 +23,7 @@ fn scope() -> EnvBuilder {
 struct Echo(Vec<i64>);
 
 impl Host for Echo {
-    fn call(&mut self, _: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+    fn call(&mut self, _: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let Some(&Value::Int(number)) = args.first() else { return Err(Interruption::Asked) };
         self.0.push(number);
         if number < 0 {

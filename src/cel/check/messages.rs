@@ -60,8 +60,7 @@ pub(super) fn undeclared_function(env: &Env, name: &str, span: Span) -> Issue {
     if env.variable(name).is_some() {
         return Issue { help: Some(format!("`{name}` is a variable")), ..issue };
     }
-    let names =
-        || env.functions().map(|it| it.function.name).filter(|name| name.starts_with(char::is_alphabetic));
+    let names = || env.functions().map(|it| &*it.name).filter(|name| name.starts_with(char::is_alphabetic));
     let mut words: Vec<&str> = names().collect();
     words.extend(["has", "all", "exists", "exists_one", "filter", "map"]);
     // the functions stand in no order, and of two near names the same one must be offered each time
@@ -77,7 +76,7 @@ pub(super) fn undeclared_type(name: &str, span: Span) -> Issue {
 
 /// `1 + 'a'`
 pub(super) fn no_matching_overload(span: Span, of: &Declaration, member: bool, types: &[Type]) -> Issue {
-    let name = of.function.name;
+    let name = &*of.name;
     let message = format!("found no matching overload for `{}`", applied(name, member, types, ""));
     let signatures = of.overloads.iter().map(|overload| {
         let more = if overload.variadic { ", …" } else { "" };

@@ -69,7 +69,7 @@ pub trait Host {
     ///
     /// # Errors
     /// A fault, which the expression may absorb, or `Asked`, which it may not.
-    fn call(&mut self, function: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption>;
+    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption>;
 }
 
 /// Why a host did not answer.

@@ -6,6 +6,7 @@ use crate::cel::plan::{Node, NodeId, Plan};
 use crate::cel::types::Kind;
 use crate::limits::EvalLimits;
 use crate::source::Span;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why there is no value.
@@ -27,7 +28,7 @@ pub struct EvalError {
     /// The kinds of its operands, where they explain it.
     pub found: [Option<Kind>; 3],
     /// The function or operator that failed.
-    pub function: Option<&'static str>,
+    pub function: Option<Cow<'static, str>>,
     /// The name and value of the bound that was exceeded.
     pub bound: Option<(&'static str, u64)>,
 }
@@ -38,7 +39,7 @@ impl fmt::Display for EvalError {
             return write!(f, "evaluation budget `{name}` {value} exceeded");
         }
         f.write_str(self.code.describe())?;
-        if let Some(function) = self.function {
+        if let Some(function) = &self.function {
             write!(f, " for `{function}`")?;
         }
         let mut kinds = self.found.iter().flatten();

@@ -15,6 +15,7 @@ use super::stdlib::Pattern;
 use super::types::At;
 use super::value::Value;
 use crate::source::Span;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A compiled expression.
@@ -164,7 +165,7 @@ pub enum Node {
     /// `review(user)`
     Host {
         /// The function.
-        name: &'static str,
+        name: Cow<'static, str>,
         /// The arguments, the receiver first.
         args: Box<[NodeId]>,
     },
@@ -317,9 +318,10 @@ impl Node {
 
     /// The function or operator that the step is, by CEL's name.
     #[must_use]
-    pub fn function_name(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Call { name, .. } | Self::Test { name, .. } | Self::Host { name, .. } => name,
+    pub fn function_name(&self) -> Option<Cow<'static, str>> {
+        let name = match self {
+            Self::Host { name, .. } => return Some(name.clone()),
+            Self::Call { name, .. } | Self::Test { name, .. } => name,
             Self::Not(_) => "!_",
             Self::Negate(_) => "-_",
             Self::And(..) => "_&&_",
@@ -341,7 +343,8 @@ impl Node {
             Self::Matches(..) => "matches",
             Self::Index { .. } | Self::OptionalIndex { .. } => "_[_]",
             _ => return None,
-        })
+        };
+        Some(Cow::Borrowed(name))
     }
 }
 

@@ -267,7 +267,7 @@ impl Planner<'_> {
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
             Code::Host => {
-                return self.add(expr, Node::Host { name: declaration.function.name, args: operands.into() });
+                return self.add(expr, Node::Host { name: declaration.name, args: operands.into() });
             }
         };
         self.fold(expr, from, node)

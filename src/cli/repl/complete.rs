@@ -221,7 +221,7 @@ fn quoted(field: &Candidate, lead: &str) -> Candidate {
 /// Functions and macros whose names begin so: those that are called on a value of a type, or those that are not.
 fn functions(session: &Session, word: &str, receiver: Option<&Type>) -> Vec<Candidate> {
     let known = session.env().functions();
-    let named = known.filter(|it| it.function.name.starts_with(char::is_alphabetic));
+    let named = known.filter(|it| it.name.starts_with(char::is_alphabetic));
     let fits = |parameter: Option<&Type>| match (receiver.map(Type::kind), parameter) {
         (Some(Some(kind)), Some(parameter)) => parameter.kind().is_none_or(|takes| takes == kind),
         _ => true,
@@ -231,7 +231,7 @@ fn functions(session: &Session, word: &str, receiver: Option<&Type>) -> Vec<Cand
         let overload = overloads
             .find(|overload| overload.member == receiver.is_some() && fits(overload.parameters.first()))?;
         let takes = overload.parameters.len().saturating_sub(usize::from(overload.member));
-        Some(called(declaration.function.name, takes))
+        Some(called(&declaration.name, takes))
     });
     let of_kind = |word: &str| match receiver.map(Type::kind) {
         Some(Some(Kind::List)) => word == "list",
@@ -287,7 +287,7 @@ fn of_command(session: &Session, before: &str) -> Option<(usize, Vec<Candidate>)
     let mut found = match name {
         ":scope" => SCOPES.map(|(name, _)| plain(name, name.to_owned())).to_vec(),
         ":functions" => {
-            let functions = session.env().functions().map(|declaration| declaration.function.name);
+            let functions = session.env().functions().map(|declaration| &*declaration.name);
             let names = functions.chain(MACROS.iter().map(|row| row.name));
             names.map(|name| plain(name, name.to_owned())).collect()
         }

@@ -227,7 +227,7 @@ impl Held {
 }
 
 impl Host for Questioned {
-    fn call(&mut self, function: &'static str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let args: Vec<String> = args.iter().map(|arg| show::line(arg, 60)).collect();
         self.0 = Some(format!("{function}({})", args.join(", ")));
         Err(Interruption::Asked)

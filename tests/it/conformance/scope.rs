@@ -54,5 +54,5 @@ fn function(scope: EnvBuilder, name: &str, declaration: &Json) -> Result<EnvBuil
         examples: &[],
         code: Code::Host,
     };
-    Ok(scope.function(Declaration { function, overloads: overloads.into() }))
+    Ok(scope.function(Declaration { name: function.name.into(), function, overloads: overloads.into() }))
 }

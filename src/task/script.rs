@@ -1,0 +1,192 @@
+//! Scripts of the model (SCR): one expression whose function calls are calls of capabilities.
+//!
+//! In: a text. Out: its result, or the decision of the call that ended it. Each call is an operation of its own and runs
+//! the whole pipeline, inner calls first, each one invocation (SCR-04, SCR-11). The script is evaluated anew after each
+//! call, with the results so far in their order: a script has no variables, so it asks the same each time, and a finished
+//! call never runs twice. What is asked is absorbed by nothing, neither `||` nor a macro.
+
+use super::decision::{Decision, Finding, Verdict};
+use super::effect::{Answer, CallResult, Progress, Request};
+use super::file_reference::FileReference;
+use super::operation::{Extent, Operation, Pending, ScriptUnderWay, Stage, Subject};
+use super::replay::{Exchange, Halt, Replay};
+use super::start::{Call, Next};
+use super::{Task, messages};
+use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
+use crate::context::{Bound, Scope};
+use crate::policy::{Policy, whole_failure};
+use std::borrow::Cow;
+
+impl Task {
+    /// Runs a script that the model wrote. Allow carries its result, with the summary of a file in the place of each
+    /// reference to it (SCR-07); error says that the script failed by itself. A call that is not let through ends it with
+    /// that call's decision.
+    ///
+    /// # Errors
+    /// What the script names that it must not, or why it cannot be read; nothing has happened then.
+    ///
+    /// # Cost
+    /// That of its calls, and for each of them one evaluation within the bounds of
+    /// [`EvalLimits::of_scripts`](crate::limits::EvalLimits::of_scripts).
+    pub fn script(&mut self, source: &str, now: Timestamp) -> Result<Progress, Vec<Issue>> {
+        if let Some(refusal) = self.refusal(now) {
+            return Ok(refusal.into());
+        }
+        self.policy.script(source, &self.cache)?;
+        if let Some(decision) = self.beyond(Next::Other, now) {
+            return Ok(decision.into());
+        }
+        self.interrupted = false;
+        let script = ScriptUnderWay { source: source.to_owned(), call: None };
+        Ok(self.run_script(Operation::new(Subject::Script(script), Stage::Execute), now))
+    }
+
+    /// Goes on with an operation that was answered, and with the script whose call it is.
+    pub(super) fn go_on(
+        &mut self,
+        operation: Operation,
+        script: Option<Box<Operation>>,
+        now: Timestamp,
+    ) -> Progress {
+        if matches!(operation.subject, Subject::Script(_)) {
+            return self.run_script(operation, now);
+        }
+        let progress = self.advance(operation, now.into());
+        match script {
+            Some(script) => match self.take_up(*script, progress) {
+                Ok(script) => self.run_script(script, now),
+                Err(progress) => *progress,
+            },
+            None => progress,
+        }
+    }
+
+    /// Takes a script as far as it goes.
+    fn run_script(&mut self, mut script: Operation, now: Timestamp) -> Progress {
+        let policy = self.policy.clone();
+        let source = if let Subject::Script(script) = &script.subject { &*script.source } else { "" };
+        let program = match policy.script(source, &self.cache) {
+            Ok(program) => program,
+            Err(issues) => {
+                let issue = issues.first().map_or("", |issue| &issue.message);
+                let message = Some(messages::script_failed(issue));
+                return Decision { message, ..script.decide(Verdict::Error) }.into();
+            }
+        };
+        loop {
+            let request = match evaluate(&policy, &program, &script.exchanges) {
+                Ok(value) => {
+                    let value = Some(with_summaries(value, &script.exchanges));
+                    return Decision { value, ..script.decide(Verdict::Allow) }.into();
+                }
+                Err(Halt::Failed(error)) => {
+                    let code = Cow::Borrowed(error.code.as_str());
+                    script.findings.push(Finding { code, message: error.to_string(), origin: None });
+                    let message = Some(messages::script_failed(&error.to_string()));
+                    return Decision { message, ..script.decide(Verdict::Error) }.into();
+                }
+                Err(Halt::Asks(request, _)) => request,
+            };
+            let Request::Invoke(invocation) = &request else {
+                let pending = Pending { operation: script, request: request.clone(), script: None };
+                self.pending = Some(Box::new(pending));
+                return Progress::Asks(request);
+            };
+            let arguments = for_parameters(&policy, &invocation.function, &invocation.arguments);
+            let call = Call { function: invocation.function.clone(), arguments };
+            if let Subject::Script(script) = &mut script.subject {
+                script.call = Some(request);
+            }
+            let progress = self.begin(&call, Extent::Whole, now);
+            script = match self.take_up(script, progress) {
+                Ok(script) => script,
+                Err(progress) => return *progress,
+            };
+        }
+    }
+
+    /// The script with the result of its call; what came of it instead, if the call asks or was not let through.
+    fn take_up(&mut self, mut script: Operation, progress: Progress) -> Result<Operation, Box<Progress>> {
+        let decision = match progress {
+            Progress::Decided(decision) => decision,
+            Progress::Asks(request) => {
+                if let Some(pending) = &mut self.pending {
+                    pending.script = Some(Box::new(script));
+                }
+                return Err(Progress::Asks(request).into());
+            }
+        };
+        let question = match &mut script.subject {
+            Subject::Script(script) => script.call.take(),
+            Subject::Call(_) | Subject::Input | Subject::Output => None,
+        };
+        let Some(question) = question.filter(|_| decision.is_allowed()) else {
+            return Err(Progress::Decided(script.told_before(decision)).into());
+        };
+        script.trace.extend(decision.trace);
+        script.findings.extend(decision.findings);
+        let result = CallResult::successful(decision.value.unwrap_or_else(Json::null));
+        script.exchanges.push(Exchange { question, answer: Answer::Result(result) });
+        Ok(script)
+    }
+}
+
+/// Evaluates a script with the answers that it was given.
+fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Result<Json, Halt> {
+    let mut replay = Replay::of_script(exchanges, policy);
+    let scope = policy.trial_scope(Scope::Script);
+    let result = scope.activation(&Bound::default()).map_err(|fault| whole_failure(program, fault));
+    let result = result.and_then(|activation| {
+        let value = program.run(&activation, Some(&mut replay))?;
+        Json::from_value(&value).map_err(|fault| whole_failure(program, fault))
+    });
+    replay.settle(result)
+}
+
+/// Arguments as the function's parameters take them: a reference to a file is an object, and where only text fits it is
+/// the path, for no schema has a type for files.
+fn for_parameters(policy: &Policy, function: &str, arguments: &Json) -> Json {
+    let function = policy.position(function).and_then(|position| policy.function(position));
+    let takes = |name: &str, value: JsonRef<'_>| {
+        let mut parameters = function.into_iter().flat_map(|function| function.parameters.iter());
+        parameters.all(|it| *it.name != *name || it.shape.check(&value.value()).is_ok())
+    };
+    let path_instead = |name: &str, value: JsonRef<'_>| {
+        let reference = FileReference::read(value).filter(|_| !takes(name, value))?;
+        let path = Json::string(reference.path());
+        takes(name, path.root()).then_some(path)
+    };
+    if !arguments.root().entries().any(|(name, value)| path_instead(name, value).is_some()) {
+        return arguments.clone();
+    }
+    let member = |(name, value)| (name, path_instead(name, value).unwrap_or_else(|| value.to_json()));
+    Json::object(arguments.root().entries().map(member))
+}
+
+/// The result with the summaries of files in the place of the references that the script made to them.
+fn with_summaries(value: Json, exchanges: &[Exchange]) -> Json {
+    let references = exchanges.iter().filter_map(|exchange| match &exchange.question {
+        Request::MeasureFile { path } => Some(FileReference::measured(path, &exchange.answer)),
+        _ => None,
+    });
+    let references: Vec<FileReference> = references.collect();
+    if references.is_empty() { value } else { summarised(value.root(), &references) }
+}
+
+/// Recurses as deep as the document, which `max_json_depth` bounds.
+fn summarised(value: JsonRef<'_>, references: &[FileReference]) -> Json {
+    let reference = FileReference::read(value).filter(|reference| references.contains(reference));
+    if let Some(reference) = reference {
+        return Json::string(&reference.summary());
+    }
+    if value.is_object() {
+        return Json::object(value.entries().map(|(name, value)| (name, summarised(value, references))));
+    }
+    if value.is_array() {
+        let items: Vec<Json> = value.items().map(|item| summarised(item, references)).collect();
+        let list = Value::list(items.iter().map(Json::value).collect());
+        // no deeper than the value itself, which was packed within the same bounds
+        return Json::from_value(&list).unwrap_or_else(|_| Json::null());
+    }
+    value.to_json()
+}
