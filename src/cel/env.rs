@@ -3,12 +3,13 @@
 //! Made once for each scope, shared by all expressions of it. A variable has a slot, in which an activation of this
 //! scope carries its value; a program and an activation of different scopes refuse each other.
 
-use super::function::{Declaration, Function};
+use super::function::{Declaration, Function, Overload};
+use super::stdlib::LANGUAGE;
 use super::types::Type;
 use crate::limits::EvalLimits;
 use indexmap::IndexMap;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where an activation carries a variable.
@@ -56,6 +57,22 @@ struct Inner {
     scope: EnvBuilder,
 }
 
+/// A row with its signatures parsed. Those of the language are read once for all scopes: an agent has a scope for each
+/// set of functions that its steps are for, and the language has some hundreds of signatures.
+fn declaration(function: &Function) -> Declaration {
+    /// By where a row's signatures lie: a host's function of the same name has others.
+    static READ: LazyLock<HashMap<usize, Arc<[Overload]>>> = LazyLock::new(|| {
+        let rows = LANGUAGE.iter().copied().flatten();
+        rows.map(|row| (row.overloads.as_ptr().addr(), Declaration::of(row).overloads)).collect()
+    });
+    match READ.get(&function.overloads.as_ptr().addr()) {
+        Some(overloads) if overloads.len() == function.overloads.len() => {
+            Declaration { function: *function, overloads: overloads.clone() }
+        }
+        _ => Declaration::of(function),
+    }
+}
+
 impl EnvBuilder {
     /// A variable that always has a value.
     #[must_use]
@@ -88,7 +105,13 @@ impl EnvBuilder {
     /// The functions of a library; one declared before under the same name is replaced.
     #[must_use]
     pub fn library(self, functions: &'static [Function]) -> Self {
-        functions.iter().fold(self, |scope, function| scope.function(Declaration::of(function)))
+        functions.iter().fold(self, |scope, function| scope.function(declaration(function)))
+    }
+
+    /// Whether a variable or a function is declared under this name so far.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        self.variables.contains_key(name) || self.functions.contains_key(name)
     }
 
     /// A function whose signatures are given as types, which text cannot say of types of the host's own; one declared

@@ -3,6 +3,7 @@
 //! A type is what the checker knows of an expression before it runs; a [`Kind`] is what a value turns out to be.
 //! Types print as CEL writes them: `list(string)`, `map(string, dyn)`, `optional_type(int)`.
 
+use super::domain::Domain;
 use indexmap::IndexMap;
 use std::fmt;
 use std::sync::Arc;
@@ -79,6 +80,8 @@ pub struct Field {
     pub required: bool,
     /// One line for completion and reference; may be empty.
     pub doc: String,
+    /// What its values are beyond their type, if more is known.
+    pub domain: Option<Arc<Domain>>,
 }
 
 /// Where the fields of a record are found at run time.
@@ -104,7 +107,7 @@ impl RecordType {
     #[must_use]
     pub fn live<'a>(name: &str, fields: impl IntoIterator<Item = (&'a str, Type, &'a str)>) -> Arc<Self> {
         let field = |(name, ty, doc): (&str, Type, &str)| {
-            (Arc::from(name), Field { ty, required: true, doc: doc.to_owned() })
+            (Arc::from(name), Field { ty, required: true, doc: doc.to_owned(), domain: None })
         };
         Arc::new(Self {
             name: name.to_owned(),
@@ -207,7 +210,11 @@ impl Type {
             Self::Map(_) | Self::Record(_) => Kind::Map,
             Self::Optional(_) => Kind::Optional,
             Self::TypeOf(_) => Kind::Type,
-            Self::Opaque(_) => Kind::Opaque,
+            Self::Opaque(own) => match own.name.as_str() {
+                "net.IP" => Kind::Ip,
+                "net.CIDR" => Kind::Cidr,
+                _ => Kind::Opaque,
+            },
         })
     }
 
@@ -298,7 +305,11 @@ pub enum Kind {
     Optional,
     /// `type`.
     Type,
-    /// A library's own value.
+    /// `net.IP`.
+    Ip,
+    /// `net.CIDR`.
+    Cidr,
+    /// Of a type that a host declares for its functions' signatures.
     Opaque,
 }
 
@@ -320,6 +331,8 @@ impl Kind {
             Self::Map => "map",
             Self::Optional => "optional_type",
             Self::Type => "type",
+            Self::Ip => "net.IP",
+            Self::Cidr => "net.CIDR",
             Self::Opaque => "opaque",
         }
     }

@@ -1,6 +1,7 @@
 //! `celador check`: every problem of the manifests, with its place.
 
-use super::{ExitCode, Failure, Format, Screen};
+use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::cel::CostEstimate;
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
@@ -94,8 +95,8 @@ fn files_with_manifests(catalog: &Catalog, findings: &[Diagnostic]) -> usize {
     places.map(|place| place.source.name()).collect::<BTreeSet<_>>().len()
 }
 
-/// Where an expression stands, its text, and the least and the most that one evaluation costs.
-type Cost = ((String, usize, usize), (String, String, u64, Option<u64>));
+/// Where an expression stands, its path and its text, what one evaluation costs, and what that takes for granted.
+type Cost = ((String, usize, usize), (String, String, CostEstimate, Vec<String>));
 
 /// Lists the static cost of the expressions of all agents that are valid. One that several functions share is one line.
 fn list_costs(catalog: &Catalog, engine: &Engine, screen: &mut Screen) -> Result<(), Failure> {
@@ -108,23 +109,27 @@ fn list_costs(catalog: &Catalog, engine: &Engine, screen: &mut Screen) -> Result
             let program = expression.program();
             let cost = program.cost();
             let text = program.source().split_whitespace().collect::<Vec<_>>().join(" ");
-            ((origin.file, origin.line, origin.column), (origin.path, text, cost.min, cost.max))
+            let assumes = messages::assumptions(&cost.assumes, program.source());
+            ((origin.file, origin.line, origin.column), (origin.path, text, cost, assumes))
         }));
     }
     let mut costs: Vec<Cost> = costs.into_iter().collect();
-    costs.sort_by_key(|(_, (.., min, max))| std::cmp::Reverse((max.unwrap_or(u64::MAX), *min)));
-    for ((file, line, column), (path, text, min, max)) in costs {
+    costs.sort_by_key(|(_, (.., cost, _))| std::cmp::Reverse((cost.max.unwrap_or(u64::MAX), cost.min)));
+    for ((file, line, column), (path, text, CostEstimate { min, max, .. }, assumes)) in costs {
         match screen.format() {
             Format::Human => {
                 let Palette { bold, dim, reset, .. } = screen.palette();
                 let max = max.map_or_else(|| "no bound".to_owned(), |max| max.to_string());
                 screen.line(&format!("{bold}{min:>6} to {max:<9}{reset} {text}"))?;
                 screen.line(&format!("{:19} {dim}{file}:{line}:{column}: {path}{reset}", ""))?;
+                for assumption in assumes {
+                    screen.line(&format!("{:19} {dim}{assumption}{reset}", ""))?;
+                }
             }
             Format::Json => {
                 let cost = json!({
                     "file": file, "line": line, "column": column, "path": path,
-                    "expr": text, "min": min, "max": max,
+                    "expr": text, "min": min, "max": max, "assumes": assumes,
                 });
                 screen.json("cost", cost)?;
             }

@@ -1,6 +1,6 @@
 //! What the command line says by itself; everything else is said by the library.
 
-use celador::cel::JsonError;
+use celador::cel::{Assumptions, JsonError};
 use celador::scenario::SnapshotError;
 use std::io;
 use std::path::Path;
@@ -26,6 +26,18 @@ pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
         Some(near) => format!("there is no function `{name}`; did you mean `{near}`?"),
         None => format!("there is no function `{name}`"),
     }
+}
+
+/// What the most that an expression costs takes for granted, one line each; for one without a most, what nothing bounds.
+pub(crate) fn assumptions(assumes: &Assumptions, source: &str) -> Vec<String> {
+    let texts = assumes.short_texts.then(|| "assumes that texts have at most 1,000 bytes".to_owned());
+    let sizes = assumes.sizes_of_schemas.then(|| "assumes that arguments keep to the sizes of their schemas".to_owned());
+    let part = assumes.unbounded.and_then(|span| source.get(span.range()));
+    let part = part.map(|part| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        format!("no schema bounds the work of `{}`; `max_cost` does when it runs", words.join(" "))
+    });
+    texts.into_iter().chain(sizes).chain(part).collect()
 }
 
 pub(crate) fn no_cases(filter: Option<&str>) -> String {

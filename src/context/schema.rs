@@ -371,9 +371,9 @@ fn task_io(extra: &[(Arc<str>, Type)]) -> Arc<RecordType> {
 }
 
 fn required(ty: Type, doc: &str) -> Field {
-    Field { ty, required: true, doc: doc.to_owned() }
+    Field { ty, required: true, doc: doc.to_owned(), domain: None }
 }
 
 fn optional(ty: Type, doc: &str) -> Field {
-    Field { ty, required: false, doc: doc.to_owned() }
+    Field { ty, required: false, doc: doc.to_owned(), domain: None }
 }

@@ -268,7 +268,7 @@ pub fn event_type(names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
 }
 
 fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    let field = |(name, ty)| (name, Field { ty, required: true, doc: String::new() });
+    let field = |(name, ty)| (name, Field { ty, required: true, doc: String::new(), domain: None });
     Type::Record(Arc::new(RecordType {
         name: name.to_owned(),
         fields: fields.into_iter().map(field).collect(),
@@ -323,10 +323,10 @@ impl ScopeEnv {
         let builder = Env::builder().limits(declared.limits);
         let builder = roots.fold(builder, |builder, (root, ty)| variable(builder, scope, root, ty));
         let builder = declared.functions().fold(builder, EnvBuilder::library);
-        let known = builder.clone().build();
-        let unknown = messages::known_elsewhere(scope)
-            .filter(|(name, _)| known.variable(name).is_none() && known.function(name).is_none());
-        let env = unknown.fold(builder, |builder, (name, why)| builder.elsewhere(name, why)).build();
+        let env = messages::known_elsewhere(scope).fold(builder, |builder, (name, why)| {
+            if builder.declares(name) { builder } else { builder.elsewhere(name, why) }
+        });
+        let env = env.build();
         // slots are given in the order of declaration, which is that of the scope's table
         let known = |root: &Root| env.variable(root.name()).is_some();
         let roots = scope.roots().iter().copied().filter(known).collect();

@@ -220,7 +220,7 @@ impl Policy {
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
                 has_mount: self.agent.mount != MountScope::None,
-                libraries: crate::cel::STANDARD,
+                libraries: crate::cel::LANGUAGE,
                 limits: self.limits,
                 ..ScopeDecl::new(scope)
             }))

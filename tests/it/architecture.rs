@@ -21,7 +21,7 @@ const LAYERS: &[&str] = &[
 
 /// The modules of the language, likewise.
 const CEL_LAYERS: &[&str] = &[
-    "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check", "plan",
+    "domain", "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check", "plan",
     "eval", "program", "cache",
 ];
 
