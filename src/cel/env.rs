@@ -9,8 +9,8 @@ use super::types::Type;
 use crate::limits::EvalLimits;
 use indexmap::IndexMap;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Where an activation carries a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -31,7 +31,9 @@ pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
 /// What the most that an expression costs takes for granted, one line each; for one without a most, what nothing bounds.
 pub(crate) fn assumptions(assumes: &Assumptions, source: &str) -> Vec<String> {
     let texts = assumes.short_texts.then(|| "assumes that texts have at most 1,000 bytes".to_owned());
-    let sizes = assumes.sizes_of_schemas.then(|| "assumes that arguments keep to the sizes of their schemas".to_owned());
+    let sizes = assumes
+        .sizes_of_schemas
+        .then(|| "assumes that arguments keep to the sizes of their schemas".to_owned());
     let part = assumes.unbounded.and_then(|span| source.get(span.range()));
     let part = part.map(|part| {
         let words: Vec<&str> = part.split_whitespace().collect();

@@ -329,7 +329,8 @@ fn is_shape_of(shape: &RecordType, io: &TaskIo) -> bool {
 /// A record with the keys of this entry. What they hold is not declared anywhere.
 fn shape_of(io: &TaskIo) -> Arc<RecordType> {
     let keys = std::iter::once("message").chain(io.extra().entries().map(|(key, _)| key));
-    let field = |key: &str| (key.into(), Field { ty: Type::Dyn, required: true, doc: String::new(), domain: None });
+    let field =
+        |key: &str| (key.into(), Field { ty: Type::Dyn, required: true, doc: String::new(), domain: None });
     Arc::new(RecordType {
         name: "TaskIO".to_owned(),
         fields: keys.map(field).collect(),

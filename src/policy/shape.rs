@@ -104,7 +104,9 @@ impl Shape {
             fields: fields_of(node),
             others: match node.get("additionalProperties") {
                 Some(Node { data: Data::Bool(false), .. }) => Others::Refused,
-                Some(schema @ Node { data: Data::Mapping(_), .. }) => Others::Of(Box::new(Self::of_node(schema))),
+                Some(schema @ Node { data: Data::Mapping(_), .. }) => {
+                    Others::Of(Box::new(Self::of_node(schema)))
+                }
                 _ => Others::Any,
             },
             alternatives: node.get("anyOf").or_else(|| node.get("oneOf")).map(each).unwrap_or_default(),
@@ -248,7 +250,9 @@ impl Shape {
     /// The constants that fit, if nothing else does. Of several shapes with constants, such as a `oneOf` of `const`, all.
     fn constants(&self) -> Option<Vec<Constant>> {
         let mut constants: Vec<Constant> = match &self.allowed {
-            Some(allowed) => allowed.iter().map(|allowed| constant(&allowed.value())).collect::<Option<_>>()?,
+            Some(allowed) => {
+                allowed.iter().map(|allowed| constant(&allowed.value())).collect::<Option<_>>()?
+            }
             None if self.alternatives.is_empty() => return None,
             None => {
                 let of_each: Option<Vec<_>> = self.alternatives.iter().map(Self::constants).collect();
@@ -262,7 +266,10 @@ impl Shape {
 
 /// A value as a constant, if it is a scalar.
 pub(super) fn constant(value: &Value<'_>) -> Option<Constant> {
-    #[expect(clippy::cast_precision_loss, reason = "two numbers that become one make a warning less, never a wrong one")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "two numbers that become one make a warning less, never a wrong one"
+    )]
     Some(match value {
         Value::Null => Constant::Null,
         Value::Bool(value) => Constant::Bool(*value),

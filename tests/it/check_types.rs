@@ -2,8 +2,8 @@
 
 use crate::check_rows::{hold, rendered};
 use celador::cel::{
-    Activation, Checked, Code, Constant, CostEstimate, Domain, Env, EnvBuilder, Expr, ExprKind, Field, Function, Program,
-    RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
+    Activation, Checked, Code, Constant, CostEstimate, Domain, Env, EnvBuilder, Expr, ExprKind, Field,
+    Function, Program, RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
 };
 use celador::diagnostic::Severity;
 use celador::limits::EvalLimits;
@@ -74,13 +74,15 @@ fn scope() -> Env {
 /// The fields of a ticket: values of which more is known than their types.
 fn ticket() -> Vec<(&'static str, Field)> {
     let texts = |texts: &[&str]| texts.iter().map(|text| Constant::Text((*text).into())).collect();
-    let field = |ty: Type, domain: Domain| Field { ty, required: false, doc: String::new(), domain: domain.known() };
+    let field =
+        |ty: Type, domain: Domain| Field { ty, required: false, doc: String::new(), domain: domain.known() };
     let label = Domain { allowed: Some(texts(&["bug", "feature"])), ..Domain::default() };
     let labels = Domain { max_size: Some(3), items: label.known(), ..Domain::default() };
     let status = Domain { allowed: Some(texts(&["open", "closed", "on_hold"])), ..Domain::default() };
     let numbers = [1.0, 2.0, 3.0].map(Constant::Number);
     let priority = Domain { allowed: Some(numbers.into()), ..Domain::default() };
-    let owner = Domain { allowed: Some([Constant::Text("me".into()), Constant::Null].into()), ..Domain::default() };
+    let owner =
+        Domain { allowed: Some([Constant::Text("me".into()), Constant::Null].into()), ..Domain::default() };
     let note = Domain { max_size: Some(40), ..Domain::default() };
     let parts = Domain { max_size: Some(5), ..Domain::default() };
     vec![

@@ -16,12 +16,8 @@ type Known = Option<Arc<Domain>>;
 
 /// The domains of all parts by their ids, and what is doubtful.
 pub(super) fn decided(checked: &Checked) -> (Vec<Known>, Vec<Issue>) {
-    let mut walk = Walk {
-        checked,
-        domains: vec![None; checked.types.len()],
-        locals: Vec::new(),
-        issues: Vec::new(),
-    };
+    let mut walk =
+        Walk { checked, domains: vec![None; checked.types.len()], locals: Vec::new(), issues: Vec::new() };
     walk.expr(&checked.expr);
     (walk.domains, walk.issues)
 }
@@ -199,8 +195,8 @@ impl<'c> Walk<'c> {
         let (Some(domain), Some(constant)) = (domain, constant(written)) else { return };
         let Some(allowed) = domain.allowed.as_deref().filter(|_| !domain.allows(&constant)) else { return };
         // of another type than all of them: that has been said
-        let said = matches!(self.checked.type_of(value.id), Type::String)
-            && !matches!(constant, Constant::Text(_));
+        let said =
+            matches!(self.checked.type_of(value.id), Type::String) && !matches!(constant, Constant::Text(_));
         if !said {
             self.issues.push(message(written.span, &constant, allowed));
         }
@@ -225,34 +221,41 @@ impl<'c> Walk<'c> {
 
     /// `x && false`, and `x != 'a' || x != 'b'`, which holds of everything.
     fn logic(&mut self, sign: &Name, or: bool, operands: [&Expr; 2]) {
-        let decides = |operand: &&Expr| matches!(operand.kind, ExprKind::Literal(Literal::Bool(it)) if it == or);
+        let decides =
+            |operand: &&Expr| matches!(operand.kind, ExprKind::Literal(Literal::Bool(it)) if it == or);
         if let Some(operand) = operands.into_iter().find(decides) {
             self.issues.push(messages::decided_by_constant(operand.span, or));
             return;
         }
-        let [left, right] = operands;
-        let comparison = if or { "_!=_" } else { "_==_" };
-        let Some((subject, constant)) = compared(right, comparison) else { return };
-        let mut before = Some(left);
-        let own = if or { "_||_" } else { "_&&_" };
-        while let Some(operand) = before {
-            // a chain leans to the left, so its last operand is the right one
-            let last = match &operand.kind {
-                ExprKind::Call { function, args, .. } if function.text == own => {
-                    before = args.first();
-                    args.last()
+        let (own, comparison) = if or { ("_||_", "_!=_") } else { ("_&&_", "_==_") };
+        let [left, right] = operands.map(|operand| {
+            let mut comparisons = Vec::new();
+            in_chain(operand, own, comparison, &mut comparisons);
+            comparisons
+        });
+        let contrary = |(subject, constant): &(&Expr, Constant)| {
+            left.iter().any(|(other, than)| than != constant && same(other, subject))
+        };
+        if right.iter().any(contrary) {
+            self.issues.push(messages::decided_by_another(sign.span, or));
+        }
+    }
+}
+
+/// Comparisons of one side of a chain that are looked at: each is held against each of the other side.
+const MAX_CHAIN: usize = 16;
+
+/// The comparisons with constants of a chain of one operator, the first few.
+fn in_chain<'e>(expr: &'e Expr, own: &str, comparison: &str, found: &mut Vec<(&'e Expr, Constant)>) {
+    match &expr.kind {
+        ExprKind::Call { function, target: None, args } if function.text == own => {
+            for arg in args {
+                if found.len() < MAX_CHAIN {
+                    in_chain(arg, own, comparison, found);
                 }
-                _ => {
-                    before = None;
-                    Some(operand)
-                }
-            };
-            let other = last.and_then(|last| compared(last, comparison));
-            if other.is_some_and(|(other, than)| than != constant && same(other, subject)) {
-                self.issues.push(messages::decided_by_another(sign.span, or));
-                return;
             }
         }
+        _ => found.extend(compared(expr, comparison)),
     }
 }
 
@@ -288,7 +291,10 @@ fn same(a: &Expr, b: &Expr) -> bool {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "two numbers that become one make a warning less, never a wrong one")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "two numbers that become one make a warning less, never a wrong one"
+)]
 fn constant(expr: &Expr) -> Option<Constant> {
     let ExprKind::Literal(literal) = &expr.kind else { return None };
     Some(match literal {

@@ -223,7 +223,11 @@ pub(super) fn size_is_never_negative(span: Span, truth: bool) -> Issue {
 /// `x && false`
 pub(super) fn decided_by_constant(span: Span, truth: bool) -> Issue {
     let (code, sign) = if truth { ("always_true", "||") } else { ("always_false", "&&") };
-    warning(code, span, format!("`{sign}` with `{truth}` is always {truth}, whatever stands on the other side"))
+    warning(
+        code,
+        span,
+        format!("`{sign}` with `{truth}` is always {truth}, whatever stands on the other side"),
+    )
 }
 
 /// `x != 'a' || x != 'b'`
