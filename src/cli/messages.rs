@@ -28,18 +28,20 @@ pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
     }
 }
 
-/// What the most that an expression costs takes for granted, one line each; for one without a most, what nothing bounds.
-pub(crate) fn assumptions(assumes: &Assumptions, source: &str) -> Vec<String> {
-    let texts = assumes.short_texts.then(|| "assumes that texts have at most 1,000 bytes".to_owned());
-    let sizes = assumes
-        .sizes_of_schemas
-        .then(|| "assumes that arguments keep to the sizes of their schemas".to_owned());
-    let part = assumes.unbounded.and_then(|span| source.get(span.range()));
-    let part = part.map(|part| {
-        let words: Vec<&str> = part.split_whitespace().collect();
-        format!("no schema bounds the work of `{}`; `max_cost` does when it runs", words.join(" "))
-    });
-    texts.into_iter().chain(sizes).chain(part).collect()
+/// What the most that an expression costs takes for granted.
+pub(crate) fn assumptions(assumes: &Assumptions) -> Vec<&'static str> {
+    let texts = assumes.short_texts.then_some("texts have at most 1,000 bytes");
+    let sizes = assumes.sizes_of_schemas.then_some("arguments keep to the sizes of their schemas");
+    texts.into_iter().chain(sizes).collect()
+}
+
+pub(crate) fn if_assumed(assumption: &str) -> String {
+    format!("if {assumption}")
+}
+
+/// Why a cost has no most: the part that may be of any size.
+pub(crate) fn unbounded(part: &str) -> String {
+    format!("no size is known that bounds `{part}`; `max_cost` does when it runs")
 }
 
 pub(crate) fn no_cases(filter: Option<&str>) -> String {

@@ -35,13 +35,6 @@ const ROWS: &[(&str, &str)] = &[
     ("xs.map(a, strings.quote(digits))", COST),
     ("xs.map(a, xs.map(b, string(b)).join(digits))", COST),
     ("xs.map(a, digits.split(''))", COST),
-    // doubling, level by level
-    ("cel.bind(a, digits + digits, cel.bind(b, a + a, cel.bind(c, b + b, size(c) > 0)))", COST),
-    (
-        "cel.block([digits + digits, cel.index(0) + cel.index(0), cel.index(1) + cel.index(1)], size(cel.index(2)) > 0)",
-        COST,
-    ),
-    ("cel.bind(a, xs + xs, cel.bind(b, a + a, cel.bind(c, b + b, cel.bind(d, c + c, size(d) > 0))))", COST),
     // comparisons that walk
     ("xs.all(a, xs == xs)", COST),
     ("xs.all(a, j.xs == j.xs)", COST),

@@ -202,7 +202,9 @@ impl Estimator<'_> {
         match (function, operands) {
             // equal and ordered texts are looked at as far as the shorter one goes
             ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
-                if let Some(constant) = [left, right].into_iter().find(|it| is_text_literal(it)) {
+                if let Some(constant) =
+                    [left, right].into_iter().find(|it| matches!(it.kind, ExprKind::Literal(_)))
+                {
                     return self.compared(constant);
                 }
                 let (left, right) = (self.compared(left), self.compared(right));
@@ -353,10 +355,6 @@ impl Estimator<'_> {
             Some(size)
         })
     }
-}
-
-fn is_text_literal(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Literal(Literal::String(_) | Literal::Bytes(_)))
 }
 
 /// The fewest elements that a range has.
