@@ -3,7 +3,7 @@
 //! Made once for each scope, shared by all expressions of it. A variable has a slot, in which an activation of this
 //! scope carries its value; a program and an activation of different scopes refuse each other.
 
-use super::function::{Declaration, Function, Overload};
+use super::function::{Declaration, Function};
 use super::stdlib::LANGUAGE;
 use super::types::Type;
 use crate::limits::EvalLimits;
@@ -61,15 +61,16 @@ struct Inner {
 /// set of functions that its steps are for, and the language has some hundreds of signatures.
 fn declaration(function: &Function) -> Declaration {
     /// By where a row's signatures lie: a host's function of the same name has others.
-    static READ: LazyLock<HashMap<usize, Arc<[Overload]>>> = LazyLock::new(|| {
+    static READ: LazyLock<HashMap<usize, Declaration>> = LazyLock::new(|| {
         let rows = LANGUAGE.iter().copied().flatten();
-        rows.map(|row| (row.overloads.as_ptr().addr(), Declaration::of(row).overloads)).collect()
+        rows.map(|row| (row.overloads.as_ptr().addr(), Declaration::of(row))).collect()
     });
-    match READ.get(&function.overloads.as_ptr().addr()) {
-        Some(overloads) if overloads.len() == function.overloads.len() => {
-            Declaration { function: *function, overloads: overloads.clone() }
-        }
-        _ => Declaration::of(function),
+    let known = READ.get(&function.overloads.as_ptr().addr()).filter(|known| {
+        known.function.name == function.name && known.overloads.len() == function.overloads.len()
+    });
+    match known {
+        Some(known) => Declaration { function: *function, ..known.clone() },
+        None => Declaration::of(function),
     }
 }
 
@@ -105,7 +106,13 @@ impl EnvBuilder {
     /// The functions of a library; one declared before under the same name is replaced.
     #[must_use]
     pub fn library(self, functions: &'static [Function]) -> Self {
-        functions.iter().fold(self, |scope, function| scope.function(declaration(function)))
+        functions.iter().fold(self, Self::row)
+    }
+
+    /// One function of a library; one declared before under the same name is replaced.
+    #[must_use]
+    pub fn row(self, function: &'static Function) -> Self {
+        self.function(declaration(function))
     }
 
     /// Whether a variable or a function is declared under this name so far.

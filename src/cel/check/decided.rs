@@ -16,8 +16,13 @@ type Known = Option<Arc<Domain>>;
 
 /// The domains of all parts by their ids, and what is doubtful.
 pub(super) fn decided(checked: &Checked) -> (Vec<Known>, Vec<Issue>) {
-    let mut walk =
-        Walk { checked, domains: vec![None; checked.types.len()], locals: Vec::new(), issues: Vec::new() };
+    let mut walk = Walk {
+        checked,
+        domains: vec![None; checked.types.len()],
+        locals: Vec::new(),
+        issues: Vec::new(),
+        chains: 0,
+    };
     walk.expr(&checked.expr);
     (walk.domains, walk.issues)
 }
@@ -28,7 +33,12 @@ struct Walk<'c> {
     /// The variables of the macros around, the innermost last.
     locals: Vec<Known>,
     issues: Vec<Issue>,
+    /// Chains that have been reported.
+    chains: usize,
 }
+
+/// Chains of one expression that are reported: of a long one, each part would be.
+const MAX_CHAINS: usize = 4;
 
 impl<'c> Walk<'c> {
     fn expr(&mut self, expr: &'c Expr) -> Known {
@@ -224,7 +234,7 @@ impl<'c> Walk<'c> {
         let decides =
             |operand: &&Expr| matches!(operand.kind, ExprKind::Literal(Literal::Bool(it)) if it == or);
         if let Some(operand) = operands.into_iter().find(decides) {
-            self.issues.push(messages::decided_by_constant(operand.span, or));
+            self.report_chain(messages::decided_by_constant(operand.span, or));
             return;
         }
         let (own, comparison) = if or { ("_||_", "_!=_") } else { ("_&&_", "_==_") };
@@ -237,8 +247,15 @@ impl<'c> Walk<'c> {
             left.iter().any(|(other, than)| than != constant && same(other, subject))
         };
         if right.iter().any(contrary) {
-            self.issues.push(messages::decided_by_another(sign.span, or));
+            self.report_chain(messages::decided_by_another(sign.span, or));
         }
+    }
+
+    fn report_chain(&mut self, issue: Issue) {
+        if self.chains < MAX_CHAINS {
+            self.issues.push(issue);
+        }
+        self.chains = self.chains.saturating_add(1);
     }
 }
 
