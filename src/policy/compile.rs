@@ -13,7 +13,7 @@ use super::parameters::{InputOf, Parameters};
 use super::step::{Step, StepScopes};
 use super::tool_template::check_tool_templates;
 use super::{CapabilitySteps, Expose, Policy};
-use crate::cel::{Cache, Json, STANDARD, Type};
+use crate::cel::{Cache, Json, LANGUAGE, Type};
 use crate::context::{
     ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
 };
@@ -297,7 +297,7 @@ impl<'c> Compiler<'c> {
                 schema: Some(&self.schema),
                 input,
                 has_mount: self.agent.mount != MountScope::None,
-                libraries: STANDARD,
+                libraries: LANGUAGE,
                 limits: self.limits,
                 ..ScopeDecl::new(key.0)
             }))

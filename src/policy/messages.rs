@@ -37,6 +37,13 @@ pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
         Misfit::NotAllowed { at } => {
             format!("the parameter `{parameter}{at}`: the value is none of those that its `enum` allows")
         }
+        Misfit::Missing { at } => format!("the parameter `{parameter}{at}` is missing"),
+        Misfit::Undeclared { at } => {
+            format!("the parameter `{parameter}{at}`: it has a field that its schema does not declare")
+        }
+        Misfit::NoAlternative { at } => {
+            format!("the parameter `{parameter}{at}`: the value is nothing that its schema allows")
+        }
     }
 }
 

@@ -225,7 +225,7 @@ impl Policy {
                 schema: Some(&self.schema),
                 has_mount: self.agent.mount != MountScope::None,
                 capabilities: &capabilities,
-                libraries: crate::cel::STANDARD,
+                libraries: crate::cel::LANGUAGE,
                 limits: if scope == Scope::Script { self.limits.of_scripts() } else { self.limits },
                 ..ScopeDecl::new(scope)
             }))

@@ -33,6 +33,7 @@ mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 mod policy;
+mod policy_messages;
 mod programs;
 mod readme;
 mod repl;
