@@ -27,7 +27,7 @@ fn page() -> String {
         write!(page, "\n## {letters}: {title}\n").unwrap();
         for rule in rules {
             let anchor = rule.id.to_ascii_lowercase();
-            let text = rule.text.replace('<', "&lt;");
+            let text = rule.text;
             write!(
                 page,
                 "\n<a id=\"{anchor}\"></a>**{}** ({}) {text}\n",

@@ -256,12 +256,17 @@ fn the_readers_and_the_schemas_know_the_same_keys() {
     .unwrap();
     for folder in ["src/manifest", "src/scenario"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
-            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+            let path = entry.unwrap().path();
+            if path.ends_with("snapshot.rs") {
+                // what `celador eval` writes and reads back, and nobody edits
+                continue;
+            }
+            let text = fs::read_to_string(path).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap();
             read.extend(asked.captures_iter(code).map(|found| found[1].to_owned()));
         }
     }
-    let missing: Vec<_> = read.difference(&known).filter(|key| !NO_KEYS.contains(&key.as_str())).collect();
+    let missing: Vec<_> = read.difference(&known).collect();
     assert!(missing.is_empty(), "read, and in no schema: {missing:?}");
     assert!(read.len() > 60, "only {} keys were found", read.len());
 
@@ -273,9 +278,6 @@ fn the_readers_and_the_schemas_know_the_same_keys() {
     let unread: Vec<_> = known.iter().filter(|key| !sources.contains(&format!("\"{key}\""))).collect();
     assert!(unread.is_empty(), "in a schema, and never read: {unread:?}");
 }
-
-/// What looks like a key in the sources and is none.
-const NO_KEYS: [&str; 0] = [];
 
 /// A document with every key of an object's schema has no key that its reader does not know.
 #[test]
