@@ -17,6 +17,14 @@ pub(crate) fn not_utf8(path: &Path) -> String {
     format!("`{}` is not UTF-8", path.display())
 }
 
+pub(crate) fn already_there(path: &Path) -> String {
+    format!("`{}` is there already, so nothing was written", path.display())
+}
+
+pub(crate) fn cannot_create(path: &Path, error: &io::Error) -> String {
+    format!("cannot create `{}`, so nothing was written: {error}", path.display())
+}
+
 pub(crate) fn cannot_write(error: &io::Error) -> String {
     format!("cannot write the output: {error}")
 }

@@ -177,6 +177,11 @@ pub(super) fn no_session(place: Place) -> Diagnostic {
     Diagnostic::error("no_session", "only `stateful_session` has a session", place).rule("INT-06")
 }
 
+pub(super) fn not_subscribed_yet(place: Place) -> Diagnostic {
+    Diagnostic::error("not_subscribed_yet", "what subscribing gave is known in `unsubscribe` only", place)
+        .rule("INT-14")
+}
+
 pub(super) fn no_mount(place: Place) -> Diagnostic {
     Diagnostic::warning("no_mount", "`mount` has no value: the agent's mount is `none`", place)
         .label("every call fails here")

@@ -13,6 +13,7 @@
 )]
 
 mod architecture;
+mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
@@ -37,7 +38,12 @@ mod policy_messages;
 mod programs;
 mod readme;
 mod repl;
+mod requirements;
+mod rules;
 mod scenario_read;
+mod schemas;
+mod secrets;
+mod starter;
 mod task;
 mod task_fixture;
 mod task_on_fail;
