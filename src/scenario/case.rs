@@ -20,8 +20,9 @@ use crate::cel::{Json, Timestamp};
 use crate::context::Scope;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Call, CallResult, Next, Past, TemplateKind};
+use crate::task::{Call, CallResult, Content, Delivery, Next, Past, Progress, Task, TemplateKind};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -79,8 +80,6 @@ pub struct StateEntry {
     pub place: Place,
     /// The time of the processing step, if the entry says so; else that of the entry before.
     pub at: Option<Timestamp>,
-    /// The recorded time of a call, if it differs from that of the step.
-    pub recorded_at: Option<Timestamp>,
     /// What happened.
     pub past: Past,
 }
@@ -139,6 +138,10 @@ pub enum Operation {
         /// The event.
         event: Embedded,
     },
+    /// Does an event reach the task?
+    Event(Arrival),
+    /// Which values have the parameters of a capability had?
+    AllowList(Embedded),
     /// Does an event make a task, and what does it begin with?
     Trigger(Json),
     /// An operation of the case format that the engine does not have yet, by its name.
@@ -165,9 +168,51 @@ impl Operation {
             Self::Interpolate { .. } => "interpolate",
             Self::Bundle(_) => "bundle",
             Self::Subscription { .. } => "subscription",
+            Self::Event(_) => "event",
+            Self::AllowList(_) => "allowlist",
             Self::Trigger(_) => "trigger",
             Self::NotYet(name) => name,
         }
+    }
+}
+
+/// Something that happens outside, as a case or a script has it.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The capability whose event it is.
+    pub capability: Embedded,
+    /// The event.
+    pub event: Embedded,
+    /// What comes.
+    pub body: ArrivalBody,
+    /// The headers of the request.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// What comes with an event.
+#[derive(Clone, Debug)]
+pub enum ArrivalBody {
+    /// `payload`: data.
+    Payload(Json),
+    /// `raw_body`: a request's body, whose bytes may be signed.
+    Raw(Arc<str>),
+}
+
+impl Arrival {
+    /// Brings it to a task of a namespace with these settings.
+    pub(super) fn bring(
+        &self,
+        task: &mut Task,
+        settings: &BTreeMap<String, Json>,
+        now: Timestamp,
+    ) -> Progress {
+        let headers: Vec<_> =
+            self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let content = match &self.body {
+            ArrivalBody::Payload(payload) => Content::Payload(payload),
+            ArrivalBody::Raw(body) => Content::Request { headers: &headers, body: body.as_bytes() },
+        };
+        task.event(&self.capability.text, &self.event.text, &Delivery { content, settings }, now)
     }
 }
 

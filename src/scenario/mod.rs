@@ -44,7 +44,7 @@ mod world;
 
 pub use agent::{agents_named, full_name};
 pub use background::Background;
-pub use case::{Aspect, Case, StateEntry};
+pub use case::{Arrival, ArrivalBody, Aspect, Case, StateEntry};
 pub use environment::Environment;
 pub use expect::{Found, Mismatch};
 pub use load::{Loaded, load_cases};

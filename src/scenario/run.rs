@@ -24,8 +24,8 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, StepName, StepOutcome,
-    Task, TemplateKind, Trial, Tried, User, Verdict,
+    Answer, Call, CallResult, Decision, EventStage, Exchange, Given, Next, Progress, Request, StepName,
+    StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -183,6 +183,15 @@ impl<'c> Running<'c> {
             | Operation::Subscription { .. }
             | Operation::NotYet(_) => Found::default(),
             Operation::Trigger(payload) => self.fire(payload)?,
+            Operation::Event(arrival) => {
+                let progress = arrival.bring(&mut self.task, &case.settings, now);
+                self.message(progress)?
+            }
+            Operation::AllowList(capability) => {
+                let list = self.task.allow_list(&capability.text);
+                let list = list.ok_or_else(|| messages::no_capability(capability))?;
+                value(Some(list.to_json().into()))
+            }
             Operation::Functions => {
                 let mut names: Vec<&str> = self.task.functions().collect();
                 names.sort_unstable();
@@ -317,6 +326,7 @@ impl<'c> Running<'c> {
         };
         found.set(Aspect::Decision, Some(decision.verdict.as_str()));
         found.set(Aspect::Message, decision.message);
+        found.set(Aspect::Stage, decision.stage.map(EventStage::as_str));
         found.set(Aspect::Reason, decision.reason);
         found.set(Aspect::Reviewer, decision.reviewer);
         found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
