@@ -68,7 +68,7 @@ mod tests {
     }
 
     fn keeps(activity: Activity, seconds: i64, now: i64) -> bool {
-        activity.keeps(Some(seconds * 1_000_000_000), at(now))
+        activity.keeps(Some(seconds.saturating_mul(1_000_000_000)), at(now))
     }
 
     #[test]

@@ -17,6 +17,7 @@ fn past(function: &str, status: Status) -> PastCall {
         status,
         executed: status != Status::Restricted,
         task_id: None,
+        at: None,
     }
 }
 
