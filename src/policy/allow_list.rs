@@ -6,6 +6,7 @@
 
 use crate::cel::{Json, JsonRef, Value};
 use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::Arc;
 
@@ -102,7 +103,11 @@ impl fmt::Debug for AllowList {
     }
 }
 
-/// What tells values apart: `1` and `1.0` are one, as CEL has it (ALW-17), and `'1'` is another.
+/// The longest text that is kept beside its value.
+const LONGEST_KEY: usize = 64;
+
+/// What tells values apart: `1` and `1.0` are one, as CEL has it (ALW-17), and `'1'` is another. Of a long one, such as the
+/// content of a file, it is a digest that nobody can find a second value for.
 fn key(value: JsonRef<'_>) -> Box<str> {
     match value.value() {
         #[expect(
@@ -112,7 +117,10 @@ fn key(value: JsonRef<'_>) -> Box<str> {
         Value::Double(number) if number.fract() == 0.0 && (-9.2e18..9.2e18).contains(&number) => {
             (number as i64).to_string().into()
         }
-        _ => value.to_string().into(),
+        _ => {
+            let text = value.to_string();
+            if text.len() <= LONGEST_KEY { text.into() } else { format!("{:x}", Sha256::digest(text)).into() }
+        }
     }
 }
 
@@ -131,7 +139,10 @@ mod tests {
         add(json!({ "owner": "evil", "n": 1, "who": "a", "nothing": null }));
         add(json!({ "owner": "evil", "n": 1.0, "who": "b", "nothing": null }));
         add(json!({ "n": "1", "who": "a" }));
-        assert_eq!(list.to_json(), json!({ "n": [1, "1"], "who": ["a", "b"] }));
+        let long = "long".repeat(40);
+        [&long, &(long.clone() + "er"), &long].into_iter().for_each(|who| add(json!({ "who": who })));
+        let who = json!(["a", "b", long, long.clone() + "er"]);
+        assert_eq!(list.to_json(), json!({ "n": [1, "1"], "who": who }));
         assert!(list.awaits("owner") && !list.awaits("who") && !list.awaits("nobody"));
         list.seal(&owner, Json::null().root());
         assert!(list.awaits("owner"));
@@ -140,6 +151,6 @@ mod tests {
         }
         assert_eq!(list.values("owner").collect::<Vec<_>>(), [&Json::string("acme")]);
         assert_eq!(list.values("repo").len(), 0);
-        assert_eq!(format!("{list:?}"), r#"{"owner": 1, "repo": 0, "n": 2, "who": 2}"#);
+        assert_eq!(format!("{list:?}"), r#"{"owner": 1, "repo": 0, "n": 2, "who": 4}"#);
     }
 }

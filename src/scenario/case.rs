@@ -15,14 +15,14 @@
 //! expect: {decision: block, message: 5000 is too much.}        # what is not named is not checked
 //! ```
 
+use super::arrival::Arrival;
 use super::background::Background;
 use crate::cel::{Json, Timestamp};
 use crate::context::Scope;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Call, CallResult, Content, Delivery, Next, Past, Progress, Task, TemplateKind};
+use crate::task::{Call, CallResult, Next, Past, TemplateKind};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -173,46 +173,6 @@ impl Operation {
             Self::Trigger(_) => "trigger",
             Self::NotYet(name) => name,
         }
-    }
-}
-
-/// Something that happens outside, as a case or a script has it.
-#[derive(Clone, Debug)]
-pub struct Arrival {
-    /// The capability whose event it is.
-    pub capability: Embedded,
-    /// The event.
-    pub event: Embedded,
-    /// What comes.
-    pub body: ArrivalBody,
-    /// The headers of the request.
-    pub headers: BTreeMap<String, String>,
-}
-
-/// What comes with an event.
-#[derive(Clone, Debug)]
-pub enum ArrivalBody {
-    /// `payload`: data.
-    Payload(Json),
-    /// `raw_body`: a request's body, whose bytes may be signed.
-    Raw(Arc<str>),
-}
-
-impl Arrival {
-    /// Brings it to a task of a namespace with these settings.
-    pub(super) fn bring(
-        &self,
-        task: &mut Task,
-        settings: &BTreeMap<String, Json>,
-        now: Timestamp,
-    ) -> Progress {
-        let headers: Vec<_> =
-            self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let content = match &self.body {
-            ArrivalBody::Payload(payload) => Content::Payload(payload),
-            ArrivalBody::Raw(body) => Content::Request { headers: &headers, body: body.as_bytes() },
-        };
-        task.event(&self.capability.text, &self.event.text, &Delivery { content, settings }, now)
     }
 }
 

@@ -4,6 +4,7 @@
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
+use super::arrival::Arrival;
 use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, Operation, StateEntry, Verdict};
 use super::environment::Environment;
@@ -303,7 +304,7 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
             let event = values::required_text(fields, "event", reader);
             Operation::Subscription { capability: capability?, event: event? }
         }
-        "event" => Operation::Event(values::arrival(op, fields, reader)?),
+        "event" => Operation::Event(Arrival::read(op, fields, reader)?),
         "allowlist" => Operation::AllowList(values::required_text(fields, "capability", reader)?),
         "trigger" => {
             let payload = fields.required("payload", "", reader)?;

@@ -3,7 +3,7 @@
 //! In: YAML with `agent`, the `env`, `settings` and `mocks` of a case, and `steps`. Out: a [`Script`], or findings with
 //! their places. Whether a step is possible shows only when it is played, in [`replay`](super::replay).
 
-use super::case::Arrival;
+use super::arrival::Arrival;
 use super::environment::Environment;
 use super::read::read_with;
 use super::{messages, values};
@@ -139,7 +139,7 @@ fn read_step(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptStep
         }
         "event" => {
             let mut fields = reader.fields(value, &inside)?;
-            let arrival = values::arrival(key, &mut fields, reader);
+            let arrival = Arrival::read(key, &mut fields, reader);
             fields.refuse_others("an event", reader);
             ScriptAction::Event(arrival?)
         }

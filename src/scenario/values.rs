@@ -3,7 +3,6 @@
 //! In: the fields of a mapping. Out: the typed value, or nothing and a finding. An absent key is nothing without a
 //! finding; whoever needs it says so.
 
-use super::case::{Arrival, ArrivalBody};
 use super::messages;
 use crate::cel::{Json, Timestamp};
 use crate::manifest::node::{Data, Node};
@@ -186,19 +185,6 @@ pub(super) fn usage(node: &Node, path: &Path, reader: &mut Reader) -> Option<Usa
         prompt_tokens: prompt_tokens.unwrap_or_default(),
         completion_tokens: completion_tokens.unwrap_or_default(),
     })
-}
-
-/// An event with what comes with it; `what` is blamed if that is not said.
-pub(super) fn arrival(what: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Arrival> {
-    let capability = required_text(fields, "capability", reader);
-    let event = required_text(fields, "event", reader);
-    let payload = json(fields, "payload").map(ArrivalBody::Payload);
-    let raw = fields.text("raw_body", reader).map(|text| ArrivalBody::Raw(text.text));
-    if payload.is_some() == raw.is_some() {
-        reader.report(&fields.path, messages::payload(&what.place));
-    }
-    let headers = strings(fields, "headers", reader);
-    Some(Arrival { capability: capability?, event: event?, body: payload.or(raw)?, headers })
 }
 
 /// The verdicts of a review.

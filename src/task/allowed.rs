@@ -8,7 +8,7 @@ use super::Task;
 use super::replay::Replay;
 use crate::cel::{Json, Timestamp};
 use crate::context::Moment;
-use crate::policy::{AllowList, Policy};
+use crate::policy::{AllowList, InvocationTarget, Policy};
 
 impl Task {
     /// The allow list of a capability, by its reference in the manifest; nothing of one that the agent does not have.
@@ -42,8 +42,11 @@ impl Task {
 
     /// The model's call of a function has run with these arguments (ALW-03, ALW-12).
     pub(super) fn allow_arguments(&mut self, function: usize, arguments: &Json) {
-        let capability = self.policy.function(function).map(|function| function.capability);
-        if let Some(list) = capability.and_then(|capability| self.allowed.get_mut(capability)) {
+        let Some(function) = self.policy.function(function) else { return };
+        // sub-agents bring no events
+        if let (InvocationTarget::Action { .. }, Some(list)) =
+            (&function.target, self.allowed.get_mut(function.capability))
+        {
             list.add(arguments.root());
         }
     }

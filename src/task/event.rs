@@ -156,17 +156,20 @@ impl Task {
 
     /// Signature and filter: what `event` is to expressions, if it passes both.
     fn judge(&self, event: &Event, delivery: &Delivery<'_>) -> Result<Json, Refusal> {
-        let (request, payload) = match delivery.content {
-            Content::Payload(payload) => (None, Ok(payload.clone())),
-            Content::Request { headers, body } => (Some((headers.iter().copied(), body)), Err(body)),
+        let request = match delivery.content {
+            Content::Payload(_) => None,
+            Content::Request { headers, body } => Some((headers.iter().copied(), body)),
         };
         let verified = event.verify(delivery.settings, request);
         verified.map_err(|error| Refusal::new(EventStage::Signature, error.to_string()))?;
-        let payload = payload.or_else(|body| {
-            let text = std::str::from_utf8(body).ok();
-            text.and_then(|text| Json::parse(text, self.policy.limits()).ok())
-                .ok_or_else(|| Refusal::new(EventStage::Filter, messages::no_json_body()))
-        })?;
+        let payload = match delivery.content {
+            Content::Payload(payload) => payload.clone(),
+            Content::Request { body, .. } => {
+                let text = std::str::from_utf8(body).ok();
+                let payload = text.and_then(|text| Json::parse(text, self.policy.limits()).ok());
+                payload.ok_or_else(|| Refusal::new(EventStage::Filter, messages::no_json_body()))?
+            }
+        };
         let data = event.data(&payload);
         let allowed = self.allowed.get(event.capability);
         let passes = allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed));
