@@ -119,7 +119,11 @@ fn key(value: JsonRef<'_>) -> Box<str> {
         }
         _ => {
             let text = value.to_string();
-            if text.len() <= LONGEST_KEY { text.into() } else { format!("{:x}", Sha256::digest(text)).into() }
+            if text.len() <= LONGEST_KEY {
+                return text.into();
+            }
+            let digest = Sha256::digest(text);
+            digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")).into()
         }
     }
 }

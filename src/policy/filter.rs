@@ -122,6 +122,9 @@ impl Filter {
                 let new = !values.is_empty() && choices.iter().all(|(known, _)| *known != &**name);
                 choices.extend(new.then_some((&**name, values)));
             }
+            if choices.is_empty() {
+                return Err(FilterRefusal::NoValues(PARAMETERS.into()));
+            }
         }
         self.try_each(event, parameters, &choices)
     }

@@ -185,7 +185,7 @@ fn a_request_is_bounded_and_its_bytes_are_what_is_signed() {
 
 #[test]
 fn nothing_of_a_payload_or_secret_is_told() {
-    let agent = "capabilities:\n  desk:\n    before: [{assert: 'event.payload.n > 1'}]\n";
+    let agent = "capabilities:\n  desk:\n    before: [{assert: 'event.payload.n > 1'}]\n  board: '*'\n";
     let mut task = start(&engine(agent));
     run_call(&mut task, "board_open", "ann");
     let decisions = [
