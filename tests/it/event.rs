@@ -269,7 +269,7 @@ fn what_is_not_wanted_keeps_no_subscription_alive() {
 #[test]
 fn combinations_without_end_are_refused() {
     let limits = EvalLimits { max_cost: 2_000, ..EvalLimits::default() };
-    let source = Source::new("events.yaml", &manifests("capabilities: {board: '*'}\n"));
+    let source = Source::new("events.yaml", manifests("capabilities: {board: '*'}\n"));
     let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
     let (engine, _) = Engine::from_catalog(&catalog, limits);
     let mut task = start(&engine);
