@@ -272,14 +272,21 @@ impl<'d> ScopeDecl<'d> {
     }
 }
 
-/// The type of `event`: `payload`, and the names that the event's own map defines (`EVT-08`).
+/// The type of `event`: `payload`, and the names that the event's own map defines (`EVT-08`), which are absent where
+/// the payload lacks what they name.
 #[must_use]
 pub fn event_type(names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    closed("event", std::iter::once(("payload".into(), Type::Dyn)).chain(names))
+    let names = names.into_iter().map(|(name, ty)| (name, ty, false));
+    record("event", std::iter::once(("payload".into(), Type::Dyn, true)).chain(names))
 }
 
 fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    let field = |(name, ty)| (name, Field::required(ty));
+    record(name, fields.into_iter().map(|(name, ty)| (name, ty, true)))
+}
+
+/// A record of names, their types, and whether each is always there.
+fn record(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type, bool)>) -> Type {
+    let field = |(name, ty, required)| (name, Field { required, ..Field::required(ty) });
     Type::Record(Arc::new(RecordType {
         name: name.to_owned(),
         fields: fields.into_iter().map(field).collect(),

@@ -202,6 +202,21 @@ impl Parameters {
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }
 
+    /// The parameters of an input that cannot give any, such as an event: what the input before had, else the default
+    /// . What nobody supplies stays out.
+    #[must_use]
+    pub fn inherit(&self, previous: Option<JsonRef<'_>>) -> Json {
+        let others = self.list.iter().filter(|parameter| *parameter.name != *MESSAGE);
+        Json::object(others.filter_map(|parameter| {
+            let kept = previous.and_then(|previous| previous.get(&parameter.name)).map(JsonRef::to_json);
+            let value = kept.or_else(|| match &parameter.missing {
+                Missing::Default(default) => Some(default.clone()),
+                Missing::Fault | Missing::LeftOut => None,
+            });
+            Some((&*parameter.name, value?))
+        }))
+    }
+
     /// The default of the message (CTX-19).
     #[must_use]
     pub fn default_message(&self) -> Option<&Json> {

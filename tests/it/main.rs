@@ -27,6 +27,7 @@ mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+mod event;
 mod functions;
 mod fuzz_bodies;
 mod launches;

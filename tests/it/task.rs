@@ -17,6 +17,7 @@ fn past(function: &str, status: Status) -> PastCall {
         status,
         executed: status != Status::Restricted,
         task_id: None,
+        at: None,
     }
 }
 
@@ -402,7 +403,7 @@ fn while_a_review_is_open_nothing_else_proceeds() {
         decided(task.output(&message, noon())),
         task.model_turn(Usage::default(), noon()),
         task.limits(Next::ModelTurn, noon()),
-        task.interrupt(),
+        task.interrupt(noon()),
     ];
     for decision in decisions {
         assert_eq!(decision.verdict, Verdict::Rejected);
