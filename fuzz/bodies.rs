@@ -17,24 +17,31 @@ use celador::task::{Given, StartTask, Task, TemplateKind, User};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Reads, prints, checks and runs an expression over some JSON, within a small budget.
+/// A scope with two variables of which nothing is known, within a small budget.
+static SCOPE: LazyLock<Env> = LazyLock::new(|| {
+    let limits = EvalLimits { max_cost: 20_000, max_built_bytes: 1 << 20, ..EvalLimits::default() };
+    let scope = Env::builder().variable("input", Type::Dyn).variable("context", Type::Dyn).limits(limits);
+    STANDARD.iter().copied().fold(scope, EnvBuilder::library).build()
+});
+
+/// What the variables hold.
+static STATE: LazyLock<Json> = LazyLock::new(|| {
+    serde_json::json!({"a": 1, "list": [1, 2.5, "x", null], "text": "héllo", "map": {"k": [true]}}).into()
+});
+
+/// Reads, prints, checks and runs an expression over some JSON.
 pub fn expression(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let limits = EvalLimits { max_cost: 20_000, max_built_bytes: 1 << 20, ..EvalLimits::default() };
-    if let Ok(expr) = parse(text, &limits) {
+    let limits = SCOPE.limits();
+    if let Ok(expr) = parse(text, limits) {
         let printed = expr.to_string();
-        if let Ok(again) = parse(&printed, &limits) {
+        if let Ok(again) = parse(&printed, limits) {
             assert_eq!(printed, again.to_string(), "printing is not stable");
         }
     }
-    let builder = Env::builder().variable("input", Type::Dyn).variable("context", Type::Dyn).limits(limits);
-    let env = STANDARD.iter().copied().fold(builder, EnvBuilder::library).build();
-    let Ok(program) = Program::compile(&env, text) else { return };
-    let state = Json::from(
-        serde_json::json!({"a": 1, "list": [1, 2.5, "x", null], "text": "héllo", "map": {"k": [true]}}),
-    );
+    let Ok(program) = Program::compile(&SCOPE, text) else { return };
     let activation =
-        Activation::new(&env).with(&env, "input", state.value()).with(&env, "context", state.value());
+        Activation::new(&SCOPE).with(&SCOPE, "input", STATE.value()).with(&SCOPE, "context", STATE.value());
     let (result, cost) = program.run_metered(&activation, None);
     assert!(cost <= limits.max_cost);
     if let Ok(value) = result {

@@ -191,12 +191,15 @@ proptest! {
             let mut named = case.text.clone();
             named.replace_range(part, "v0");
             let program = compile(&LITERALS, &named);
-            let activation = data.root().entries().fold(Activation::new(&LITERALS), |activation, (name, value)| {
-                activation.with(&LITERALS, name, value.value())
-            });
-            let activation = activation.with(&LITERALS, "v0", value.to_value());
+            let mut activation = Activation::new(&LITERALS).with(&LITERALS, "v0", value.to_value());
+            for (name, value) in data.root().entries() {
+                activation = activation.with(&LITERALS, name, value.value());
+            }
             let (with_part, _) = run(&program, &activation);
-            prop_assert!(same(&whole, &with_part), "{:?}\n{} with {} = {:?}: {:?}", whole, named, text, value, with_part);
+            prop_assert!(
+                same(&whole, &with_part),
+                "{:?}\n{} with {} = {:?}: {:?}", whole, named, text, value, with_part
+            );
         }
     }
 
@@ -266,14 +269,14 @@ proptest! {
         }
         if of == Kind::String {
             for pattern in ["^a", "b$", "[0-9]+", "a|b", ".", "", "(?i)A", "^$", "\\\\d{2}", "[^a]"] {
-                let (fused, parts) =
-                    (format!("{x}.matches('{pattern}')"), format!("cel.bind(read, '{pattern}', {x}.matches(read))"));
+                let fused = format!("{x}.matches('{pattern}')");
+                let parts = format!("cel.bind(read, '{pattern}', {x}.matches(read))");
                 let (one, other) = (outcome(&fused, &data), outcome(&parts, &data));
                 prop_assert!(same(&one, &other), "{}: {:?}\n{}: {:?}", fused, one, parts, other);
             }
         }
         if !matches!(of, Kind::String | Kind::Bytes) {
-            let filtered = format!("{x}.filter(y, y == y && {condition})");
+            let filtered = format!("{x}.filter(y, y != 1 && {condition})");
             let fused = outcome(&format!("{filtered}.size()"), &data);
             let parts = outcome(&format!("dyn({filtered}).size()"), &data);
             prop_assert!(same(&fused, &parts), "{}.size(): {:?}, {:?}", filtered, fused, parts);
