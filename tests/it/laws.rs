@@ -87,6 +87,22 @@ fn literals(expr: &Expr) -> Vec<(std::ops::Range<usize>, Plain)> {
     found
 }
 
+/// The places of the parts that no loop or binding around gives variables to, outer ones first.
+fn closed_parts(expr: &Expr, found: &mut Vec<std::ops::Range<usize>>) {
+    let mut inside = Vec::new();
+    match &expr.kind {
+        ExprKind::Comprehension(inner) => inside.push(&inner.range),
+        ExprKind::Call { .. }
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Index { .. }
+        | ExprKind::Select { .. } => expr.for_each_part(&mut |part| inside.push(part)),
+        _ => {}
+    }
+    found.extend(inside.iter().map(|part| part.span.range()));
+    inside.into_iter().for_each(|part| closed_parts(part, found));
+}
+
 /// A scope with a variable for each of many literals, besides the others.
 static LITERALS: LazyLock<Env> = LazyLock::new(|| {
     let names = variables().into_iter().map(|(name, _)| name.to_owned());
@@ -180,10 +196,8 @@ proptest! {
         let program = compile(&TYPED, &case.text);
         let whole = run_over(&TYPED, &program, &data).0;
         let mut parts = Vec::new();
-        if let ExprKind::Call { .. } | ExprKind::List(_) | ExprKind::Index { .. } = program.expr().kind {
-            program.expr().for_each_part(&mut |part| parts.push(part.span.range()));
-        }
-        for part in parts {
+        closed_parts(program.expr(), &mut parts);
+        for part in parts.into_iter().take(12) {
             let text = &case.text[part.clone()];
             // the first word of `math.greatest(…)` is no part that has a value
             let Ok(alone) = Program::compile(&TYPED, text) else { continue };
