@@ -122,6 +122,11 @@ proptest! {
         let again = parse(&printed, &EvalLimits::default()).unwrap();
         prop_assert_eq!(structure(&again), structure(&expr), "printed as {}", printed);
     }
+}
+
+proptest! {
+    // few expressions are planned otherwise for their types
+    #![proptest_config(many(2_000))]
 
     /// Types, slots and how data lies change no result; nor does running again.
     #[test]
@@ -140,6 +145,10 @@ proptest! {
         let (other, _) = run(&typed, &computed);
         prop_assert!(same(&first.0, &other), "JSON: {:?}\ncomputed: {:?}", first.0, other);
     }
+}
+
+proptest! {
+    #![proptest_config(many(500))]
 
     /// Constants are folded to what they would give when it runs.
     #[test]
