@@ -12,8 +12,7 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type,
-    Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type, Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;

@@ -53,8 +53,8 @@ pub use decision::{
 pub use driver::Host;
 pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
 pub use error::TaskError;
-pub use file_reference::FileReference;
 pub use event::{Content, Delivery, Routing, Subscription};
+pub use file_reference::FileReference;
 pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use record::{Past, PastCall};
 pub use replay::Exchange;

@@ -74,8 +74,7 @@ fn scope() -> Env {
 /// The fields of a ticket: values of which more is known than their types.
 fn ticket() -> Vec<(&'static str, Field)> {
     let texts = |texts: &[&str]| texts.iter().map(|text| Constant::Text((*text).into())).collect();
-    let field =
-        |ty: Type, domain: Domain| Field { domain: domain.known(), ..Field::optional(ty) };
+    let field = |ty: Type, domain: Domain| Field { domain: domain.known(), ..Field::optional(ty) };
     let label = Domain { allowed: Some(texts(&["bug", "feature"])), ..Domain::default() };
     let labels = Domain { max_size: Some(3), items: label.known(), ..Domain::default() };
     let status = Domain { allowed: Some(texts(&["open", "closed", "on_hold"])), ..Domain::default() };

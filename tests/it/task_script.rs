@@ -84,6 +84,19 @@ fn a_refusal_names_what_is_allowed_and_what_was_meant() {
     assert_eq!(std::fs::read_to_string(expected).unwrap_or_default(), said);
 }
 
+/// What is allowed is named in a line, however much it is.
+#[test]
+fn of_many_functions_a_dozen_are_named() {
+    let action = |n: u32| format!("- {{name: a{n:02}, execute: {{mcp: {{url: https://m.example.com}}}}}}\n");
+    let tool = "kind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: many\ndescription: Many.\nactions:\n";
+    let agent = "kind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ncapabilities: {many: '*'}\n";
+    let text = format!("{tool}{}---\n{agent}", (0..15).map(action).collect::<String>());
+    let (engine, findings) = celador::Engine::parse("many.yaml", &text);
+    assert!(findings.iter().all(|finding| !finding.is_error()), "{findings:?}");
+    let said = refused(&mut crate::task_fixture::start(&engine), "a");
+    assert!(said.contains("`many_a10`, `many_a11` and 3 more functions, besides literals"), "{said}");
+}
+
 /// A capability called `file` stands beside the function: what it is given tells the two apart.
 #[test]
 fn a_capability_may_be_called_file() {
