@@ -87,8 +87,13 @@ impl State {
 
     /// What the expressions see: a handful of references.
     pub fn bind(&self) -> Activation<'_> {
+        self.bind_to(&self.context)
+    }
+
+    /// What they see of another task of the same agent.
+    pub fn bind_to<'a>(&'a self, context: &'a TaskContext) -> Activation<'a> {
         let bound = Bound {
-            context: Some(&self.context),
+            context: Some(context),
             input: Some(self.input.value()),
             output: Some(self.output.value()),
             now: Some(&self.now),

@@ -13,6 +13,7 @@
     reason = "a benchmark is a program of its own; what goes wrong in it should stop it"
 )]
 
+mod allocations;
 mod celador;
 mod native;
 mod questions;
@@ -20,41 +21,14 @@ mod questions;
 use celador::answer;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use questions::{EXPRESSIONS, expected, expression};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Counts what is asked of the system's allocator.
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-#[expect(unsafe_code, reason = "the trait is unsafe; every call goes to the system's allocator as it came")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 /// The allocations of one call.
 fn allocations<T>(mut call: impl FnMut() -> T) -> u64 {
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations::so_far();
     black_box(call());
-    ALLOCATIONS.load(Ordering::Relaxed) - before
+    allocations::so_far() - before
 }
 
 /// The nanoseconds of one call in the quietest of many rounds: what the code takes, whatever else the machine does.

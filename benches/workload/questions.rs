@@ -42,6 +42,7 @@ pub const EXPRESSIONS: &[(&str, &str)] = &[
             " && context.capabilities._meta.count < 1000000",
         ),
     ),
+    ("E13", "context.capabilities.db_query.outputs.all(o, o.bytes < 1000000)"),
 ];
 
 /// The functions that were called, in turn.
