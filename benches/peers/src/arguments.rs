@@ -85,7 +85,7 @@ impl Wanted {
     }
 
     fn questions(&self) -> impl Iterator<Item = (Kind, &'static str, usize)> {
-        let wanted = |(kind, expression, _): &(Kind, &'static str, usize)| {
+        let wanted = move |(kind, expression, _): &(Kind, &'static str, usize)| {
             among(&self.kinds, kind.name()) && among(&self.expressions, expression)
         };
         all().into_iter().filter(wanted)

@@ -38,7 +38,8 @@ struct Line<'r> {
 
 /// The picture, if anything in these figures belongs into it.
 pub fn of(rows: &[Row]) -> Option<String> {
-    let lines: Vec<Line> = COLOURS.iter().filter_map(|(engine, colour)| line(rows, engine, colour)).collect();
+    let lines: Vec<Line> =
+        COLOURS.into_iter().filter_map(|(engine, colour)| line(rows, engine, colour)).collect();
     let costs = || lines.iter().flat_map(|line| &line.points).map(|(_, ns)| ns.log10());
     let lowest = costs().reduce(f64::min)?.floor();
     let highest = costs().reduce(f64::max)?.ceil();

@@ -26,7 +26,7 @@ impl Roots {
     }
 }
 
-/// The text of an expression for engines that know variables by one name only: `c` is Celador's short `context`.
+/// The text of an expression for engines that know a variable by one name: `c` is Celador's short `context`.
 pub fn spelt_out(text: &str) -> String {
-    text.replace("!c.", "!context.").replace("(c.", "(context.").trim_start_matches("c.").to_owned()
+    format!(" {text}").replace(" c.", " context.").replace("!c.", "!context.").split_off(1)
 }

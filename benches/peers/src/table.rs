@@ -21,8 +21,9 @@ pub fn of(rows: &[Row]) -> String {
 fn line(ours: &Row, rows: &[Row]) -> String {
     let theirs = || {
         let kinds = comparable(ours.kind);
-        let same =
-            |row: &&Row| (row.expression, row.n) == (ours.expression, ours.n) && kinds.contains(&row.kind);
+        let same = move |row: &&Row| {
+            (row.expression, row.n) == (ours.expression, ours.n) && kinds.contains(&row.kind)
+        };
         rows.iter().filter(same)
     };
     let by_hand = theirs().find(|row| row.figure.engine == NATIVE);

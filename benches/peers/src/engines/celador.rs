@@ -50,7 +50,7 @@ impl Engine for Celador {
 
 impl Celador {
     /// A task like this one that nobody has asked anything about.
-    fn fresh(&self) -> impl Fn() -> TaskContext + 'static {
+    fn fresh(&self) -> impl Fn() -> TaskContext + use<> {
         let pristine = State::new(self.n).context;
         move || pristine.clone()
     }

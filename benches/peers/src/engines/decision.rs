@@ -17,7 +17,7 @@ name: clerk
 description: Pays small amounts back.
 prompt: You are a careful clerk.
 capabilities:
-  orders:
+  orders: "*"
   payout:
     bindings:
       customer: context.user.id

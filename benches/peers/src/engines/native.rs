@@ -37,7 +37,7 @@ impl Engine for Native {
                 let answer = native::answer(expression);
                 let prepare = move |calls: u32| {
                     let mut state = State::new(n);
-                    let mut next = || native::output(&invocation(n).1);
+                    let next = || native::output(&invocation(n).1);
                     (0..5).for_each(|step| state.record(n + step, next()));
                     assert!(answer(&state, input, output));
                     (state, (0..calls).map(|_| next()).collect::<Vec<_>>())
