@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    fn value(&self) -> &dyn Val {
+    fn value(&self) -> &(dyn Val + 'static) {
         match self {
             Self::Leaf(leaf) => leaf.as_ref(),
             Self::Record(record) => record,
@@ -162,7 +162,7 @@ impl Iterable for Record {
     where
         Self: 'v,
     {
-        Box::new(Lending(self.0.iter().map(|(name, _)| name as &dyn Val)))
+        Box::new(Lending(self.0.iter().map(|(name, _)| name as &(dyn Val + 'static))))
     }
 }
 
@@ -239,7 +239,7 @@ impl Sizer for List {
 
 struct Lending<I>(I);
 
-impl<'b, 'v: 'b, I: Iterator<Item = &'b dyn Val>> traits::Iterator<'b, 'v> for Lending<I> {
+impl<'b, 'v, I: Iterator<Item = &'b (dyn Val + 'static)>> traits::Iterator<'b, 'v> for Lending<I> {
     fn next(&mut self) -> Option<&'b (dyn Val + 'v)> {
         self.0.next()
     }
