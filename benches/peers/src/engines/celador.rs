@@ -15,12 +15,14 @@ pub const NAME: &str = "celador";
 
 struct Celador {
     n: usize,
-    /// Nobody has asked anything about this task, nor does anybody but those who ask for `Eval`.
     state: &'static State,
+    /// The same task as nobody has asked anything about it.
+    pristine: &'static TaskContext,
 }
 
 pub fn make(n: usize, _: &'static Roots) -> Box<dyn Engine> {
-    Box::new(Celador { n, state: keep(State::new(n)) })
+    let state = keep(State::new(n));
+    Box::new(Celador { n, state, pristine: keep(state.context.clone()) })
 }
 
 impl Engine for Celador {
@@ -49,12 +51,6 @@ impl Engine for Celador {
 }
 
 impl Celador {
-    /// A task like this one that nobody has asked anything about.
-    fn fresh(&self) -> impl Fn() -> TaskContext + use<> {
-        let pristine = State::new(self.n).context;
-        move || pristine.clone()
-    }
-
     fn eval(&self, name: &'static str) -> Case {
         let (program, bound, expected) =
             (keep(self.state.program(expression(name))), keep(self.state.bind()), expected(name));
@@ -62,10 +58,10 @@ impl Celador {
     }
 
     fn step_and_eval(&self, text: &'static str) -> Case {
-        let (n, state, fresh) = (self.n, self.state, self.fresh());
+        let (n, state, pristine) = (self.n, self.state, self.pristine);
         let program = keep(state.program(text));
         let prepare = move |calls: u32| {
-            let mut context = fresh();
+            let mut context = pristine.clone();
             // so that no list has to grow, and whoever remembers answers remembers this one
             for step in 0..5 {
                 context.record(state.prepare(n + step));
@@ -84,15 +80,15 @@ impl Celador {
 
     /// Binds and answers, once a task, for tasks that nobody has asked anything about.
     fn first(&self, name: &'static str) -> Case {
-        let fresh = self.fresh();
-        self.once_a_task(name, move |_| fresh())
+        let pristine = self.pristine;
+        self.once_a_task(name, move |_| pristine.clone())
     }
 
     /// The same for tasks that were asked once and then took a step.
     fn next(&self, name: &'static str) -> Case {
-        let (n, state, fresh) = (self.n, self.state, self.fresh());
+        let (n, state, pristine) = (self.n, self.state, self.pristine);
         self.once_a_task(name, move |ask| {
-            let mut context = fresh();
+            let mut context = pristine.clone();
             ask(&context);
             context.record(state.prepare(n));
             context
