@@ -294,7 +294,7 @@ impl VariableResolver for State {
 /// A call, ready to be recorded.
 struct Step {
     function: &'static str,
-    items: [(&'static str, Node); 7],
+    items: [(&'static str, Node); 6],
 }
 
 impl Step {
@@ -307,7 +307,6 @@ impl Step {
             ("successful", Json::from(true)),
             ("errored", Json::from(false)),
             ("restricted", Json::from(false)),
-            ("task_ids", Json::Null),
         ];
         Self {
             function: FUNCTIONS[n % FUNCTIONS.len()],
