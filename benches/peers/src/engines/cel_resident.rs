@@ -342,10 +342,11 @@ impl Engine for Resident {
                 Some(Case::repeated(NAME, move || answer(black_box(&program), black_box(bound)) == expected))
             }
             Kind::StepEval => {
-                let program = keep(compile());
+                let (program, warm) = (keep(compile()), env.clone());
                 let prepare = move |calls: u32| {
                     let mut state = State::new(roots);
                     (0..5).for_each(|step| state.record(Step::new(n + step)));
+                    assert!(answer(program, &state.bind(&warm)));
                     (state, (0..calls as usize).map(|step| Step::new(n + step)).collect::<Vec<_>>())
                 };
                 let calls = move |(state, steps): &mut (State, Vec<Step>)| {
