@@ -16,7 +16,8 @@ pub struct Cost {
 /// One engine at one question.
 pub struct Case {
     pub engine: &'static str,
-    /// The most calls that make sense in one round.
+    /// The fewest and the most calls that make sense in one round.
+    least_calls: u32,
     most_calls: u32,
     /// Makes this many calls.
     round: Box<dyn FnMut(u32) -> Cost>,
@@ -48,13 +49,14 @@ impl Case {
                 }
             })
         };
-        Self { engine, most_calls: 100_000, round: Box::new(round) }
+        Self { engine, least_calls: 1, most_calls: 100_000, round: Box::new(round) }
     }
 
-    /// Calls that use something up: `prepare` makes what this many calls need, and `calls` makes them all.
+    /// Calls that use something up: `prepare` makes what this many calls need, and `calls` makes them all. Their number
+    /// is fixed, so that every engine is as warm after what was prepared as any other.
     pub fn prepared<P>(
         engine: &'static str,
-        most_calls: u32,
+        count: u32,
         mut prepare: impl FnMut(u32) -> P + 'static,
         mut calls: impl FnMut(&mut P) + 'static,
     ) -> Self {
@@ -62,7 +64,7 @@ impl Case {
             let mut prepared = prepare(count);
             measured(|| calls(&mut prepared))
         };
-        Self { engine, most_calls, round: Box::new(round) }
+        Self { engine, least_calls: count, most_calls: count, round: Box::new(round) }
     }
 
     /// So many calls that a round takes long beside the clock, and short beside the noise of the machine.
@@ -70,7 +72,7 @@ impl Case {
         const ROUND: f64 = 100_000.0;
         let once = (0..3).map(|_| (self.round)(1).elapsed).min().unwrap_or_default();
         let calls = ROUND / nanoseconds(once).max(1.0);
-        (calls as u32).clamp(1, self.most_calls)
+        (calls as u32).clamp(self.least_calls, self.most_calls)
     }
 }
 
