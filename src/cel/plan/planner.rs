@@ -322,7 +322,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A comparison; one of a size with a constant looks no further than it must.
+    /// A comparison; one with a constant number has it inside, and one of a size looks no further than it must.
     fn compare(&self, comparison: Comparison, a: NodeId, b: NodeId) -> Node {
         let size_of = |id: NodeId| match self.nodes.get(id.0 as usize) {
             Some(Node::Call { name: "size", args, .. }) => args.first().copied(),
@@ -333,6 +333,7 @@ impl Planner<'_> {
             (.., Some(&Value::Int(bound)), Some(operand)) => {
                 Node::CompareSize { comparison: comparison.mirrored(), operand, bound }
             }
+            (_, Some(&Value::Int(bound)), ..) => Node::CompareInt { comparison, operand: a, bound },
             _ => Node::Compare(comparison, a, b),
         }
     }

@@ -99,8 +99,9 @@ impl Word {
 
     /// Tag and length.
     #[inline]
-    fn head(self) -> u64 {
-        self.0 & ((1 << (TAG_BITS + LENGTH_BITS)) - 1)
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+    fn head(self) -> u32 {
+        self.0 as u32
     }
 
     #[inline]
@@ -347,26 +348,41 @@ impl<'a> JsonRef<'a> {
     #[inline]
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
-        let index = self.position(key)?;
-        self.member(index, 1).map(|word| self.at(word))
+        let value = match self.few() {
+            Some(entries) => entries.iter().find(self.is_key(key)).map(|&[_, value]| Word(value)),
+            None => self.member(self.position_by_halves(key)?, 1),
+        };
+        value.map(|word| self.at(word))
     }
 
     /// The position of a key among the entries.
-    #[inline]
     #[must_use]
     pub fn position(self, key: &str) -> Option<usize> {
-        let count = self.len();
-        if count < SORTED_FROM {
-            // tag and length stand in one half of a word: most keys are told apart without a look at the text
-            let first = Word::new(Tag::String, key.len(), 0);
-            let is_key = |entry: &[u64]| {
-                entry.first().is_some_and(|&word| {
-                    Word(word).head() == first.head() && same(self.bytes_of(Word(word)), key.as_bytes())
-                })
-            };
-            let words = self.document.words.get(self.word.offset()..)?;
-            return words.chunks_exact(2).take(count).position(is_key);
+        match self.few() {
+            Some(entries) => entries.iter().position(|entry| self.is_key(key)(&entry)),
+            None => self.position_by_halves(key),
         }
+    }
+
+    /// Keys and values, if they are few enough to be looked at one by one.
+    #[inline]
+    fn few(self) -> Option<&'a [[u64; 2]]> {
+        let count = Some(self.len()).filter(|&count| count < SORTED_FROM)?;
+        self.document.words.get(self.word.offset()..)?.as_chunks().0.get(..count)
+    }
+
+    /// Whether an entry has this key.
+    #[inline]
+    fn is_key(self, key: &str) -> impl Fn(&&[u64; 2]) -> bool {
+        // tag and length stand in one half of a word: most keys are told apart without a look at the text
+        let head = Word::new(Tag::String, key.len(), 0).head();
+        move |&&[word, _]| Word(word).head() == head && same(self.bytes_of(Word(word)), key.as_bytes())
+    }
+
+    /// The position of a key among entries whose order by key is known.
+    #[inline(never)]
+    fn position_by_halves(self, key: &str) -> Option<usize> {
+        let count = self.len();
         let order = self.word.offset().checked_add(count.checked_mul(2)?)?;
         let mut range = 0..count;
         while !range.is_empty() {
@@ -404,11 +420,12 @@ impl<'a> JsonRef<'a> {
 /// sooner than a call of the C library.
 #[inline]
 fn same(a: &[u8], b: &[u8]) -> bool {
-    match (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk::<8>()) {
-        (Some(a_first), Some(b_first), Some(a_last), Some(b_last)) if a.len() <= 16 => {
-            a_first == b_first && a_last == b_last
-        }
-        (None, None, ..) => a.iter().eq(b),
+    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+        Some((bytes.first_chunk()?, bytes.last_chunk()?))
+    }
+    match a.len() {
+        4..=7 => ends::<4>(a) == ends::<4>(b),
+        8..=16 => ends::<8>(a) == ends::<8>(b),
         _ => a == b,
     }
 }
