@@ -147,7 +147,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::Local(local) => Some(self.local(*local)),
             &Node::Path { root, part, field } => self.path(id, root, part, field),
             Node::Field { operand, field } => self.field(id, *operand, *field),
-            Node::Member { operand, key } => self.member(id, *operand, key),
+            Node::Member { operand, key, guess } => self.member(id, *operand, key, guess),
             Node::Index { operand, index } => self.index(id, *operand, *index),
             node if node.is_test() => self.test(id, node).map(Value::Bool),
             node => self.compute(id, node),

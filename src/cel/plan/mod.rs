@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::function::{PureCode, TestCode};
 use super::stdlib::Pattern;
 use super::types::At;
-use super::value::Value;
+use super::value::{Guess, Value};
 use crate::source::Span;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -82,6 +82,8 @@ pub enum Node {
         operand: NodeId,
         /// The key.
         key: Box<str>,
+        /// Where it was last found in a JSON object.
+        guess: Guess,
     },
     /// `operand.?key`
     OptionalMember {

@@ -8,7 +8,7 @@ use crate::cel::function::{Code, Declaration};
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};
-use crate::cel::value::{Blob, Text, TypeName, Value};
+use crate::cel::value::{Blob, Guess, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 
@@ -122,9 +122,11 @@ impl Planner<'_> {
                 let operand = self.expr(operand);
                 match (slot, optional) {
                     (Some(field), false) => self.field(expr, of, operand, field),
-                    (None, false) => {
-                        self.fold(expr, from, Node::Member { operand, key: field.text.as_str().into() })
-                    }
+                    (None, false) => self.fold(
+                        expr,
+                        from,
+                        Node::Member { operand, key: field.text.as_str().into(), guess: Guess::default() },
+                    ),
                     (_, true) => self.fold(
                         expr,
                         from,

@@ -181,18 +181,8 @@ impl<'a> Map<'a> {
     }
 
     /// The value under a text key. Does not allocate; at worst logarithmic in the entries.
-    #[inline(always)]
     #[must_use]
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
-        match self {
-            Self::Json(object) => object.get(key).map(JsonRef::value),
-            other => other.get_str_elsewhere(key),
-        }
-    }
-
-    /// The same in what is no JSON object, apart so that the way to the commonest maps is short.
-    #[inline(never)]
-    fn get_str_elsewhere(&self, key: &str) -> Option<Value<'a>> {
         match self {
             Self::Live { of, at } => of.field(*at, of.shape(*at).slot(key)?),
             Self::Json(object) => object.get(key).map(JsonRef::value),

@@ -15,7 +15,7 @@ mod order;
 mod tests;
 mod time;
 
-pub use json::{Json, JsonError, JsonRef};
+pub use json::{Guess, Json, JsonError, JsonRef};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};
