@@ -9,7 +9,7 @@
 //! # struct Runtime;
 //! # impl Host for Runtime {
 //! #     fn now(&mut self) -> Timestamp { "2026-06-01T12:00:00Z".parse().unwrap() }
-//! #     fn invoke(&mut self, _: &Invocation) -> CallResult { CallResult::successful(Json::null()) }
+//! #     fn invoke(&mut self, _: &Invocation) -> Option<CallResult> { Some(CallResult::successful(Json::null())) }
 //! #     fn review(&mut self, _: &str) -> Option<bool> { None }
 //! #     fn read_mount(&mut self, _: &str) -> Option<String> { None }
 //! #     fn write_mount(&mut self, _: &str, _: &str) -> bool { false }

@@ -20,6 +20,7 @@
 
 mod capability_call;
 mod decision;
+mod delegation;
 mod driver;
 mod effect;
 mod error;
