@@ -1,31 +1,47 @@
 //! What each fuzz target does with its bytes. Nothing here may panic; what holds for every input is asserted.
 //!
-//! The targets are three lines long; `cargo test` runs the same bodies over seeds and their mutations.
+//! The targets are three lines long; `cargo test` runs the same bodies over seeds and their mutations. Where an input
+//! needs an agent, it is one of `policies/`, which are read once.
 
-use celador::cel::{Activation, Env, EnvBuilder, Json, Program, STANDARD, Type, parse};
+use celador::cel::{Activation, Env, EnvBuilder, Json, Program, STANDARD, Type, Value, parse};
+use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
+use celador::diagnostic::Diagnostic;
+use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
-use celador::source::Source;
+use celador::manifest::load::{File, Origin, load};
+use celador::policy::{BadPlaceholder, Placeholder, Template};
+use celador::scenario::{Background, Environment, Replay, Script, restore};
+use celador::source::{Place, Source, Span};
+use celador::task::{Given, StartTask, Task, TemplateKind, User};
+use std::path::Path;
+use std::sync::LazyLock;
 
-/// Reads, prints, checks and runs an expression over some JSON, within a small budget.
+/// A scope with two variables of which nothing is known, within a small budget.
+static SCOPE: LazyLock<Env> = LazyLock::new(|| {
+    let limits = EvalLimits { max_cost: 20_000, max_built_bytes: 1 << 20, ..EvalLimits::default() };
+    let scope = Env::builder().variable("input", Type::Dyn).variable("context", Type::Dyn).limits(limits);
+    STANDARD.iter().copied().fold(scope, EnvBuilder::library).build()
+});
+
+/// What the variables hold.
+static STATE: LazyLock<Json> = LazyLock::new(|| {
+    serde_json::json!({"a": 1, "list": [1, 2.5, "x", null], "text": "héllo", "map": {"k": [true]}}).into()
+});
+
+/// Reads, prints, checks and runs an expression over some JSON.
 pub fn expression(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let limits = EvalLimits { max_cost: 20_000, max_built_bytes: 1 << 20, ..EvalLimits::default() };
-    if let Ok(expr) = parse(text, &limits) {
+    let limits = SCOPE.limits();
+    if let Ok(expr) = parse(text, limits) {
         let printed = expr.to_string();
-        if let Ok(again) = parse(&printed, &limits) {
+        if let Ok(again) = parse(&printed, limits) {
             assert_eq!(printed, again.to_string(), "printing is not stable");
         }
     }
-    let builder = Env::builder().variable("input", Type::Dyn).variable("context", Type::Dyn).limits(limits);
-    let env = STANDARD.iter().copied().fold(builder, EnvBuilder::library).build();
-    let Ok(program) = Program::compile(&env, text) else { return };
-    let state = Json::from(
-        serde_json::json!({"a": 1, "list": [1, 2.5, "x", null], "text": "héllo", "map": {"k": [true]}}),
-    );
+    let Ok(program) = Program::compile(&SCOPE, text) else { return };
     let activation =
-        Activation::new(&env).with(&env, "input", state.value()).with(&env, "context", state.value());
+        Activation::new(&SCOPE).with(&SCOPE, "input", STATE.value()).with(&SCOPE, "context", STATE.value());
     let (result, cost) = program.run_metered(&activation, None);
     assert!(cost <= limits.max_cost);
     if let Ok(value) = result {
@@ -41,9 +57,7 @@ pub fn manifest(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let source = Source::new("fuzz.yaml", text.as_ref());
     let (_, findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &EvalLimits::default());
-    for finding in findings {
-        let _ = finding.render(false);
-    }
+    tell(&findings);
 }
 
 /// Reads JSON, looks at every part, and writes it again.
@@ -55,4 +69,145 @@ pub fn json(data: &[u8]) {
     }
     let again = Json::parse(&document.to_string(), &EvalLimits::default());
     assert_eq!(again.ok().map(|again| again.to_string()), Some(document.to_string()));
+}
+
+/// Reads a template both ways, renders it on its own words, and on a task as each kind of template.
+pub fn template(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let is_root = |root: &str| matches!(root, "context" | "input" | "auth" | "now");
+    let lenient = Template::lenient(text, is_root);
+    let written = |placeholder: &Placeholder| text.get(placeholder.span.range()).map(Value::text);
+    assert_eq!(lenient.render(written), text, "the parts are not the text");
+    assert_eq!(
+        Template::lenient(text, |_| false).render(|_| None),
+        text,
+        "what is no placeholder was changed"
+    );
+    let spans = |template: &Template| template.placeholders().map(|found| found.span).collect::<Vec<_>>();
+    match Template::strict(text, is_root) {
+        Ok(strict) => assert_eq!(spans(&strict), spans(&lenient), "two readings of one template"),
+        Err(bad) => assert!(bad.iter().all(|group| opens(text, group)), "a bad group that is none"),
+    }
+    let input =
+        Json::from(serde_json::json!({"amount": 250, "list": [{"k": "{input.amount}"}], "none": null}));
+    let given = Given { parameters: Some(&input), input: Some(&input), ..Given::default() };
+    for kind in [TemplateKind::Tool, TemplateKind::Prompt, TemplateKind::Event, TemplateKind::ErrorMessage] {
+        let _ = DESK.task.interpolate(kind, text, &given, DESK.task.context().started_at());
+    }
+}
+
+fn opens(text: &str, group: &BadPlaceholder) -> bool {
+    let (BadPlaceholder::Malformed(span) | BadPlaceholder::UnknownRoot { span, .. }) = group;
+    text.get(span.range()).is_some_and(|written| written.starts_with('{'))
+}
+
+/// Reads the bytes as the state of a task, in each of the forms that `celador eval --context` takes; asks it what
+/// policies ask, and writes it again.
+pub fn context(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let limits = EvalLimits::default();
+    let Ok(snapshot) = Json::parse(text, &limits) else {
+        let source = Source::new("fuzz.yaml", text);
+        match Background::read(&source, &limits) {
+            Ok(background) => {
+                let place = Place::new(&source, Span::default());
+                match background.start(&DESK.engine, DESK.task.policy().agent(), &place) {
+                    Ok(task) => look(task.context()),
+                    Err(finding) => tell(&[*finding]),
+                }
+            }
+            Err(findings) => tell(&findings),
+        }
+        return;
+    };
+    for schema in [None, Some(DESK.task.policy().schema().clone())] {
+        let Ok(context) = restore(&snapshot, schema.clone()) else { continue };
+        look(&context);
+        let Ok(written) = context.to_json() else { continue };
+        let again = restore(&written, schema).map(|again| again.to_json());
+        assert_eq!(
+            again.ok().and_then(Result::ok).map(|again| again.to_string()),
+            Some(written.to_string()),
+            "a context is read otherwise than it is written"
+        );
+    }
+}
+
+/// Evaluates on a context what policies ask of one.
+fn look(context: &TaskContext) {
+    let schema = context.schema();
+    let scope = ScopeDecl { schema: Some(schema), libraries: STANDARD, ..ScopeDecl::new(Scope::Exposes) };
+    let scope = ScopeEnv::new(&scope);
+    for text in [
+        "context.input[0].message.exists(part, has(part.text) && size(part.text) > 2)",
+        "context.capabilities._meta.invocations.filter(name, name.contains('e')).size()",
+        "context._history.turn_count == size(context._history.turns)",
+        "timestamp(context.agent.started_at) + duration('1h') > timestamp(now)",
+        "context",
+    ] {
+        let Ok(program) = Program::compile(scope.env(), text) else { continue };
+        let bound = Bound { context: Some(context), ..Bound::default() };
+        let Ok(activation) = scope.activation(&bound) else { continue };
+        let Ok(value) = program.run(&activation, None) else { continue };
+        let _ = Json::from_value(&value);
+    }
+}
+
+/// Plays the bytes as a recorded task, as `celador run` does, and takes the task to a store and back after each step.
+pub fn script(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let source = Source::new("fuzz.yaml", text.as_ref());
+    let script = match Script::read(&source, &EvalLimits::default()) {
+        Ok(script) => script,
+        Err(findings) => return tell(&findings),
+    };
+    let mut replay = match Replay::start(&script, &DESK.engine, &DESK.catalog) {
+        Ok(replay) => replay,
+        Err(finding) => return tell(&[*finding]),
+    };
+    for step in script.steps.iter().take(60) {
+        match replay.step(step) {
+            Ok(events) => {
+                for event in events {
+                    let decision = event.decision;
+                    assert!(
+                        decision.call.is_none() || decision.is_allowed(),
+                        "a call that was not let through"
+                    );
+                }
+            }
+            Err(finding) => return tell(&[*finding]),
+        }
+        let task = replay.task();
+        let state = |task: &Task| serde_json::to_string(&(task.state(), task.save())).ok();
+        let restored = DESK.engine.restore(task.save()).ok();
+        assert_eq!(restored.as_ref().and_then(state), state(task), "a stored task is another");
+    }
+}
+
+/// The agents of `policies/`, and a task of one of them.
+struct Desk {
+    catalog: Catalog,
+    engine: Engine,
+    task: Task,
+}
+
+static DESK: LazyLock<Desk> = LazyLock::new(|| {
+    let limits = EvalLimits::default();
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("policies"));
+    let policies = above.find(|folder| folder.is_dir()).expect("the project's folder");
+    let (files, _) = load(&[policies], &limits).expect("the project's policies can be read");
+    let (catalog, _) = Catalog::parse(&files, &limits);
+    let (engine, _) = Engine::from_catalog(&catalog, limits);
+    let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+    let start = StartTask::new("t-1", "support", "support-desk", user, Environment::default().now);
+    let task = engine.start(start).expect("an agent of the project");
+    Desk { catalog, engine, task }
+});
+
+/// Renders findings: their places must lie in the text.
+fn tell(findings: &[Diagnostic]) {
+    for finding in findings {
+        let _ = finding.render(false);
+    }
 }

@@ -109,6 +109,12 @@ impl Diagnostic {
         self
     }
 
+    /// Where the docs say more about its rule, such as `docs/rules.md#mw-26`.
+    #[must_use]
+    pub fn docs(&self) -> Option<String> {
+        self.rule.map(|rule| format!("docs/rules.md#{}", rule.to_ascii_lowercase()))
+    }
+
     /// Whether it makes its text unusable.
     #[must_use]
     pub fn is_error(&self) -> bool {
@@ -183,6 +189,7 @@ impl Diagnostic {
             "label": self.label,
             "path": self.path,
             "rule": self.rule,
+            "docs": self.docs(),
             "help": self.help,
         })
     }

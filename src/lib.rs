@@ -65,6 +65,7 @@
 //!
 //! # Where to go
 //!
+//! - [`Task::event`] and [`Task::route`] bring what happens outside to a task that runs.
 //! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`task::Decision`] is every answer.
 //! - [`cel`] is the language alone: scopes, programs, values, the cache of compiled expressions.
 //! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.

@@ -4,13 +4,14 @@
 //! scope carries its value; a program and an activation of different scopes refuse each other.
 
 use super::function::{Declaration, Function};
+use super::stdlib::LANGUAGE;
 use super::types::Type;
 use crate::limits::EvalLimits;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Where an activation carries a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,6 +58,23 @@ struct Inner {
     scope: EnvBuilder,
 }
 
+/// A row with its signatures parsed. Those of the language are read once for all scopes: an agent has a scope for each
+/// set of functions that its steps are for, and the language has some hundreds of signatures.
+fn declaration(function: &Function) -> Declaration {
+    /// By where a row's signatures lie: a host's function of the same name has others.
+    static READ: LazyLock<HashMap<usize, Declaration>> = LazyLock::new(|| {
+        let rows = LANGUAGE.iter().copied().flatten();
+        rows.map(|row| (row.overloads.as_ptr().addr(), Declaration::of(row))).collect()
+    });
+    let known = READ.get(&function.overloads.as_ptr().addr()).filter(|known| {
+        known.function.name == function.name && known.overloads.len() == function.overloads.len()
+    });
+    match known {
+        Some(known) => Declaration { function: *function, ..known.clone() },
+        None => Declaration::of(function),
+    }
+}
+
 impl EnvBuilder {
     /// A variable that always has a value.
     #[must_use]
@@ -89,7 +107,19 @@ impl EnvBuilder {
     /// The functions of a library; one declared before under the same name is replaced.
     #[must_use]
     pub fn library(self, functions: &'static [Function]) -> Self {
-        functions.iter().fold(self, |scope, function| scope.function(Declaration::of(function)))
+        functions.iter().fold(self, Self::row)
+    }
+
+    /// One function of a library; one declared before under the same name is replaced.
+    #[must_use]
+    pub fn row(self, function: &'static Function) -> Self {
+        self.function(declaration(function))
+    }
+
+    /// Whether a variable or a function is declared under this name so far.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        self.variables.contains_key(name) || self.functions.contains_key(name)
     }
 
     /// A function whose signatures are given as types, which text cannot say of types of the host's own; one declared

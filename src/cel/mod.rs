@@ -18,6 +18,7 @@
 
 mod cache;
 mod check;
+mod domain;
 mod env;
 mod eval;
 mod fault;
@@ -32,7 +33,8 @@ mod types;
 mod value;
 
 pub use cache::{Cache, CacheStats, Compiled};
-pub use check::{Checked, CostEstimate, Reference, check};
+pub use check::{Assumptions, Checked, CostEstimate, Reference, check};
+pub use domain::{Constant, Domain};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{Activation, EvalError, Host, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
@@ -40,7 +42,7 @@ pub use function::{Code, Declaration, Function, Overload, PureCode, TestCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
-pub use stdlib::{EXTENSIONS, LIBRARIES, STANDARD};
+pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
     Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
     Macro, Name, RESERVED, StructField, parse,

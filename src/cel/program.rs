@@ -5,7 +5,7 @@ use super::env::{Env, EnvId};
 use super::eval::{Activation, Host, Stop, fold, holds, run};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
-use super::syntax::{Expr, parse};
+use super::syntax::{Expr, parse, parse_rewritten};
 use super::types::Type;
 use super::value::Value;
 use crate::diagnostic::Severity;
@@ -48,7 +48,23 @@ impl Program {
     /// # Cost
     /// Linear in the text, apart from the regular expressions in it.
     pub fn compile(env: &Env, text: &str) -> Result<Self, Vec<Issue>> {
-        let expr = parse(text, env.limits())?;
+        Self::compile_rewritten(env, text, |_| {})
+    }
+
+    /// The same for a scope that gives some of what is written a meaning of its own: `rewrite` puts that in its place,
+    /// and is held to the scope and the bounds like anything written. Whatever it puts somewhere takes over the span.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    ///
+    /// # Cost
+    /// As [`Program::compile`], and that of `rewrite`.
+    pub fn compile_rewritten(
+        env: &Env,
+        text: &str,
+        rewrite: impl FnOnce(&mut Expr),
+    ) -> Result<Self, Vec<Issue>> {
+        let expr = parse_rewritten(text, env.limits(), rewrite)?;
         let (checked, issues) = check(expr, env);
         let Some(checked) = checked else { return Err(issues) };
         Self::planned(env, text, checked, issues)

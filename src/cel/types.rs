@@ -3,6 +3,7 @@
 //! A type is what the checker knows of an expression before it runs; a [`Kind`] is what a value turns out to be.
 //! Types print as CEL writes them: `list(string)`, `map(string, dyn)`, `optional_type(int)`.
 
+use super::domain::Domain;
 use indexmap::IndexMap;
 use std::fmt;
 use std::sync::Arc;
@@ -79,6 +80,8 @@ pub struct Field {
     pub required: bool,
     /// One line for completion and reference; may be empty.
     pub doc: String,
+    /// What its values are beyond their type, if more is known.
+    pub domain: Option<Arc<Domain>>,
     /// For a record in the structs of the host that holds this one, too: which part of them it always is. A plan then
     /// goes to it without a step in between.
     pub part: Option<At>,
@@ -87,6 +90,20 @@ pub struct Field {
 /// Which part of a host's structs a view speaks of; its meaning is the host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct At(pub u32);
+
+impl Field {
+    /// A field that every value has, of which nothing more is known.
+    #[must_use]
+    pub fn required(ty: Type) -> Self {
+        Self { ty, required: true, doc: String::new(), domain: None, part: None }
+    }
+
+    /// A field that a value may lack.
+    #[must_use]
+    pub fn optional(ty: Type) -> Self {
+        Self { required: false, ..Self::required(ty) }
+    }
+}
 
 /// Where the fields of a record are found at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +128,7 @@ impl RecordType {
     #[must_use]
     pub fn live<'a>(name: &str, fields: impl IntoIterator<Item = (&'a str, Type, &'a str)>) -> Arc<Self> {
         let field = |(name, ty, doc): (&str, Type, &str)| {
-            (Arc::from(name), Field { ty, required: true, doc: doc.to_owned(), part: None })
+            (Arc::from(name), Field { doc: doc.to_owned(), ..Field::required(ty) })
         };
         Arc::new(Self {
             name: name.to_owned(),
@@ -214,7 +231,11 @@ impl Type {
             Self::Map(_) | Self::Record(_) => Kind::Map,
             Self::Optional(_) => Kind::Optional,
             Self::TypeOf(_) => Kind::Type,
-            Self::Opaque(_) => Kind::Opaque,
+            Self::Opaque(own) => match own.name.as_str() {
+                "net.IP" => Kind::Ip,
+                "net.CIDR" => Kind::Cidr,
+                _ => Kind::Opaque,
+            },
         })
     }
 
@@ -305,7 +326,11 @@ pub enum Kind {
     Optional,
     /// `type`.
     Type,
-    /// A library's own value.
+    /// `net.IP`.
+    Ip,
+    /// `net.CIDR`.
+    Cidr,
+    /// Of a type that a host declares for its functions' signatures.
     Opaque,
 }
 
@@ -327,6 +352,8 @@ impl Kind {
             Self::Map => "map",
             Self::Optional => "optional_type",
             Self::Type => "type",
+            Self::Ip => "net.IP",
+            Self::Cidr => "net.CIDR",
             Self::Opaque => "opaque",
         }
     }

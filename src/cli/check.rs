@@ -1,6 +1,7 @@
 //! `celador check`: every problem of the manifests, with its place.
 
-use super::{ExitCode, Failure, Format, Screen};
+use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::cel::CostEstimate;
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
@@ -94,8 +95,8 @@ fn files_with_manifests(catalog: &Catalog, findings: &[Diagnostic]) -> usize {
     places.map(|place| place.source.name()).collect::<BTreeSet<_>>().len()
 }
 
-/// Where an expression stands, its text, and the least and the most that one evaluation costs.
-type Cost = ((String, usize, usize), (String, String, u64, Option<u64>));
+/// Where an expression stands, its path and its text, what one evaluation costs, and the part of it that nothing bounds.
+type Cost = ((String, usize, usize), (String, String, CostEstimate, Option<String>));
 
 /// Lists the static cost of the expressions of all agents that are valid. One that several functions share is one line.
 fn list_costs(catalog: &Catalog, engine: &Engine, screen: &mut Screen) -> Result<(), Failure> {
@@ -107,24 +108,32 @@ fn list_costs(catalog: &Catalog, engine: &Engine, screen: &mut Screen) -> Result
             let origin = expression.origin();
             let program = expression.program();
             let cost = program.cost();
-            let text = program.source().split_whitespace().collect::<Vec<_>>().join(" ");
-            ((origin.file, origin.line, origin.column), (origin.path, text, cost.min, cost.max))
+            let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let unbounded = cost.assumes.unbounded.and_then(|part| program.source().get(part.range()));
+            let texts = (one_line(program.source()), unbounded.map(one_line));
+            ((origin.file, origin.line, origin.column), (origin.path, texts.0, cost, texts.1))
         }));
     }
     let mut costs: Vec<Cost> = costs.into_iter().collect();
-    costs.sort_by_key(|(_, (.., min, max))| std::cmp::Reverse((max.unwrap_or(u64::MAX), *min)));
-    for ((file, line, column), (path, text, min, max)) in costs {
+    costs.sort_by_key(|(_, (.., cost, _))| std::cmp::Reverse((cost.max.unwrap_or(u64::MAX), cost.min)));
+    for ((file, line, column), (path, text, CostEstimate { min, max, assumes }, unbounded)) in costs {
+        let assumes = messages::assumptions(&assumes);
         match screen.format() {
             Format::Human => {
                 let Palette { bold, dim, reset, .. } = screen.palette();
                 let max = max.map_or_else(|| "no bound".to_owned(), |max| max.to_string());
                 screen.line(&format!("{bold}{min:>6} to {max:<9}{reset} {text}"))?;
                 screen.line(&format!("{:19} {dim}{file}:{line}:{column}: {path}{reset}", ""))?;
+                let terms = assumes.iter().map(|term| messages::if_assumed(term));
+                for line in terms.chain(unbounded.as_deref().map(messages::unbounded)) {
+                    screen.line(&format!("{:19} {dim}{line}{reset}", ""))?;
+                }
             }
             Format::Json => {
                 let cost = json!({
                     "file": file, "line": line, "column": column, "path": path,
-                    "expr": text, "min": min, "max": max,
+                    "expr": text, "min": min, "max": max, "assumes": assumes,
+                    "unbounded": unbounded,
                 });
                 screen.json("cost", cost)?;
             }

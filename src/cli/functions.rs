@@ -1,7 +1,7 @@
 //! `celador functions`: what an expression can call, read off the rows of the library.
 
 use super::{ExitCode, Failure, Format, Screen, messages};
-use celador::cel::{EXTENSIONS, Env, Function, LIBRARIES, MACROS, Macro, STANDARD};
+use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
 use celador::context::{FILE, MOUNT, PUT, REVIEW};
 use celador::diagnostic::nearest;
 use celador::scenario::Palette;
@@ -39,10 +39,8 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        let known = STANDARD.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE]);
-        // the list is of what policies can call; whoever asks for an extension by its name knows what it is
-        let more = EXTENSIONS.iter().filter(|_| self.name.is_some());
-        let rows = macros().chain(known.chain(more).copied().flatten().map(Row::Function));
+        let known = LANGUAGE.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE]);
+        let rows = macros().chain(known.copied().flatten().map(Row::Function));
         write(&rows.collect::<Vec<_>>(), self.name.as_deref(), screen)?;
         Ok(ExitCode::Yes)
     }
@@ -165,7 +163,9 @@ A signature is read as CEL is: `string.startsWith(string) -> bool` is called on 
 capitals stand for any type, and dots after the last parameter say that it may be repeated. Costs are in cost units, of
 which one evaluation has as many as the bound `max_cost` says (`celador limits`).
 
-Extensions are known to hosts of the language that declare them, and to no policy.
+Extensions go beyond standard CEL as cel-go, OPA and Kubernetes know them: every expression of a policy may call them,
+whatever its scope, and use optionals (`input.?to.orValue('')`). A model's capability script may call none of the
+functions on this page but `file`.
 ";
 
 /// The reference as a page.

@@ -1,18 +1,61 @@
 //! `celador limits`: the bounds of the engine, read off their rows.
 
 use super::{ExitCode, Failure, Format, Screen};
-use celador::limits::EvalLimits;
+use celador::limits::{EvalLimits, LimitRow};
 use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
 
 /// List the bounds of the engine: name, default, and what each protects
 #[derive(Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// The bounds as a page of Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+const INTRODUCTION: &str = "\
+# Limits
+
+What the engine bounds, so that no manifest, expression, argument or message costs it more than was agreed on. This page
+is written by `celador limits --markdown`. All bounds are on by default; a host changes them in `EvalLimits`. What is over
+a bound is refused before work is done for it, with the bound's name and value in the message; a bound that is reached
+while an expression runs fails the expression, which no `||` absorbs, so the step fails closed.
+
+The limits of a task (`max_turns`, `max_age`, …) are its manifest's.
+
+| bound | default | unit | what it protects |
+|---|---:|---|---|
+";
+
+/// The bounds as a page.
+fn page() -> String {
+    EvalLimits::ROWS.iter().fold(INTRODUCTION.to_owned(), |page, row| {
+        let LimitRow { name, default, unit, protects } = row;
+        page + &format!("| `{name}` | {} | {unit} | {} |\n", grouped(*default), protects.trim())
+    })
+}
+
+/// A number with a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let count = digits.len();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && count.saturating_sub(position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let Self {} = self;
+        if self.markdown {
+            screen.text(&page())?;
+            return Ok(ExitCode::Yes);
+        }
         for row in EvalLimits::ROWS {
             match screen.format() {
                 Format::Human => {

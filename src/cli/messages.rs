@@ -1,6 +1,6 @@
 //! What the command line says by itself; everything else is said by the library.
 
-use celador::cel::JsonError;
+use celador::cel::{Assumptions, JsonError};
 use celador::scenario::SnapshotError;
 use std::io;
 use std::path::Path;
@@ -17,6 +17,14 @@ pub(crate) fn not_utf8(path: &Path) -> String {
     format!("`{}` is not UTF-8", path.display())
 }
 
+pub(crate) fn already_there(path: &Path) -> String {
+    format!("`{}` is there already, so nothing was written", path.display())
+}
+
+pub(crate) fn cannot_create(path: &Path, error: &io::Error) -> String {
+    format!("cannot create `{}`, so nothing was written: {error}", path.display())
+}
+
 pub(crate) fn cannot_write(error: &io::Error) -> String {
     format!("cannot write the output: {error}")
 }
@@ -26,6 +34,22 @@ pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
         Some(near) => format!("there is no function `{name}`; did you mean `{near}`?"),
         None => format!("there is no function `{name}`"),
     }
+}
+
+/// What the most that an expression costs takes for granted.
+pub(crate) fn assumptions(assumes: &Assumptions) -> Vec<&'static str> {
+    let texts = assumes.short_texts.then_some("texts have at most 1,000 bytes");
+    let sizes = assumes.sizes_of_schemas.then_some("arguments keep to the sizes of their schemas");
+    texts.into_iter().chain(sizes).collect()
+}
+
+pub(crate) fn if_assumed(assumption: &str) -> String {
+    format!("if {assumption}")
+}
+
+/// Why a cost has no most: the part that may be of any size.
+pub(crate) fn unbounded(part: &str) -> String {
+    format!("no size is known that bounds `{part}`; `max_cost` does when it runs")
 }
 
 pub(crate) fn no_cases(filter: Option<&str>) -> String {

@@ -10,11 +10,13 @@ mod eval;
 mod exit;
 mod files;
 mod functions;
+mod init;
 mod limits;
 mod messages;
 mod repl;
 mod run;
 mod schedule;
+mod schema;
 mod screen;
 mod subject;
 mod test;
@@ -53,6 +55,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  celador init my-agent                            an agent, a tool and cases to begin with
   celador check policies/                          every problem of the manifests, with its place
   celador eval \"size('héllo') == 5\"                one expression
   celador run policies/support-desk task.yaml      a recorded task, step by step
@@ -61,6 +64,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Arguments),
     Check(check::Arguments),
     Eval(eval::Arguments),
     Run(run::Arguments),
@@ -68,6 +72,7 @@ enum Command {
     Repl(repl::Arguments),
     Schedule(schedule::Arguments),
     Functions(functions::Arguments),
+    Schema(schema::Arguments),
     Limits(limits::Arguments),
     Completions(completions::Arguments),
 }
@@ -96,6 +101,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
+        Command::Init(init) => init.run(&mut screen),
         Command::Check(check) => check.run(&mut screen),
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
@@ -103,6 +109,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Repl(repl) => repl.run(&mut screen),
         Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
+        Command::Schema(schema) => schema.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 ///   result: {status: successful, output: {…}}    its result, if it is let through at once
 ///   result: {id: c1, status: …, output: …}       the result of a call, later
 ///   review: {reviewer: someone@example.com, verdict: approved}
+///   event: {capability: c, event: e, payload: {…}}   or raw_body: text, headers: {…}
 ///   output: {message: …}                         the model has a response
 #[derive(Args)]
 #[command(
@@ -67,7 +68,7 @@ impl Arguments {
             for event in events {
                 steps = steps.saturating_add(1);
                 last = event.decision.verdict;
-                let goes_on = matches!(last, Verdict::Allow | Verdict::Suspend);
+                let goes_on = matches!(last, Verdict::Allow | Verdict::Route | Verdict::Suspend);
                 refused = refused.saturating_add(usize::from(!goes_on));
                 match screen.format() {
                     Format::Human => screen.text(&timeline::render(&event, &screen.palette()))?,
@@ -84,7 +85,7 @@ impl Arguments {
             }
         }
         Ok(match last {
-            Verdict::Allow => ExitCode::Yes,
+            Verdict::Allow | Verdict::Route => ExitCode::Yes,
             Verdict::Suspend => ExitCode::Undecided,
             _ => ExitCode::No,
         })

@@ -81,6 +81,9 @@ impl Screen {
             Format::Human => {
                 let text = diagnostic.render(self.palette.is_colored());
                 self.line(&text)?;
+                if let Some(docs) = diagnostic.docs() {
+                    self.line(&format!("see {docs}"))?;
+                }
                 self.line("")
             }
             Format::Json => self.json("diagnostic", diagnostic.to_json()),

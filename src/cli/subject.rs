@@ -4,7 +4,7 @@
 //! types that the engine gives it; without one it has those that the file shows.
 
 use super::{ExitCode, Failure, Screen, load_engine, messages, read_source};
-use celador::cel::{Json, STANDARD};
+use celador::cel::{Json, LANGUAGE};
 use celador::context::{Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
@@ -105,7 +105,7 @@ impl Subject {
             Some(policy) => policy.trial_scope(scope),
             None => Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(self.context.schema()),
-                libraries: STANDARD,
+                libraries: LANGUAGE,
                 limits: self.limits,
                 ..ScopeDecl::new(scope)
             })),

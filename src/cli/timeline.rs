@@ -20,8 +20,8 @@ pub(crate) fn render(event: &Event, palette: &Palette) -> String {
     let _ = writeln!(text, "{dim}{time}{reset}  {bold}{what}{reset}  {}", shorten(&about));
     let decision = &event.decision;
     let color = match decision.verdict {
-        Verdict::Allow => palette.green,
-        Verdict::Suspend => palette.yellow,
+        Verdict::Allow | Verdict::Route => palette.green,
+        Verdict::Suspend | Verdict::Discard => palette.yellow,
         _ => palette.red,
     };
     let said = decision.message.as_deref().map(visible).unwrap_or_default();
@@ -47,6 +47,9 @@ fn subject(happened: &Happened) -> (String, String) {
         Happened::Result { id, function, result } => {
             (format!("result {}", visible(id)), format!("{function} {}", compact(&result.output)))
         }
+        Happened::Event { capability, event } => {
+            ("event".to_owned(), format!("{} of {}", visible(event), visible(capability)))
+        }
         Happened::Review { reviewer, approved } => {
             let word = if *approved { "approved" } else { "denied" };
             ("review".to_owned(), format!("{word} by {reviewer}"))
@@ -60,6 +63,9 @@ fn explanations(event: &Event) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(limit) = &decision.limit {
         lines.push(("limit", describe_limit(limit)));
+    }
+    if let Some(stage) = decision.stage {
+        lines.push(("stage", stage.as_str().to_owned()));
     }
     if let Some(reviewer) = &decision.reviewer {
         lines.push(("reviewer", visible(reviewer)));
@@ -105,6 +111,7 @@ fn shown_value(event: &Event) -> Option<String> {
         Happened::Input(message) | Happened::Output(message) => {
             return Some(message_text(value)).filter(|text| *text != message_text(message));
         }
+        Happened::Event { .. } => return Some(message_text(value)),
         Happened::ModelTurn(_) | Happened::Review { .. } => false,
     };
     (!unchanged).then(|| compact(value))
@@ -178,6 +185,9 @@ pub(crate) fn to_json(event: &Event) -> Value {
         }
         Happened::Result { id, function, result } => {
             json!({ "result": { "id": id, "fn": function, "status": result.status, "output": result.output } })
+        }
+        Happened::Event { capability, event } => {
+            json!({ "event": { "capability": capability, "event": event } })
         }
         Happened::Review { reviewer, approved } => {
             json!({ "review": { "reviewer": reviewer, "approved": approved } })

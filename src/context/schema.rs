@@ -378,7 +378,7 @@ fn task_io(extra: &[(Arc<str>, Type)]) -> Arc<RecordType> {
 }
 
 fn required(ty: Type, doc: &str) -> Field {
-    Field { ty, required: true, doc: doc.to_owned(), part: None }
+    Field { doc: doc.to_owned(), ..Field::required(ty) }
 }
 
 fn optional(ty: Type, doc: &str) -> Field {

@@ -12,8 +12,7 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Declaration, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type,
-    Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type, Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -258,13 +257,13 @@ impl<'d> ScopeDecl<'d> {
         })
     }
 
-    fn functions(&self) -> impl Iterator<Item = Declaration> {
+    fn functions(&self) -> impl Iterator<Item = &'static Function> {
         let is_script = self.scope == Scope::Script;
         let own = self.scope.functions().iter().copied().flatten();
         let own = own.filter(move |_| !is_script || self.has_mount);
         // an operator is what no identifier can name
         let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
-        self.libraries.iter().copied().flatten().filter(allowed).chain(own).map(Declaration::of)
+        self.libraries.iter().copied().flatten().filter(allowed).chain(own)
     }
 
     fn capabilities(&self) -> impl Iterator<Item = &str> {
@@ -272,14 +271,21 @@ impl<'d> ScopeDecl<'d> {
     }
 }
 
-/// The type of `event`: `payload`, and the names that the event's own map defines (`EVT-08`).
+/// The type of `event`: `payload`, and the names that the event's own map defines (`EVT-08`), which are absent where
+/// the payload lacks what they name.
 #[must_use]
 pub fn event_type(names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    closed("event", std::iter::once(("payload".into(), Type::Dyn)).chain(names))
+    let names = names.into_iter().map(|(name, ty)| (name, ty, false));
+    record("event", std::iter::once(("payload".into(), Type::Dyn, true)).chain(names))
 }
 
 fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    let field = |(name, ty)| (name, Field { ty, required: true, doc: String::new(), part: None });
+    record(name, fields.into_iter().map(|(name, ty)| (name, ty, true)))
+}
+
+/// A record of names, their types, and whether each is always there.
+fn record(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type, bool)>) -> Type {
+    let field = |(name, ty, required)| (name, Field { required, ..Field::required(ty) });
     Type::Record(Arc::new(RecordType {
         name: name.to_owned(),
         fields: fields.into_iter().map(field).collect(),
@@ -333,16 +339,16 @@ impl ScopeEnv {
         let roots = scope.roots().iter().filter_map(|&root| Some((root, declared.type_of(root)?)));
         let builder = Env::builder().limits(declared.limits);
         let builder = roots.fold(builder, |builder, (root, ty)| variable(builder, scope, root, ty));
-        let mut builder = declared.functions().fold(builder, EnvBuilder::function);
-        let mut known = builder.clone().build();
+        let mut builder = declared.functions().fold(builder, EnvBuilder::row);
         if declared.scope == Scope::Script {
+            let known = builder.clone().build();
             let beside = |key: &str| capability(key, known.function(key));
             builder = declared.capabilities().map(beside).fold(builder, EnvBuilder::function);
-            known = builder.clone().build();
         }
-        let unknown = messages::known_elsewhere(scope)
-            .filter(|(name, _)| known.variable(name).is_none() && known.function(name).is_none());
-        let env = unknown.fold(builder, |builder, (name, why)| builder.elsewhere(name, why)).build();
+        let env = messages::known_elsewhere(scope).fold(builder, |builder, (name, why)| {
+            if builder.declares(name) { builder } else { builder.elsewhere(name, why) }
+        });
+        let env = env.build();
         // slots are given in the order of declaration, which is that of the scope's table
         let known = |root: &Root| env.variable(root.name()).is_some();
         let roots = scope.roots().iter().copied().filter(known).collect();

@@ -329,8 +329,7 @@ fn is_shape_of(shape: &RecordType, io: &TaskIo) -> bool {
 /// A record with the keys of this entry. What they hold is not declared anywhere.
 fn shape_of(io: &TaskIo) -> Arc<RecordType> {
     let keys = std::iter::once("message").chain(io.extra().entries().map(|(key, _)| key));
-    let field =
-        |key: &str| (key.into(), Field { ty: Type::Dyn, required: true, doc: String::new(), part: None });
+    let field = |key: &str| (key.into(), Field::required(Type::Dyn));
     Arc::new(RecordType {
         name: "TaskIO".to_owned(),
         fields: keys.map(field).collect(),

@@ -74,6 +74,14 @@ pub enum SchemaKind {
     Array,
 }
 
+impl SchemaKind {
+    /// The type of a name, if it is one of JSON Schema's; `null` is none that a value can have alone.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+}
+
 const KINDS: [(&str, SchemaKind); 6] = [
     ("string", SchemaKind::String),
     ("number", SchemaKind::Number),
@@ -84,7 +92,7 @@ const KINDS: [(&str, SchemaKind); 6] = [
 ];
 
 /// Keys of JSON Schema that the engine does not read, and that say nothing wrong.
-const OTHER_KEYS: [&str; 30] = [
+const OTHER_KEYS: [&str; 31] = [
     "$comment",
     "$defs",
     "$id",
@@ -108,6 +116,7 @@ const OTHER_KEYS: [&str; 30] = [
     "minimum",
     "multipleOf",
     "not",
+    "nullable",
     "oneOf",
     "pattern",
     "patternProperties",
@@ -225,7 +234,7 @@ impl Schema {
 fn read_kind(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Option<SchemaKind> {
     let field = fields.get("type")?;
     let word = field.node.as_string().map(|text| &*text.text);
-    let kind = KINDS.iter().find(|(name, _)| Some(*name) == word).map(|(_, kind)| *kind);
+    let kind = word.and_then(SchemaKind::named);
     if kind.is_none() && role == Role::Parameters {
         let known = KINDS.map(|(name, _)| name);
         reader.report(&field.path, messages::unknown_type(field.node, &known));

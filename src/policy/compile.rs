@@ -5,6 +5,7 @@
 //! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
+use super::event::Event;
 use super::expression::{Expression, Texts};
 use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function, InvocationTarget};
@@ -13,7 +14,7 @@ use super::parameters::{InputOf, Parameters};
 use super::step::{Step, StepScopes};
 use super::tool_template::check_tool_templates;
 use super::{CapabilitySteps, Expose, Policy};
-use crate::cel::{Cache, Json, STANDARD, Type};
+use crate::cel::{Cache, Json, LANGUAGE, Type};
 use crate::context::{
     ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
 };
@@ -88,7 +89,9 @@ impl<'c> Compiler<'c> {
 
     fn policy(&mut self, mount: Option<&Arc<Mount>>) -> Option<Policy> {
         let agent = self.agent;
-        let functions = self.compile_functions();
+        let bindings = self.compile_bindings();
+        let functions = self.compile_functions(&bindings);
+        let events = self.events();
         let capabilities = self.capabilities();
         let guardrails = &agent.guardrails;
         let guardrails_before = self.guardrails(&guardrails.before, Scope::GuardrailBefore);
@@ -108,6 +111,8 @@ impl<'c> Compiler<'c> {
             mount: mount.cloned(),
             schema: self.schema.clone(),
             functions: functions?,
+            events: events?,
+            bindings: bindings.into_iter().collect::<Option<_>>()?,
             capabilities: capabilities?,
             guardrails_before: guardrails_before?,
             guardrails_after: guardrails_after?,
@@ -125,12 +130,31 @@ impl<'c> Compiler<'c> {
         if self.agent.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.agent.path) }
     }
 
-    fn compile_functions(&mut self) -> Option<Vec<Function>> {
+    /// The bindings of each capability; none where one does not compile.
+    fn compile_bindings(&mut self) -> Vec<Option<Vec<Arc<Binding>>>> {
         let mut bindings = Vec::new();
         for entry in &self.resolved.capabilities {
             bindings.push(self.bindings(entry.capability(self.agent)));
             check_tool_templates(entry, self.agent.mount, &mut self.texts.findings);
         }
+        bindings
+    }
+
+    fn events(&mut self) -> Option<Vec<Event>> {
+        let mut events = Vec::new();
+        for (at, entry) in self.resolved.capabilities.iter().enumerate() {
+            for event in &entry.events {
+                if let Some(declared) = entry.event(event) {
+                    let timeout = entry.subscription_timeout(self.agent, event);
+                    self.fingerprint.event(declared, event.active, timeout);
+                }
+                events.push(Event::compile(self.agent, entry, event, at, &self.limits, &mut self.texts));
+            }
+        }
+        events.into_iter().collect()
+    }
+
+    fn compile_functions(&mut self, bindings: &[Option<Vec<Arc<Binding>>>]) -> Option<Vec<Function>> {
         let declared = self.functions.clone();
         let mut compiled = Vec::new();
         for (position, (at, function, parameters)) in declared.iter().enumerate() {
@@ -153,8 +177,7 @@ impl<'c> Compiler<'c> {
                 execute,
             }));
         }
-        let complete = bindings.iter().all(Option::is_some);
-        compiled.into_iter().collect::<Option<Vec<_>>>().filter(|_| complete)
+        compiled.into_iter().collect()
     }
 
     fn bindings(&mut self, capability: Option<&Capability>) -> Option<Vec<Arc<Binding>>> {
@@ -297,7 +320,7 @@ impl<'c> Compiler<'c> {
                 schema: Some(&self.schema),
                 input,
                 has_mount: self.agent.mount != MountScope::None,
-                libraries: STANDARD,
+                libraries: LANGUAGE,
                 limits: self.limits,
                 ..ScopeDecl::new(key.0)
             }))

@@ -5,7 +5,9 @@
 
 use super::messages;
 use super::origin::Origin;
-use crate::cel::{Cache, EvalError, Fault, Host, Issue, Json, List, Map, Program, Stop, Value};
+use crate::cel::{
+    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Program, Stop, Value,
+};
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -62,8 +64,31 @@ impl Expression {
         path: &str,
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
+        let compiled = texts.cache.compile(scope.env(), &text.text);
+        Self::of_program(scope, text, path, texts, compiled)
+    }
+
+    /// The same where the scope gives some of what is written a meaning of its own; see [`Program::compile_rewritten`].
+    pub(super) fn compile_rewritten(
+        scope: &Arc<ScopeEnv>,
+        text: &Embedded,
+        path: &str,
+        texts: &mut Texts<'_>,
+        rewrite: impl FnOnce(&mut Expr),
+    ) -> Option<Self> {
+        let compiled = Program::compile_rewritten(scope.env(), &text.text, rewrite);
+        Self::of_program(scope, text, path, texts, compiled.map(Arc::new).map_err(Arc::from))
+    }
+
+    fn of_program(
+        scope: &Arc<ScopeEnv>,
+        text: &Embedded,
+        path: &str,
+        texts: &mut Texts<'_>,
+        compiled: Compiled,
+    ) -> Option<Self> {
         let report = |issue: &Issue| messages::of_issue(issue, text).path(path);
-        match texts.cache.compile(scope.env(), &text.text) {
+        match compiled {
             Ok(program) => {
                 texts.findings.extend(program.issues().iter().map(report));
                 Some(Self { scope: scope.clone(), program, text: text.clone(), path: path.into() })
@@ -85,6 +110,24 @@ impl Expression {
     pub fn run<'a>(&'a self, bound: &Bound<'a>, host: Option<&mut dyn Host>) -> Result<Value<'a>, Stop> {
         let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
         self.program.run(&activation, host)
+    }
+
+    /// The same without a host, and what it cost, whether it gave a value or not.
+    pub(super) fn run_metered<'a>(&'a self, bound: &Bound<'a>) -> (Result<Value<'a>, Stop>, u64) {
+        match self.scope.activation(bound) {
+            Ok(activation) => self.program.run_metered(&activation, None),
+            Err(fault) => (Err(self.failure(fault)), 0),
+        }
+    }
+
+    /// A failure that no part of it alone is to blame for.
+    pub(super) fn failure(&self, fault: Fault) -> Stop {
+        whole_failure(&self.program, fault)
+    }
+
+    /// What one run may cost.
+    pub(super) fn max_cost(&self) -> u64 {
+        self.scope.env().limits().max_cost
     }
 
     /// Runs it and judges the result by its truth (CEL-14).

@@ -1,10 +1,10 @@
 //! All expressions of a policy, one after the other, for those who want to know what each of them costs.
 
-use super::{Binding, Execute, Expression, Policy, Step, StepAction};
+use super::{Binding, Event, Execute, Expression, Policy, Step, StepAction};
 
 impl Policy {
-    /// The expressions of the policy: of functions (their bindings and backends), steps, guardrails and `exposes`. One
-    /// that several functions share comes once for each. Linear in the policy.
+    /// The expressions of the policy: of functions (their bindings and backends), events, steps, guardrails and `exposes`.
+    /// One that several functions share comes once for each. Linear in the policy.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let functions = self.functions.iter().flat_map(|function| {
             let bindings = function.bindings.iter().filter_map(|binding| binding.expression());
@@ -18,6 +18,7 @@ impl Policy {
         let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
         let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
         functions
+            .chain(self.events.iter().flat_map(Event::expressions))
             .chain(steps.flat_map(Step::expressions))
             .chain(self.exposes.iter().map(|expose| &expose.value))
     }

@@ -5,6 +5,7 @@
 
 use crate::manifest::binding::Binding;
 use crate::manifest::step::{Step, StepAction};
+use crate::manifest::tool::{EventDecl, ReceiveKind};
 use crate::source::Embedded;
 use std::fmt;
 
@@ -45,6 +46,20 @@ impl Fingerprint {
             self.text(&binding.name.text);
             self.text(&binding.value.text);
         }
+    }
+
+    pub(super) fn event(&mut self, event: &EventDecl, active: bool, timeout: Option<i64>) {
+        self.text(&event.name.text);
+        self.debug(&(active, timeout, std::mem::discriminant(&event.receive.kind)));
+        let (secret, detect) = match &event.receive.kind {
+            ReceiveKind::Webhook { secret } => (secret.as_ref(), None),
+            ReceiveKind::Poll { detect } => (None, Some(detect)),
+            ReceiveKind::Subscription => (None, None),
+        };
+        for text in [event.message.as_ref(), event.receive.filter.as_ref(), secret, detect] {
+            self.embedded(text);
+        }
+        self.bindings(&event.aliases);
     }
 
     pub(super) fn step(&mut self, step: &Step) {

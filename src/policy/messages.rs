@@ -37,6 +37,13 @@ pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
         Misfit::NotAllowed { at } => {
             format!("the parameter `{parameter}{at}`: the value is none of those that its `enum` allows")
         }
+        Misfit::Missing { at } => format!("the parameter `{parameter}{at}` is missing"),
+        Misfit::Undeclared { at } => {
+            format!("the parameter `{parameter}{at}`: it has a field that its schema does not declare")
+        }
+        Misfit::NoAlternative { at } => {
+            format!("the parameter `{parameter}{at}`: the value is nothing that its schema allows")
+        }
     }
 }
 
@@ -168,6 +175,11 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
 
 pub(super) fn no_session(place: Place) -> Diagnostic {
     Diagnostic::error("no_session", "only `stateful_session` has a session", place).rule("INT-06")
+}
+
+pub(super) fn not_subscribed_yet(place: Place) -> Diagnostic {
+    Diagnostic::error("not_subscribed_yet", "what subscribing gave is known in `unsubscribe` only", place)
+        .rule("INT-14")
 }
 
 pub(super) fn no_mount(place: Place) -> Diagnostic {

@@ -15,15 +15,19 @@
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `script` | what the model writes itself, refused before it runs |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
+//! | `allow_list`, `filter`, `event` | what reaches a task that runs, and which of it |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint` | whether two policies are the same |
 //! | `compile` | an agent to its policy |
 
+mod allow_list;
 mod binding;
 mod compile;
+mod event;
 mod expression;
 mod expressions;
+mod filter;
 mod fingerprint;
 mod function;
 mod launch;
@@ -41,8 +45,11 @@ mod tool_template;
 mod trigger;
 mod webhook;
 
+pub use allow_list::AllowList;
 pub use binding::Binding;
+pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, whole_failure};
+pub use filter::{Filter, FilterRefusal};
 pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
 pub use origin::Origin;
@@ -69,6 +76,9 @@ pub struct Policy {
     mount: Option<Arc<Mount>>,
     schema: Arc<ContextSchema>,
     functions: Vec<Function>,
+    events: Vec<Event>,
+    /// By capability.
+    bindings: Vec<Vec<Arc<Binding>>>,
     capabilities: Vec<CapabilitySteps>,
     guardrails_before: Vec<Step>,
     guardrails_after: Vec<Step>,
@@ -143,6 +153,31 @@ impl Policy {
     pub fn functions_of(&self, capability: usize) -> impl Iterator<Item = usize> {
         let functions = self.functions.iter().enumerate();
         functions.filter(move |(_, function)| function.capability == capability).map(|(position, _)| position)
+    }
+
+    /// What may happen outside, of all tools, in the order of the manifests.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The event of a capability, with its position.
+    #[must_use]
+    pub fn event(&self, capability: usize, name: &str) -> Option<(usize, &Event)> {
+        let mut events = self.events.iter().enumerate();
+        events.find(|(_, event)| event.capability == capability && *event.name == *name)
+    }
+
+    /// The position of the capability with a reference.
+    #[must_use]
+    pub fn capability(&self, reference: &str) -> Option<usize> {
+        self.agent.capabilities.iter().position(|capability| *capability.reference.text == *reference)
+    }
+
+    /// The bindings of a capability, of its functions' and of its events' parameters alike.
+    #[must_use]
+    pub fn bindings(&self, capability: usize) -> &[Arc<Binding>] {
+        self.bindings.get(capability).map_or(&[], Vec::as_slice)
     }
 
     /// A list of steps: of a capability, or of the guardrails, for which the capability does not count.
@@ -225,7 +260,7 @@ impl Policy {
                 schema: Some(&self.schema),
                 has_mount: self.agent.mount != MountScope::None,
                 capabilities: &capabilities,
-                libraries: crate::cel::STANDARD,
+                libraries: crate::cel::LANGUAGE,
                 limits: if scope == Scope::Script { self.limits.of_scripts() } else { self.limits },
                 ..ScopeDecl::new(scope)
             }))

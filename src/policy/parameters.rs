@@ -6,8 +6,8 @@
 
 use super::expression::JsonValue;
 use super::messages;
-use super::shape::Shape;
-use crate::cel::{Field, Json, JsonRef, RecordType, Storage, Type, Value};
+use super::shape::{Shape, constant};
+use crate::cel::{Constant, Domain, Field, Json, JsonRef, RecordType, Storage, Type, Value};
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::{Property, Schema};
 use indexmap::IndexMap;
@@ -202,6 +202,21 @@ impl Parameters {
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }
 
+    /// The parameters of an input that cannot give any, such as an event: what the input before had, else the default
+    /// . What nobody supplies stays out.
+    #[must_use]
+    pub fn inherit(&self, previous: Option<JsonRef<'_>>) -> Json {
+        let others = self.list.iter().filter(|parameter| *parameter.name != *MESSAGE);
+        Json::object(others.filter_map(|parameter| {
+            let kept = previous.and_then(|previous| previous.get(&parameter.name)).map(JsonRef::to_json);
+            let value = kept.or_else(|| match &parameter.missing {
+                Missing::Default(default) => Some(default.clone()),
+                Missing::Fault | Missing::LeftOut => None,
+            });
+            Some((&*parameter.name, value?))
+        }))
+    }
+
     /// The default of the message (CTX-19).
     #[must_use]
     pub fn default_message(&self) -> Option<&Json> {
@@ -230,19 +245,22 @@ impl Parameters {
             return Type::map(Type::String, Type::Dyn);
         }
         let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
-        let mut add = |name: Arc<str>, ty: Type| {
-            let new =
-                Field { ty: ty.clone(), required: of == InputOf::FormedCall, doc: String::new(), part: None };
+        let mut add = |name: Arc<str>, ty: Type, domain: Option<Arc<Domain>>| {
+            let required = of == InputOf::FormedCall;
+            let new = Field { required, domain: domain.clone(), ..Field::required(ty.clone()) };
             let field = fields.entry(name).or_insert(new);
             if field.ty != ty {
                 field.ty = Type::Dyn;
             }
+            if field.domain != domain {
+                field.domain = None;
+            }
         };
         for parameter in functions.iter().flat_map(|function| &function.list) {
-            add(parameter.name.clone(), parameter.ty());
+            add(parameter.name.clone(), parameter.ty(), parameter.domain());
         }
         if of == InputOf::AttemptOrEvent {
-            add(MESSAGE.into(), Type::String);
+            add(MESSAGE.into(), Type::String, None);
         }
         let storage = Storage::Closed;
         Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
@@ -283,8 +301,21 @@ impl Parameter {
     pub fn ty(&self) -> Type {
         match &self.missing {
             Missing::Default(default) if self.shape.check(&default.value()).is_err() => Type::Dyn,
-            Missing::Default(_) | Missing::Fault | Missing::LeftOut => self.shape.ty(),
+            Missing::Default(_) | Missing::Fault | Missing::LeftOut => self.shape.ty(&self.name),
         }
+    }
+
+    /// What its values are beyond their type. A default that does not fit is one of them.
+    fn domain(&self) -> Option<Arc<Domain>> {
+        let mut domain = self.shape.domain();
+        if let Missing::Default(default) = &self.missing
+            && self.shape.check(&default.value()).is_err()
+        {
+            let default = constant(&default.value());
+            let with = |allowed: Box<[Constant]>| Some(allowed.into_iter().chain([default?]).collect());
+            domain = Domain { allowed: domain.allowed.and_then(with), ..Domain::default() };
+        }
+        domain.known()
     }
 }
 

@@ -1,21 +1,50 @@
-//! What a JSON value must look like: the part of JSON Schema that the specification speaks of, made ready to be asked.
+//! What a JSON value must look like: JSON Schema as far as types follow from it, made ready to be asked.
 //!
-//! In: the schema of a parameter. Out: a [`Shape`], which says whether a value fits (PAR-08) and which CEL type every
-//! value that fits has. One thing gives both answers, so an expression never sees a value that its type excludes.
-//! `number` and `integer` are `dyn` in expressions: JSON makes ints and doubles of them, as they are written.
+//! In: the schema of a parameter. Out: a [`Shape`], which says whether a value fits (PAR-08), which CEL type every value
+//! that fits has, and which constants it may be. One thing gives all three answers, so an expression never sees a value
+//! that its type excludes. Read are `type`, `nullable`, `enum`, `const`, `items`, `properties`, `required`,
+//! `additionalProperties`, `oneOf` and `anyOf` (a value fits if it fits any of them); the rest, `$ref` included, makes
+//! nothing unfit and is `dyn`. Sizes are read for the static cost alone.
 
-use crate::cel::{Field, Json, Kind, RecordType, Storage, Type, Value};
-use crate::manifest::schema::{Property, Schema, SchemaKind};
+use crate::cel::{Constant, Domain, Field, Json, Key, Kind, Map, RecordType, Storage, Type, Value};
+use crate::manifest::node::{Data, Entry, Node};
+use crate::manifest::schema::{Schema, SchemaKind};
 use std::sync::Arc;
 
 /// What a value must look like.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
     kind: Option<SchemaKind>,
+    /// Whether null will do as well.
+    nullable: bool,
     allowed: Option<Box<[Json]>>,
     items: Option<Box<Shape>>,
-    /// Known fields of an object; others may be there too.
-    fields: Vec<(Arc<str>, Shape)>,
+    /// Known fields of an object.
+    fields: Box<[ShapeField]>,
+    /// What becomes of fields that are not known.
+    others: Others,
+    /// Shapes of which one must fit; none if there is no choice.
+    alternatives: Box<[Shape]>,
+    /// `maxLength`, `maxItems` or `maxProperties`, whichever the type has. No value is held to it.
+    max_size: Option<u64>,
+}
+
+/// A known field of an object.
+#[derive(Clone, Debug)]
+struct ShapeField {
+    name: Arc<str>,
+    shape: Shape,
+    /// Whether an object without it does not fit. A field with a default is never missed, as with parameters (PAR-06).
+    required: bool,
+}
+
+/// `additionalProperties`.
+#[derive(Clone, Debug, Default)]
+enum Others {
+    #[default]
+    Any,
+    Refused,
+    Of(Box<Shape>),
 }
 
 /// Why a value does not fit. Holds no value.
@@ -30,27 +59,62 @@ pub enum Misfit {
         /// What it is.
         found: Kind,
     },
-    /// It is none of the values of `enum`.
+    /// It is none of the values of `enum`, or not that of `const`.
     NotAllowed {
+        /// Where in the value.
+        at: String,
+    },
+    /// An object lacks a field that its schema requires.
+    Missing {
+        /// Where in the value the field would stand.
+        at: String,
+    },
+    /// An object has a field that its schema does not declare, and refuses.
+    Undeclared {
+        /// Where in the value the object is.
+        at: String,
+    },
+    /// It fits none of the shapes of `oneOf` or `anyOf`.
+    NoAlternative {
         /// Where in the value.
         at: String,
     },
 }
 
 impl Shape {
-    /// The shape of a schema.
+    /// The shape of a schema. Linear in the schema, whose depth is that of its file.
     #[must_use]
     pub fn of(schema: &Schema) -> Self {
-        Self {
-            kind: schema.kind,
-            allowed: schema.allowed.as_ref().map(|values| values.iter().map(Json::from).collect()),
-            items: schema.items.as_deref().map(|items| Box::new(Self::of(items))),
-            fields: schema.properties.iter().map(Self::of_field).collect(),
-        }
+        Self::of_node(&schema.node)
     }
 
-    fn of_field(field: &Property) -> (Arc<str>, Self) {
-        (field.name.text.clone(), Self::of(&field.schema))
+    fn of_node(node: &Node) -> Self {
+        let each = |node: &Node| node.as_sequence().unwrap_or_default().iter().map(Self::of_node).collect();
+        let (kind, null) = kind_of(node.get("type"));
+        let constant = node.get("const").map(|value| [Json::from(&value.to_json())].into());
+        let listed = node.get("enum").and_then(Node::as_sequence);
+        let listed = listed.map(|values| values.iter().map(|value| Json::from(&value.to_json())).collect());
+        let only_null = (kind.is_none() && null == Null::Only).then(|| [Json::null()].into());
+        let size = kind.and_then(size_key).and_then(|key| node.get(key));
+        Self {
+            kind,
+            nullable: null == Null::Too || is_true(node.get("nullable")),
+            allowed: constant.or(listed).or(only_null),
+            items: node.get("items").map(|items| Box::new(Self::of_node(items))),
+            fields: fields_of(node),
+            others: match node.get("additionalProperties") {
+                Some(Node { data: Data::Bool(false), .. }) => Others::Refused,
+                Some(schema @ Node { data: Data::Mapping(_), .. }) => {
+                    Others::Of(Box::new(Self::of_node(schema)))
+                }
+                _ => Others::Any,
+            },
+            alternatives: node.get("anyOf").or_else(|| node.get("oneOf")).map(each).unwrap_or_default(),
+            max_size: size.and_then(|size| match size.data {
+                Data::Int(size) => u64::try_from(size).ok(),
+                _ => None,
+            }),
+        }
     }
 
     /// Any text.
@@ -59,18 +123,25 @@ impl Shape {
         Self { kind: Some(SchemaKind::String), ..Self::default() }
     }
 
-    /// Whether a value fits, which must be one that JSON can express. Linear in the value; allocates only to say where it
-    /// does not.
+    /// Whether a value fits, which must be one that JSON can express. Linear in the value, times the alternatives of its
+    /// schema; allocates only to say where it does not fit.
     ///
     /// # Errors
     /// The first misfit.
     pub fn check(&self, value: &Value<'_>) -> Result<(), Misfit> {
+        if self.nullable && matches!(value, Value::Null) {
+            return Ok(());
+        }
         if let Some(expected) = self.kind.filter(|&kind| !is_of_kind(value, kind)) {
             return Err(Misfit::Kind { at: String::new(), expected, found: value.kind() });
         }
         let allowed = |values: &[Json]| values.iter().any(|allowed| allowed.value().equals(value));
         if !self.allowed.as_deref().is_none_or(allowed) {
             return Err(Misfit::NotAllowed { at: String::new() });
+        }
+        let fits = |shape: &Self| shape.check(value).is_ok();
+        if !self.alternatives.is_empty() && !self.alternatives.iter().any(fits) {
+            return Err(Misfit::NoAlternative { at: String::new() });
         }
         match value {
             Value::List(list) => {
@@ -79,36 +150,185 @@ impl Shape {
                     shape.check(&item).map_err(|misfit| misfit.inside(&format!("[{index}]")))
                 })
             }
-            Value::Map(map) => self.fields.iter().try_for_each(|(name, shape)| match map.get_str(name) {
-                Some(field) => shape.check(&field).map_err(|misfit| misfit.inside(&format!(".{name}"))),
-                None => Ok(()),
-            }),
+            Value::Map(map) => {
+                for ShapeField { name, shape, required } in &self.fields {
+                    match map.get_str(name) {
+                        Some(field) => {
+                            shape.check(&field).map_err(|misfit| misfit.inside(&format!(".{name}")))?;
+                        }
+                        None if *required => return Err(Misfit::Missing { at: format!(".{name}") }),
+                        None => {}
+                    }
+                }
+                self.check_others(map)
+            }
             _ => Ok(()),
         }
     }
 
-    /// The CEL type of every value that fits.
-    #[must_use]
-    pub fn ty(&self) -> Type {
-        match self.kind {
-            None | Some(SchemaKind::Number | SchemaKind::Integer) => Type::Dyn,
-            Some(SchemaKind::String) => Type::String,
-            Some(SchemaKind::Boolean) => Type::Bool,
-            Some(SchemaKind::Array) => Type::list(self.items.as_ref().map_or(Type::Dyn, |items| items.ty())),
-            Some(SchemaKind::Object) if self.fields.is_empty() => Type::map(Type::String, Type::Dyn),
-            Some(SchemaKind::Object) => {
-                let field = |(name, shape): &(Arc<str>, Self)| {
-                    (name.clone(), Field { ty: shape.ty(), required: false, doc: String::new(), part: None })
-                };
-                Type::Record(Arc::new(RecordType {
-                    name: "object".to_owned(),
-                    fields: self.fields.iter().map(field).collect(),
-                    aliases: Vec::new(),
-                    storage: Storage::Open,
-                }))
+    /// The fields of an object that its schema does not name.
+    fn check_others(&self, map: &Map<'_>) -> Result<(), Misfit> {
+        let known = |key: &Key<'_>| match key {
+            Key::String(key) => self.fields.iter().any(|field| *field.name == **key),
+            Key::Bool(_) | Key::Int(_) | Key::UInt(_) => false,
+        };
+        let mut others = map.iter().filter(|(key, _)| !known(key));
+        match &self.others {
+            Others::Any => Ok(()),
+            Others::Refused if others.next().is_some() => Err(Misfit::Undeclared { at: String::new() }),
+            Others::Refused => Ok(()),
+            // the key is the caller's: it is not repeated
+            Others::Of(shape) => {
+                others.try_for_each(|(_, value)| shape.check(&value).map_err(|misfit| misfit.inside("[…]")))
             }
         }
     }
+
+    /// The CEL type of every value that fits; `name` is what messages call an object. `number` and `integer` are `dyn`:
+    /// JSON makes ints and doubles of them, as they are written. So is what may be null: only a record stays one, because
+    /// null goes with a record, and its fields are worth more than the doubt.
+    #[must_use]
+    pub fn ty(&self, name: &str) -> Type {
+        match self.kind {
+            None if !self.alternatives.is_empty() && !self.nullable => {
+                let mut types = self.alternatives.iter().map(|shape| shape.ty(name));
+                let first = types.next().unwrap_or(Type::Dyn);
+                types.fold(first, |common, ty| common.common(&ty))
+            }
+            None => match self.allowed.as_deref() {
+                Some([only]) if matches!(only.value(), Value::Null) => Type::Null,
+                _ => Type::Dyn,
+            },
+            Some(SchemaKind::Object) if !self.fields.is_empty() => self.record(name),
+            Some(_) if self.nullable => Type::Dyn,
+            Some(SchemaKind::Number | SchemaKind::Integer) => Type::Dyn,
+            Some(SchemaKind::String) => Type::String,
+            Some(SchemaKind::Boolean) => Type::Bool,
+            Some(SchemaKind::Array) => {
+                let item = format!("{name}[]");
+                Type::list(self.items.as_ref().map_or(Type::Dyn, |items| items.ty(&item)))
+            }
+            Some(SchemaKind::Object) => {
+                let value = match &self.others {
+                    Others::Of(shape) => shape.ty(&format!("{name}[]")),
+                    Others::Any | Others::Refused => Type::Dyn,
+                };
+                Type::map(Type::String, value)
+            }
+        }
+    }
+
+    /// An object with known fields. A name that it lacks is worth a warning only where the schema is closed: elsewhere
+    /// JSON Schema lets any field through, tools add fields before their schemas do, and a warning that is mostly wrong
+    /// teaches authors to skip all of them.
+    fn record(&self, name: &str) -> Type {
+        let field = |field: &ShapeField| {
+            let ty = field.shape.ty(&format!("{name}.{}", field.name));
+            let domain = field.shape.domain().known();
+            (field.name.clone(), Field { required: field.required, domain, ..Field::required(ty) })
+        };
+        Type::Record(Arc::new(RecordType {
+            name: name.to_owned(),
+            fields: self.fields.iter().map(field).collect(),
+            aliases: Vec::new(),
+            storage: if matches!(self.others, Others::Refused) { Storage::Closed } else { Storage::Open },
+        }))
+    }
+
+    /// What every value that fits is beyond its type, and how large it is where its sender keeps to its schema.
+    #[must_use]
+    pub fn domain(&self) -> Domain {
+        let closed = matches!(self.others, Others::Refused) && !self.fields.is_empty();
+        let fields = u64::try_from(self.fields.len()).ok().filter(|_| closed);
+        Domain {
+            allowed: self.constants().map(Into::into),
+            max_size: self.max_size.or(fields),
+            items: self.items.as_ref().and_then(|items| items.domain().known()),
+        }
+    }
+
+    /// The constants that fit, if nothing else does. Of several shapes with constants, such as a `oneOf` of `const`, all.
+    fn constants(&self) -> Option<Vec<Constant>> {
+        let mut constants: Vec<Constant> = match &self.allowed {
+            Some(allowed) => {
+                allowed.iter().map(|allowed| constant(&allowed.value())).collect::<Option<_>>()?
+            }
+            None if self.alternatives.is_empty() => return None,
+            None => {
+                let of_each: Option<Vec<_>> = self.alternatives.iter().map(Self::constants).collect();
+                of_each?.into_iter().flatten().collect()
+            }
+        };
+        constants.extend(self.nullable.then_some(Constant::Null));
+        Some(constants)
+    }
+}
+
+/// A value as a constant, if it is a scalar.
+pub(super) fn constant(value: &Value<'_>) -> Option<Constant> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "two numbers that become one make a warning less, never a wrong one"
+    )]
+    Some(match value {
+        Value::Null => Constant::Null,
+        Value::Bool(value) => Constant::Bool(*value),
+        Value::Int(value) => Constant::Number(*value as f64),
+        Value::Double(value) => Constant::Number(*value),
+        Value::String(text) => Constant::Text((&**text).into()),
+        _ => return None,
+    })
+}
+
+fn fields_of(node: &Node) -> Box<[ShapeField]> {
+    let required = node.get("required").and_then(Node::as_sequence).unwrap_or_default();
+    let required = |name: &str| required.iter().filter_map(Node::as_string).any(|text| *text.text == *name);
+    let entries = node.get("properties").and_then(Node::as_mapping).unwrap_or_default();
+    let field = |entry: &Entry| ShapeField {
+        name: entry.key.text.clone(),
+        shape: Shape::of_node(&entry.value),
+        required: required(&entry.key.text) && entry.value.get("default").is_none(),
+    };
+    entries.iter().map(field).collect()
+}
+
+/// Whether a `type` names null.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Null {
+    No,
+    Only,
+    Too,
+}
+
+/// The type of a schema, if it is one and known, and what becomes of null.
+fn kind_of(node: Option<&Node>) -> (Option<SchemaKind>, Null) {
+    let is_null = |node: &Node| node.is_null() || node.as_string().is_some_and(|word| &*word.text == "null");
+    let named = |node: &Node| SchemaKind::named(&node.as_string()?.text);
+    match node {
+        None => (None, Null::No),
+        Some(node) => match node.as_sequence() {
+            None if is_null(node) => (None, Null::Only),
+            None => (named(node), Null::No),
+            Some(several) => {
+                let mut others = several.iter().filter(|node| !is_null(node));
+                let kind = others.next().and_then(named).filter(|_| others.next().is_none());
+                (kind, if several.iter().any(is_null) { Null::Too } else { Null::No })
+            }
+        },
+    }
+}
+
+fn size_key(kind: SchemaKind) -> Option<&'static str> {
+    match kind {
+        SchemaKind::String => Some("maxLength"),
+        SchemaKind::Array => Some("maxItems"),
+        SchemaKind::Object => Some("maxProperties"),
+        SchemaKind::Number | SchemaKind::Integer | SchemaKind::Boolean => None,
+    }
+}
+
+fn is_true(node: Option<&Node>) -> bool {
+    matches!(node, Some(Node { data: Data::Bool(true), .. }))
 }
 
 fn is_of_kind(value: &Value<'_>, kind: SchemaKind) -> bool {
@@ -127,7 +347,11 @@ fn is_of_kind(value: &Value<'_>, kind: SchemaKind) -> bool {
 impl Misfit {
     /// The same, seen from one level further out.
     fn inside(mut self, step: &str) -> Self {
-        let (Self::Kind { at, .. } | Self::NotAllowed { at }) = &mut self;
+        let (Self::Kind { at, .. }
+        | Self::NotAllowed { at }
+        | Self::Missing { at }
+        | Self::Undeclared { at }
+        | Self::NoAlternative { at }) = &mut self;
         at.insert_str(0, step);
         self
     }

@@ -1,4 +1,4 @@
-//! The templates of a tool's backends, looked through when the agent is compiled (INT-06, INT-07, TOOL-14).
+//! The templates of a tool's backends, looked through when the agent is compiled (INT-06, INT-07, INT-14).
 //!
 //! In: the blocks of a tool as they were written. Out: findings about placeholders that can never have a value, or only in
 //! another kind of backend. The host renders these templates for each call; nothing of them is kept here.
@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::manifest::agent::MountScope;
 use crate::manifest::catalog::{CapabilityEntry, Function};
 use crate::manifest::node::{Data, Node};
-use crate::manifest::tool::{Execute, ReceiveKind, Runtime, RuntimeKind, Tool};
+use crate::manifest::tool::{Execute, Receive, ReceiveKind, Runtime, RuntimeKind, Tool};
 use crate::source::Embedded;
 
 /// The roots of a tool's fields (INT-03).
@@ -24,7 +24,7 @@ struct Block<'b> {
     mount: MountScope,
 }
 
-/// Looks through the backends of a capability's functions and the secrets of its events.
+/// Looks through the backends of a capability's functions, and the secrets and subscriptions of its events.
 pub(super) fn check_tool_templates(
     entry: &CapabilityEntry,
     mount: MountScope,
@@ -37,32 +37,56 @@ pub(super) fn check_tool_templates(
         // what they describe lies elsewhere, and their fields are no templates (INT-21)
         if !kind.derives_parameters() {
             let block = Block { tool, function: Some(function), kind: Some(*kind), mount };
-            block.check(node, path, findings);
+            each_text(node, path, &mut |text, path| block.check_text(text, path, findings));
         }
     }
     for event in &tool.events {
-        if let ReceiveKind::Webhook { secret: Some(secret) } = &event.receive.kind {
-            let block = Block { tool, function: None, kind: None, mount };
-            block.check_text(secret, &format!("{}.secret", event.receive.path), findings);
+        let block = Block { tool, function: None, kind: None, mount };
+        match &event.receive.kind {
+            ReceiveKind::Webhook { secret: Some(secret) } => {
+                block.check_text(secret, &format!("{}.secret", event.receive.path), findings);
+            }
+            ReceiveKind::Subscription => check_subscription(&event.receive, findings),
+            ReceiveKind::Webhook { secret: None } | ReceiveKind::Poll { .. } => {}
         }
     }
 }
 
-impl Block<'_> {
-    /// Looks through all texts of a node, however deep.
-    fn check(&self, node: &Node, path: &str, findings: &mut Vec<Diagnostic>) {
-        match &node.data {
-            Data::String(text) => self.check_text(text, path, findings),
-            Data::Sequence(items) => items.iter().enumerate().for_each(|(index, item)| {
-                self.check(item, &format!("{path}[{index}]"), findings);
-            }),
-            Data::Mapping(entries) => entries.iter().for_each(|entry| {
-                self.check(&entry.value, &format!("{path}.{}", entry.key.text), findings);
-            }),
-            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {}
-        }
+/// Looks through the two requests of a subscription: neither has a session, and what subscribing gave is known only when
+/// unsubscribing (INT-14).
+fn check_subscription(receive: &Receive, findings: &mut Vec<Diagnostic>) {
+    for request in ["subscribe", "unsubscribe"] {
+        let Some(node) = receive.node.get(request) else { continue };
+        each_text(node, &format!("{}.{request}", receive.path), &mut |text, path| {
+            let template = Template::lenient(&text.text, |root| matches!(root, "subscribe" | "session"));
+            let found = template.placeholders().filter_map(|placeholder| {
+                let place = || text.locate(placeholder.span);
+                match (&*placeholder.root, request) {
+                    ("session", _) => Some(messages::no_session(place())),
+                    ("subscribe", "subscribe") => Some(messages::not_subscribed_yet(place())),
+                    _ => None,
+                }
+            });
+            findings.extend(found.map(|finding| finding.path(path)));
+        });
     }
+}
 
+/// All texts of a node, however deep, each with its path.
+fn each_text(node: &Node, path: &str, see: &mut impl FnMut(&Embedded, &str)) {
+    match &node.data {
+        Data::String(text) => see(text, path),
+        Data::Sequence(items) => items.iter().enumerate().for_each(|(index, item)| {
+            each_text(item, &format!("{path}[{index}]"), see);
+        }),
+        Data::Mapping(entries) => entries.iter().for_each(|entry| {
+            each_text(&entry.value, &format!("{path}.{}", entry.key.text), see);
+        }),
+        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {}
+    }
+}
+
+impl Block<'_> {
     fn check_text(&self, text: &Embedded, path: &str, findings: &mut Vec<Diagnostic>) {
         let template = Template::lenient(&text.text, |root| ROOTS.contains(&root));
         let found = template.placeholders().filter_map(|placeholder| self.finding(placeholder, text));

@@ -10,7 +10,7 @@ use super::message::compile_event_message;
 use super::origin::Origin;
 use super::step::{Step, StepAction, StepScopes};
 use super::template::Template;
-use crate::cel::{Cache, Json, STANDARD, Timestamp};
+use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
 use crate::context::{Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -66,7 +66,7 @@ impl Trigger {
         let launch = &written.launch;
         let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
             event: event_type([]),
-            libraries: STANDARD,
+            libraries: LANGUAGE,
             limits: *limits,
             ..ScopeDecl::new(Scope::Trigger)
         }));

@@ -33,6 +33,9 @@ pub enum SignatureError {
     /// The setting that holds the secret has no value.
     #[error("the secret has no value")]
     NoSecret,
+    /// The event did not come as the request that was signed.
+    #[error("the body as it was sent is not there")]
+    NoBody,
     /// There is no signature.
     #[error("the header `{HEADER}` is missing")]
     Missing,

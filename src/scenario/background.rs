@@ -43,7 +43,7 @@ impl Background {
         let mut at = self.environment.started_at;
         for entry in &self.state {
             at = entry.at.unwrap_or(at);
-            task.record(entry.past.clone(), entry.recorded_at.unwrap_or(at))
+            task.record(entry.past.clone(), at)
                 .map_err(|error| messages::impossible_past(&entry.place, &error))?;
         }
         Ok(task)

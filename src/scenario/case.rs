@@ -15,6 +15,7 @@
 //! expect: {decision: block, message: 5000 is too much.}        # what is not named is not checked
 //! ```
 
+use super::arrival::Arrival;
 use super::background::Background;
 use crate::cel::{Json, Timestamp};
 use crate::context::Scope;
@@ -79,8 +80,6 @@ pub struct StateEntry {
     pub place: Place,
     /// The time of the processing step, if the entry says so; else that of the entry before.
     pub at: Option<Timestamp>,
-    /// The recorded time of a call, if it differs from that of the step.
-    pub recorded_at: Option<Timestamp>,
     /// What happened.
     pub past: Past,
 }
@@ -141,10 +140,12 @@ pub enum Operation {
         /// The event.
         event: Embedded,
     },
+    /// Does an event reach the task?
+    Event(Arrival),
+    /// Which values have the parameters of a capability had?
+    AllowList(Embedded),
     /// Does an event make a task, and what does it begin with?
     Trigger(Json),
-    /// An operation of the case format that the engine does not have yet, by its name.
-    NotYet(&'static str),
 }
 
 impl Operation {
@@ -168,8 +169,9 @@ impl Operation {
             Self::Script(_) => "script",
             Self::Bundle(_) => "bundle",
             Self::Subscription { .. } => "subscription",
+            Self::Event(_) => "event",
+            Self::AllowList(_) => "allowlist",
             Self::Trigger(_) => "trigger",
-            Self::NotYet(name) => name,
         }
     }
 }

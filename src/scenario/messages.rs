@@ -111,6 +111,11 @@ pub(super) fn no_event(event: &Embedded, capability: &Embedded) -> Diagnostic {
     Diagnostic::error("no_event", message, event.place.clone())
 }
 
+pub(super) fn no_capability(capability: &Embedded) -> Diagnostic {
+    let message = format!("the agent has no capability `{}`", capability.text);
+    Diagnostic::error("no_capability", message, capability.place.clone())
+}
+
 pub(super) fn cannot_start(place: &Place, error: &TaskError) -> Diagnostic {
     Diagnostic::error("cannot_start", error.to_string(), place.clone())
 }

@@ -11,6 +11,7 @@
 //! | `case`, `read` | the shape of a case, and YAML to it |
 //! | `environment`, `background` | what a task starts with, and its past |
 //! | `agent` | which agent is meant |
+//! | `arrival` | an event with what comes with it |
 //! | `values` | the values that cases and scripts share |
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
@@ -24,6 +25,7 @@
 //! | `messages` | what is wrong with a case or a script |
 
 mod agent;
+mod arrival;
 mod background;
 mod case;
 mod environment;
@@ -43,6 +45,7 @@ mod values;
 mod world;
 
 pub use agent::{agents_named, full_name};
+pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
 pub use case::{Aspect, Case, StateEntry};
 pub use environment::Environment;

@@ -4,11 +4,11 @@
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
+use super::arrival::Arrival;
 use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, Operation, StateEntry, Verdict};
 use super::environment::Environment;
 use super::{expect, messages, values};
-use crate::cel::Timestamp;
 use crate::context::{Scope, Status};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -156,13 +156,12 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
         return None;
     };
     let path = path.key(&key.text);
-    let mut recorded_at = None;
     let past = match &*key.text {
         "input" => Past::Input(values::entry(value, &path, reader)?),
         "output" => Past::Output(values::entry(value, &path, reader)?),
         "llm" => Past::ModelTurn(values::usage(value, &path, reader)?),
-        "call" => Past::Call(read_past_call(value, &path, &mut recorded_at, reader)?),
-        "invoke" => Past::Invoke(read_past_call(value, &path, &mut recorded_at, reader)?),
+        "call" => Past::Call(read_past_call(value, &path, reader)?),
+        "invoke" => Past::Invoke(read_past_call(value, &path, reader)?),
         "interrupt" => {
             reader.fields(value, &path)?.refuse_others("`interrupt`", reader);
             Past::Interrupt
@@ -178,15 +177,10 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
             return None;
         }
     };
-    Some(StateEntry { place: key.place.clone(), at, recorded_at, past })
+    Some(StateEntry { place: key.place.clone(), at, past })
 }
 
-fn read_past_call(
-    node: &Node,
-    path: &Path,
-    recorded_at: &mut Option<Timestamp>,
-    reader: &mut Reader,
-) -> Option<PastCall> {
+fn read_past_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {
     let mut fields = reader.fields(node, path)?;
     let words = [
         ("successful", Status::Successful),
@@ -198,11 +192,11 @@ fn read_past_call(
     let status = values::word(&mut fields, "status", &words, reader).unwrap_or(Status::Successful);
     let output = values::json(&mut fields, "output");
     let task_id = values::string(&mut fields, "task_id", reader);
-    *recorded_at = values::time(&mut fields, "at", reader);
+    let at = values::time(&mut fields, "at", reader);
     let executed = fields.boolean("executed", status != Status::Restricted, reader);
     fields.refuse_others("a call", reader);
     let function = function?.text.to_string();
-    Some(PastCall { function, arguments, output, status, executed, task_id })
+    Some(PastCall { function, arguments, output, status, executed, task_id, at })
 }
 
 fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict> {
@@ -311,38 +305,17 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
             let event = values::required_text(fields, "event", reader);
             Operation::Subscription { capability: capability?, event: event? }
         }
+        "event" => Operation::Event(Arrival::read(op, fields, reader)?),
+        "allowlist" => Operation::AllowList(values::required_text(fields, "capability", reader)?),
         "trigger" => {
             let payload = fields.required("payload", "", reader)?;
             Operation::Trigger(payload.node.to_json().into())
-        }
-        _ => return read_not_yet(op, fields, reader),
-    })
-}
-
-/// The operations that the engine does not have yet: their keys are read, so that a mistake is found all the same.
-fn read_not_yet(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Operation> {
-    let name = match &*op.text {
-        "event" => {
-            values::required_text(fields, "capability", reader);
-            values::required_text(fields, "event", reader);
-            let payload = fields.written("payload").is_some();
-            let raw_body = fields.text("raw_body", reader).is_some();
-            if payload == raw_body {
-                reader.report(&fields.path, messages::payload(&op.place));
-            }
-            values::strings(fields, "headers", reader);
-            "event"
-        }
-        "allowlist" => {
-            values::required_text(fields, "capability", reader);
-            "allowlist"
         }
         _ => {
             reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));
             return None;
         }
-    };
-    Some(Operation::NotYet(name))
+    })
 }
 
 fn read_call(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Call> {

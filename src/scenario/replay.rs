@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Replay {
     task: Task,
     world: World,
+    settings: BTreeMap<String, Json>,
     /// How many executions have been told in events.
     told: usize,
     /// The calls so far, by the names that the script gives them.
@@ -110,6 +111,13 @@ pub enum Happened {
         /// Whether it approved.
         approved: bool,
     },
+    /// Something happened outside.
+    Event {
+        /// The capability whose event it is said to be.
+        capability: String,
+        /// The event.
+        event: String,
+    },
     /// The model had a response.
     Output(Json),
 }
@@ -131,7 +139,14 @@ impl Replay {
             files: script.files.clone(),
             invoked: Vec::new(),
         };
-        Ok(Self { task, world, told: 0, calls: HashMap::new(), waiting: None })
+        Ok(Self {
+            task,
+            world,
+            settings: script.settings.clone(),
+            told: 0,
+            calls: HashMap::new(),
+            waiting: None,
+        })
     }
 
     /// The task as it is now.
@@ -154,6 +169,12 @@ impl Replay {
             ScriptAction::Input(input) => {
                 let progress = self.task.input(input, at);
                 vec![self.drive(step, Happened::Input(input.clone()), progress)?]
+            }
+            ScriptAction::Event(arrival) => {
+                let progress = arrival.bring(&mut self.task, &self.settings, at);
+                let [capability, event] =
+                    [&arrival.capability, &arrival.event].map(|name| name.text.to_string());
+                vec![self.drive(step, Happened::Event { capability, event }, progress)?]
             }
             ScriptAction::Output(output) => {
                 let progress = self.task.output(output, at);

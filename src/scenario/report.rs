@@ -9,7 +9,6 @@ use super::terminal::Palette;
 use crate::diagnostic::Diagnostic;
 use crate::task::Origin;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// What came of one case.
@@ -39,8 +38,6 @@ pub enum Outcome {
     },
     /// The case cannot be read or run.
     Broken(Vec<Diagnostic>),
-    /// It needs an operation or a part of the state that the engine does not have yet, by its name.
-    NotYet(&'static str),
 }
 
 /// How many cases came to what.
@@ -50,8 +47,6 @@ pub struct Summary {
     pub passed: usize,
     /// Failed or broken.
     pub failed: usize,
-    /// Not run, by what they need.
-    pub not_yet: BTreeMap<&'static str, usize>,
 }
 
 impl Report {
@@ -62,16 +57,15 @@ impl Report {
             Outcome::Passed => "passed",
             Outcome::Failed { .. } => "failed",
             Outcome::Broken(_) => "broken",
-            Outcome::NotYet(_) => "not yet supported",
         }
     }
 
-    /// The report for a person; of a case that passed or was not run, nothing.
+    /// The report for a person; of a case that passed, nothing.
     #[must_use]
     pub fn render(&self, palette: &Palette) -> String {
         let mut text = String::new();
         match &self.outcome {
-            Outcome::Passed | Outcome::NotYet(_) => {}
+            Outcome::Passed => {}
             Outcome::Failed { mismatches, found } => {
                 self.head(&mut text, palette);
                 let place = mismatches.first().map(|mismatch| mismatch.place.to_string());
@@ -103,7 +97,6 @@ impl Report {
         let mut object = json!({ "case": self.name, "file": self.file, "outcome": self.word() });
         let (key, value) = match &self.outcome {
             Outcome::Passed => return object,
-            Outcome::NotYet(what) => ("needs", json!(what)),
             Outcome::Failed { mismatches, .. } => {
                 ("mismatches", mismatches.iter().map(mismatch_to_json).collect())
             }
@@ -152,27 +145,19 @@ impl Summary {
         let count = match report.outcome {
             Outcome::Passed => &mut self.passed,
             Outcome::Failed { .. } | Outcome::Broken(_) => &mut self.failed,
-            Outcome::NotYet(what) => self.not_yet.entry(what).or_default(),
         };
         *count = count.saturating_add(1);
     }
 
-    /// The counts for a person. The last line is always `N passed, M failed`; the one before says what was not run.
+    /// The counts for a person, in one line: `N passed, M failed`.
     #[must_use]
     pub fn render(&self) -> String {
-        let mut text = String::new();
-        let all: usize = self.not_yet.values().sum();
-        if all > 0 {
-            let each = self.not_yet.iter().map(|(what, count)| format!("{count} {what}"));
-            let _ = writeln!(text, "{all} not yet supported: {}", each.collect::<Vec<_>>().join(", "));
-        }
-        let _ = writeln!(text, "{} passed, {} failed", self.passed, self.failed);
-        text
+        format!("{} passed, {} failed\n", self.passed, self.failed)
     }
 
     /// The counts for a program.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        json!({ "passed": self.passed, "failed": self.failed, "not_yet_supported": self.not_yet })
+        json!({ "passed": self.passed, "failed": self.failed })
     }
 }

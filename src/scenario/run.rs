@@ -24,8 +24,8 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, StepName, StepOutcome,
-    Task, TemplateKind, Trial, Tried, User, Verdict,
+    Answer, Call, CallResult, Decision, EventStage, Exchange, Given, Next, Progress, Request, StepName,
+    StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -49,14 +49,11 @@ struct Compiled {
 }
 
 /// Why a case has no result.
-enum Stopped {
-    Broken(Vec<Diagnostic>),
-    NotYet(&'static str),
-}
+struct Broken(Vec<Diagnostic>);
 
-impl From<Diagnostic> for Stopped {
+impl From<Diagnostic> for Broken {
     fn from(finding: Diagnostic) -> Self {
-        Self::Broken(vec![finding])
+        Self(vec![finding])
     }
 }
 
@@ -71,8 +68,7 @@ impl Runner {
     pub fn run(&mut self, case: &Case) -> Report {
         let outcome = match self.outcome(case) {
             Ok(outcome) => outcome,
-            Err(Stopped::Broken(findings)) => Outcome::Broken(findings),
-            Err(Stopped::NotYet(what)) => Outcome::NotYet(what),
+            Err(Broken(findings)) => Outcome::Broken(findings),
         };
         Report {
             name: case.name.text.to_string(),
@@ -82,10 +78,7 @@ impl Runner {
         }
     }
 
-    fn outcome(&mut self, case: &Case) -> Result<Outcome, Stopped> {
-        if let Operation::NotYet(what) = case.operation {
-            return Err(Stopped::NotYet(what));
-        }
+    fn outcome(&mut self, case: &Case) -> Result<Outcome, Broken> {
         let compiled =
             self.compile(case).map_err(|error| messages::unreadable_manifests(&case.name.place, &error))?;
         let without_task = match &case.operation {
@@ -146,11 +139,11 @@ struct Running<'c> {
 }
 
 impl<'c> Running<'c> {
-    fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Stopped> {
+    fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Broken> {
         let agent = agent_under_test(case, &compiled.catalog)?;
         let blame = |finding: Diagnostic| {
             let errors = compiled.findings.iter().filter(|finding| finding.is_error()).cloned();
-            Stopped::Broken(std::iter::once(finding).chain(errors).collect())
+            Broken(std::iter::once(finding).chain(errors).collect())
         };
         let mut background = case.background.clone();
         let mut trigger = None;
@@ -174,15 +167,21 @@ impl<'c> Running<'c> {
         Ok(Self { case, task, trigger, world, resumed: 0 })
     }
 
-    fn carry_out(&mut self) -> Result<Found, Stopped> {
+    fn carry_out(&mut self) -> Result<Found, Broken> {
         let case = self.case;
         let now = self.world.now;
         Ok(match &case.operation {
-            Operation::Validate
-            | Operation::Bundle(_)
-            | Operation::Subscription { .. }
-            | Operation::NotYet(_) => Found::default(),
+            Operation::Validate | Operation::Bundle(_) | Operation::Subscription { .. } => Found::default(),
             Operation::Trigger(payload) => self.fire(payload)?,
+            Operation::Event(arrival) => {
+                let progress = arrival.bring(&mut self.task, &case.settings, now);
+                self.message(progress)?
+            }
+            Operation::AllowList(capability) => {
+                let list = self.task.allow_list(&capability.text);
+                let list = list.ok_or_else(|| messages::no_capability(capability))?;
+                value(Some(list.to_json().into()))
+            }
             Operation::Functions => {
                 let mut names: Vec<&str> = self.task.functions().collect();
                 names.sort_unstable();
@@ -235,7 +234,7 @@ impl<'c> Running<'c> {
 
     /// The call is let through first: `after` is about its result alone. Its arguments are resolved as those of any call,
     /// unless that fails, which is another operation's affair.
-    fn after(&mut self, call: &Call, result: CallResult) -> Result<Progress, Stopped> {
+    fn after(&mut self, call: &Call, result: CallResult) -> Result<Progress, Broken> {
         let now = self.world.now;
         let resolved = self.task.resolve(call, now);
         let mut call = call.clone();
@@ -248,7 +247,7 @@ impl<'c> Running<'c> {
     }
 
     /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.
-    fn drive(&mut self, progress: Progress) -> Result<Decision, Stopped> {
+    fn drive(&mut self, progress: Progress) -> Result<Decision, Broken> {
         let wrong = |error| messages::impossible_call(&self.case.operation_place, &error);
         let mut decision = self.task.drive(progress, &mut self.world).map_err(wrong)?;
         while let Some(asked) = &decision.reviewer
@@ -260,20 +259,20 @@ impl<'c> Running<'c> {
         Ok(decision)
     }
 
-    fn driven(&mut self, progress: Progress) -> Result<Found, Stopped> {
+    fn driven(&mut self, progress: Progress) -> Result<Found, Broken> {
         let decision = self.drive(progress)?;
         Ok(self.decided(decision))
     }
 
     /// The value of an operation on a message is its text.
-    fn message(&mut self, progress: Progress) -> Result<Found, Stopped> {
+    fn message(&mut self, progress: Progress) -> Result<Found, Broken> {
         let decision = self.drive(progress)?;
         let text = decision.text().map(|text| Json::string(&text));
         Ok(Found { value: text, ..self.decided(decision) })
     }
 
     /// The event is judged by the trigger, and the input that it gives by the guardrails of the new task (TRG-12).
-    fn fire(&mut self, payload: &Json) -> Result<Found, Stopped> {
+    fn fire(&mut self, payload: &Json) -> Result<Found, Broken> {
         let Some(trigger) = &self.trigger else { return Ok(Found::default()) };
         let Firing { outcome, trace } = trigger.fire(payload, self.world.now);
         let mut found = match outcome {
@@ -321,13 +320,14 @@ impl<'c> Running<'c> {
         };
         found.set(Aspect::Decision, Some(decision.verdict.as_str()));
         found.set(Aspect::Message, decision.message);
+        found.set(Aspect::Stage, decision.stage.map(EventStage::as_str));
         found.set(Aspect::Reason, decision.reason);
         found.set(Aspect::Reviewer, decision.reviewer);
         found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
         found
     }
 
-    fn evaluate(&mut self, scope: Scope, expr: &Embedded, bound: &BoundVariables) -> Result<Found, Stopped> {
+    fn evaluate(&mut self, scope: Scope, expr: &Embedded, bound: &BoundVariables) -> Result<Found, Broken> {
         let trial = Trial {
             input: bound.input.as_ref(),
             output: bound.output.as_ref(),
@@ -354,7 +354,7 @@ impl<'c> Running<'c> {
     }
 
     /// The answer to a question of an expression: from the world, or the next verdict of `resume`.
-    fn answer(&mut self, question: &Request) -> Result<Option<Answer>, Stopped> {
+    fn answer(&mut self, question: &Request) -> Result<Option<Answer>, Broken> {
         let known = self.world.answer(question);
         let (None, Request::Review { reviewer }) = (&known, question) else { return Ok(known) };
         let verdict = self.next_verdict(reviewer)?;
@@ -362,7 +362,7 @@ impl<'c> Running<'c> {
     }
 
     /// The next verdict of `resume`, which must be that of the reviewer who is asked.
-    fn next_verdict(&mut self, asked: &str) -> Result<Option<bool>, Stopped> {
+    fn next_verdict(&mut self, asked: &str) -> Result<Option<bool>, Broken> {
         let Some(verdict) = self.case.resume.get(self.resumed) else { return Ok(None) };
         if *verdict.reviewer.text != *asked {
             return Err(messages::other_reviewer(&verdict.reviewer, asked).into());
@@ -426,7 +426,7 @@ fn trigger_under_test<'c>(agent: &Agent, catalog: &'c Catalog) -> Option<&'c Lau
 }
 
 /// The agent that the case is about: of its own manifests the one under `agent`, of files the one that it names.
-fn agent_under_test<'c>(case: &Case, catalog: &'c Catalog) -> Result<&'c Agent, Stopped> {
+fn agent_under_test<'c>(case: &Case, catalog: &'c Catalog) -> Result<&'c Agent, Broken> {
     if let Manifests::Files { agent, .. } = &case.manifests {
         return agent_named(catalog, agent).map_err(|finding| (*finding).into());
     }

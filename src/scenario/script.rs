@@ -3,6 +3,7 @@
 //! In: YAML with `agent`, the `env`, `settings` and `mocks` of a case, and `steps`. Out: a [`Script`], or findings with
 //! their places. Whether a step is possible shows only when it is played, in [`replay`](super::replay).
 
+use super::arrival::Arrival;
 use super::environment::Environment;
 use super::read::read_with;
 use super::{messages, values};
@@ -24,6 +25,8 @@ pub struct Script {
     pub environment: Environment,
     /// What the executions of invoke steps return in turn, by function key; the last one repeats.
     pub mocks: BTreeMap<String, Vec<CallResult>>,
+    /// Namespace settings, for the secrets of webhooks; flat keys.
+    pub settings: BTreeMap<String, Json>,
     /// The files below the mount prefix.
     pub files: BTreeMap<String, String>,
     /// The steps, in order.
@@ -73,6 +76,8 @@ pub enum ScriptAction {
         /// Whether it approves.
         approved: bool,
     },
+    /// Something happens outside.
+    Event(Arrival),
     /// The model has a response: an object with `message`.
     Output(Json),
 }
@@ -90,17 +95,17 @@ impl Script {
 fn read_script(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Script> {
     let agent = values::required_text(fields, "agent", reader);
     let environment = Environment::read(fields, reader);
-    // settings and tokens never enter a task (CTX-22): they are for the tools, which are not run here
-    values::strings(fields, "settings", reader);
+    let settings = values::by_name(fields, "settings", reader, |node, _, _| Some(node.to_json().into()));
+    // tokens are for the tools, which are not run here
     values::strings(fields, "auth", reader);
     let mocks = values::mocks(fields, reader);
     let files = values::strings(fields, "files", reader);
     fields.required("steps", "", reader)?;
     let steps = values::items(fields, "steps", reader, read_step);
-    Some(Script { agent: agent?, environment, mocks, files, steps })
+    Some(Script { agent: agent?, environment, mocks, settings, files, steps })
 }
 
-const ACTIONS: [&str; 6] = ["input", "llm", "call", "result", "review", "output"];
+const ACTIONS: [&str; 7] = ["input", "llm", "call", "result", "review", "event", "output"];
 
 fn read_step(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptStep> {
     let mut fields = reader.fields(node, path)?;
@@ -131,6 +136,12 @@ fn read_step(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptStep
             let result = values::call_result(&mut fields, reader);
             fields.refuse_others("a result", reader);
             ScriptAction::Result { id: id?, result }
+        }
+        "event" => {
+            let mut fields = reader.fields(value, &inside)?;
+            let arrival = Arrival::read(key, &mut fields, reader);
+            fields.refuse_others("an event", reader);
+            ScriptAction::Event(arrival?)
         }
         "review" => read_review(value, &inside, reader)?,
         _ => {

@@ -38,6 +38,7 @@ impl Task {
         if let Some(refusal) = self.refusal(now) {
             return Ok(refusal.into());
         }
+        self.take_step(now);
         let mut operation = self.take_open(position, Stage::After);
         let policy = self.policy.clone();
         let moment = now.into();
@@ -57,6 +58,7 @@ impl Task {
         if let Some(refusal) = self.refusal(now) {
             return Ok(refusal.into());
         }
+        self.take_step(now);
         let operation = self.take_open(position, Stage::Execute);
         Ok(self.advance(operation, now.into()))
     }
@@ -113,7 +115,7 @@ impl Task {
         if let Some(decision) = self.refusal(now).or_else(|| self.beyond(Next::Capability, now)) {
             return decision.into();
         }
-        self.interrupted = false;
+        self.take_step(now);
         let policy = self.policy.clone();
         let Some((position, function)) = self.offered(&policy, &call.function) else {
             self.context.turn(TurnKind::Capability);
@@ -220,6 +222,9 @@ impl Task {
         now: &Moment,
     ) -> InvocationId {
         let executed = result.is_some();
+        if executed {
+            self.allow_arguments(call.function, &call.arguments);
+        }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
         self.context.record(context::Invocation {
             function: function_id(call.function),
@@ -244,7 +249,8 @@ impl Task {
     pub(super) fn finish(&mut self, mut operation: Operation, now: Moment) -> Decision {
         let call = match &mut operation.subject {
             Subject::Call(call) => call,
-            Subject::Input => return self.admit(operation),
+            // an event goes on to the guardrails, as an input
+            Subject::Event(_) | Subject::Input(_) => return self.admit(operation),
             Subject::Output => return self.deliver(operation),
             // a script has no stage to come through: its end is its own
             Subject::Script(_) => return operation.decide(Verdict::Allow),
@@ -268,6 +274,9 @@ impl Task {
 
     /// Ends an operation that a step stopped.
     pub(super) fn stop(&mut self, operation: Operation, stopped: Stopped, now: Moment) -> Decision {
+        if let Subject::Event(_) = &operation.subject {
+            return self.stop_event(operation, stopped);
+        }
         self.withdraw(&operation, now);
         let Stopped { verdict, message, origin } = stopped;
         let mut decision = operation.decide(verdict);
@@ -286,7 +295,8 @@ impl Task {
     /// input was never accepted, a response never delivered.
     pub(super) fn withdraw(&mut self, operation: &Operation, now: Moment) {
         match &operation.subject {
-            Subject::Input => drop(self.context.pop_input()),
+            Subject::Event(_) => {}
+            Subject::Input(_) => drop(self.context.pop_input()),
             Subject::Output => drop(self.context.pop_output()),
             Subject::Script(_) => {}
             Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),

@@ -17,11 +17,14 @@ pub struct Decision {
     /// What is to happen.
     pub verdict: Verdict,
     /// What goes on: resolved arguments (`before`), what the model receives (`after`, `invoke`), the admitted input or
-    /// the delivered response as an object with `message` (`input`, `output`), the result of an expression.
+    /// the delivered response as an object with `message` (`input`, `output`, `event`), the result of an expression.
     pub value: Option<Json>,
     /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34, A-94); for the
     /// caller in all other cases but allow.
     pub message: Option<String>,
+    /// How far an event came that was discarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<EventStage>,
     /// Why the task is in its state, when it is locked or terminated (MW-38, GR-14, LIM-01).
     pub reason: Option<String>,
     /// Who is asked, when the verdict is [`Verdict::Suspend`] for a review (RV-01).
@@ -60,6 +63,40 @@ pub enum Verdict {
     InvalidInput,
     /// The call could not be formed; the model gets the message.
     Error,
+    /// The event became an input of the task: [`Decision::value`] (EVT-16).
+    Route,
+    /// The event is dropped, and nothing of it reaches the model (EVT-10).
+    Discard,
+}
+
+/// What an event has to pass, in this order (EVT-15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventStage {
+    /// The task's subscription to it.
+    Inactive,
+    /// The secret of the webhook.
+    Signature,
+    /// The filter of the tool.
+    Filter,
+    /// The steps of `before`.
+    Before,
+    /// The steps of `after`.
+    After,
+}
+
+impl EventStage {
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Inactive => "inactive",
+            Self::Signature => "signature",
+            Self::Filter => "filter",
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
 }
 
 impl Verdict {
@@ -75,6 +112,8 @@ impl Verdict {
             Self::Rejected => "rejected",
             Self::InvalidInput => "invalid_input",
             Self::Error => "error",
+            Self::Route => "route",
+            Self::Discard => "discard",
         }
     }
 }
@@ -220,6 +259,7 @@ impl Decision {
             verdict,
             value: None,
             message: None,
+            stage: None,
             reason: None,
             reviewer: None,
             limit: None,
@@ -234,7 +274,7 @@ impl Decision {
     /// Whether the operation goes on.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
-        self.verdict == Verdict::Allow
+        matches!(self.verdict, Verdict::Allow | Verdict::Route)
     }
 
     /// The text of the admitted or delivered message: that of its parts, one after the other. Nothing if the value is

@@ -26,7 +26,7 @@ impl Task {
         if let Some(refusal) = self.refusal(now) {
             return refusal;
         }
-        self.interrupted = false;
+        self.take_step(now);
         self.record_turn(usage);
         self.beyond(Next::Other, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
     }

@@ -5,7 +5,7 @@
 
 use super::decision::{Decision, Finding, Verdict};
 use super::effect::Progress;
-use super::operation::{Operation, Stage, Subject};
+use super::operation::{Operation, Sender, Stage, Subject};
 use super::replay::{Halt, Replay};
 use super::start::Next;
 use super::{Task, messages};
@@ -21,9 +21,12 @@ impl Task {
         }
         match self.entry(input.root()) {
             Ok(entry) => {
-                self.interrupted = false;
+                self.take_step(now);
                 self.context.push_input(entry);
-                self.advance(Operation::new(Subject::Input, Stage::GuardrailBefore), now.into())
+                self.advance(
+                    Operation::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore),
+                    now.into(),
+                )
             }
             Err(message) => {
                 Decision { message: Some(message), ..Decision::new(Verdict::InvalidInput) }.into()
@@ -45,8 +48,8 @@ impl Task {
                 return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
             }
         };
+        self.take_step(now);
         let now = Moment::from(now);
-        self.interrupted = false;
         self.context.push_output(entry.clone());
         let mut operation = Operation::new(Subject::Output, Stage::GuardrailAfter);
         if !self.policy.exposes().is_empty() {
@@ -100,7 +103,11 @@ impl Task {
     pub(super) fn admit(&mut self, operation: Operation) -> Decision {
         self.context.turn(TurnKind::Input);
         let value = self.context.last_input().map(TaskIo::to_json);
-        Decision { value, ..operation.decide(Verdict::Allow) }
+        let verdict = match operation.subject {
+            Subject::Input(Sender::Event) => Verdict::Route,
+            _ => Verdict::Allow,
+        };
+        Decision { value, ..operation.decide(verdict) }
     }
 
     /// Lets the response under test out.

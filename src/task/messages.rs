@@ -73,6 +73,28 @@ pub(super) fn waiting() -> String {
     "the task waits for an answer".to_owned()
 }
 
+// About events that are discarded.
+
+pub(super) fn not_subscribed() -> String {
+    "the task has no subscription to this event".to_owned()
+}
+
+pub(super) fn no_json_body() -> String {
+    "the body of the request is no JSON, or more than the engine's bounds allow".to_owned()
+}
+
+pub(super) fn filtered() -> String {
+    "the filter does not let it through".to_owned()
+}
+
+pub(super) fn no_allowed_values(parameter: &str) -> String {
+    format!("the filter names `{parameter}`, which has no value yet")
+}
+
+pub(super) fn filter_failed(code: &str) -> String {
+    format!("the filter failed: {code}")
+}
+
 // Findings.
 
 pub(super) fn override_ignored(parameter: &str) -> String {

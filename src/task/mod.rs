@@ -12,18 +12,23 @@
 //! | [`Task::execute`] | instead of running it yourself | as `after` |
 //! | [`Task::invoke`] | instead of all three | as `before` and `after` |
 //! | [`Task::script`] | the model writes a script of calls | allow with its result, or as the call that ends it |
+//! | [`Task::invoke`] | instead of both | as `before` and `after` |
+//! | [`Task::event`] | something happened outside | route with the entry that it became, discard, lock_task |
 //! | [`Task::output`] | the model has a response | allow with what is delivered, lock_task |
 //!
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
 //! no step any more, and one that waits takes none but the answer; both say [`Verdict::Rejected`].
 
+mod activity;
+mod allowed;
 mod capability_call;
 mod decision;
 mod delegation;
 mod driver;
 mod effect;
 mod error;
+mod event;
 mod execution;
 mod file_reference;
 mod interpolation;
@@ -42,13 +47,14 @@ mod state;
 mod steps;
 mod trial;
 
-pub use crate::policy::{InvocationTarget, Origin};
+pub use crate::policy::{EventSource, InvocationTarget, Origin};
 pub use decision::{
-    CallId, Decision, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+    CallId, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 pub use driver::Host;
 pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Progress, Request};
 pub use error::TaskError;
+pub use event::{Content, Delivery, Routing, Subscription};
 pub use file_reference::FileReference;
 pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use record::{Past, PastCall};
@@ -60,8 +66,9 @@ pub use trial::{Trial, Tried};
 
 use crate::cel::{Cache, Fault, Json, Timestamp};
 use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
-use crate::policy::Policy;
-use operation::{OpenCall, Operation, Pending};
+use crate::policy::{AllowList, Policy};
+use activity::Activity;
+use operation::{OpenCall, Operation, Pending, Sender, Subject};
 use replay::Replay;
 use state::End;
 use std::sync::Arc;
@@ -80,7 +87,10 @@ pub struct Task {
     /// Calls that were let through and have no result yet.
     open: Vec<OpenCall>,
     next_call: u64,
-    interrupted: bool,
+    /// When steps were taken, for the subscriptions.
+    activity: Activity,
+    /// What the parameters of each capability have had.
+    allowed: Vec<AllowList>,
 }
 
 impl Task {
@@ -99,7 +109,8 @@ impl Task {
         };
         let context = TaskContext::new(policy.schema().clone(), facts);
         let mount = policy.mount(&start.id);
-        Self {
+        let mut task = Self {
+            allowed: allowed::lists(&policy),
             id: start.id,
             policy,
             cache,
@@ -110,8 +121,10 @@ impl Task {
             pending: None,
             open: Vec::new(),
             next_call: 0,
-            interrupted: false,
-        }
+            activity: Activity::starting(start.started_at),
+        };
+        task.seal(&start.started_at.into());
+        task
     }
 
     /// The id that the host gave it.
@@ -149,7 +162,7 @@ impl Task {
     /// Whether it was interrupted and has taken no step since: it then has no event subscriptions (SUB-11).
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
-        self.interrupted
+        self.activity.is_interrupted()
     }
 
     /// What the pending operation asks for; none if nothing is pending.
@@ -191,7 +204,12 @@ impl Task {
         let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
         let Pending { mut operation, request, script } = *pending;
         operation.exchanges.push(Exchange { question: request, answer });
-        Ok(self.go_on(operation, script, now))
+        let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
+        if !of_event {
+            self.take_step(now);
+        }
+        let progress = self.go_on(operation, script, now);
+        Ok(self.settle_event(progress, now))
     }
 
     /// The host of an expression, with the answers that it was given.
@@ -201,11 +219,17 @@ impl Task {
 
     /// The values that an operation's expressions see.
     fn bound<'a>(&'a self, operation: &'a Operation, now: &'a Moment) -> Bound<'a> {
-        let call = operation.call();
-        Bound {
-            input: call.map(|call| call.arguments.value()),
-            output: call.and_then(|call| call.output.as_ref()).map(Json::value),
-            ..self.surroundings(now)
+        let surroundings = self.surroundings(now);
+        match &operation.subject {
+            Subject::Call(call) => Bound {
+                input: Some(call.arguments.value()),
+                output: call.output.as_ref().map(Json::value),
+                ..surroundings
+            },
+            Subject::Event(event) => {
+                Bound { input: Some(event.input.value()), event: Some(event.data.value()), ..surroundings }
+            }
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => surroundings,
         }
     }
 

@@ -3,7 +3,9 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
-use super::decision::{CallId, Decision, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict};
+use super::decision::{
+    CallId, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+};
 use super::effect::Request;
 use super::replay::Exchange;
 use crate::cel::Json;
@@ -35,8 +37,10 @@ pub(super) struct Operation {
 pub(super) enum Subject {
     /// A call by the model.
     Call(CallUnderWay),
+    /// An event of a tool, on its way to become an input.
+    Event(EventUnderWay),
     /// The last entry of `context.input`, not yet admitted.
-    Input,
+    Input(Sender),
     /// The last entry of `context.output`, not yet delivered.
     Output,
     /// A script of the model; its exchanges are its finished calls.
@@ -67,6 +71,28 @@ pub(super) struct CallUnderWay {
     pub(super) output: Option<Json>,
     /// The entry on record, once it has run.
     pub(super) record: Option<InvocationId>,
+}
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Sender {
+    /// Whoever talks to the task.
+    Caller,
+    /// An event, formatted.
+    Event,
+}
+
+/// An event of a tool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct EventUnderWay {
+    /// The position of the event in the policy.
+    pub(super) event: usize,
+    /// What `event` is to expressions.
+    pub(super) data: Json,
+    /// The entry that it would become, as the transforms so far left it: an object with `message`.
+    pub(super) entry: Json,
+    /// What `input` is to its steps: `{message: text}` (EVT-12).
+    pub(super) input: Json,
 }
 
 /// How far an operation on a call goes.
@@ -112,6 +138,15 @@ impl Pending {
 }
 
 impl Stage {
+    /// What an event does not pass that is stopped here.
+    pub(super) fn of_event(self) -> Option<EventStage> {
+        match self {
+            Self::Before => Some(EventStage::Before),
+            Self::After => Some(EventStage::After),
+            Self::BeforeFirst | Self::Execute | Self::GuardrailBefore | Self::GuardrailAfter => None,
+        }
+    }
+
     /// The list of steps that the stage runs.
     pub(super) fn hook(self) -> Option<Hook> {
         match self {
@@ -145,9 +180,9 @@ impl Operation {
             (Subject::Call(call), Stage::BeforeFirst | Stage::Before | Stage::Execute | Stage::After) => {
                 policy.function(call.function).is_some()
             }
-            (Subject::Input, Stage::GuardrailBefore)
-            | (Subject::Output, Stage::GuardrailAfter)
-            | (Subject::Script(_), Stage::Execute) => true,
+            (Subject::Event(event), Stage::Before | Stage::After) => policy.events().len() > event.event,
+            (Subject::Input(_), Stage::GuardrailBefore) | (Subject::Output, Stage::GuardrailAfter) => true,
+            (Subject::Script(_), Stage::Execute) => true,
             _ => false,
         };
         let list = self.stage.hook().map(|hook| policy.steps(hook, self.capability(policy)));
@@ -156,12 +191,13 @@ impl Operation {
 
     /// The stage that follows; none if the operation has come through.
     pub(super) fn next_stage(&self) -> Option<Stage> {
-        match (self.stage, self.call()) {
+        match (self.stage, &self.subject) {
             (Stage::BeforeFirst, _) => Some(Stage::Before),
-            (Stage::Before, Some(call)) if call.extent == Extent::Whole && !call.unbound => {
+            (Stage::Before, Subject::Call(call)) if call.extent == Extent::Whole && !call.unbound => {
                 Some(Stage::Execute)
             }
-            (Stage::Execute, _) => Some(Stage::After),
+            (Stage::Before, Subject::Event(_)) | (Stage::Execute, _) => Some(Stage::After),
+            (Stage::After, Subject::Event(_)) => Some(Stage::GuardrailBefore),
             (Stage::Before | Stage::After | Stage::GuardrailBefore | Stage::GuardrailAfter, _) => None,
         }
     }
@@ -211,17 +247,30 @@ impl Operation {
         policy.steps(self.stage.hook()?, self.capability(policy)).get(self.step)
     }
 
-    /// The capability of the call; guardrails have none, and for them it does not count.
+    /// The capability of the call or event; guardrails have none, and for them it does not count.
     pub(super) fn capability(&self, policy: &Policy) -> usize {
-        let function = self.call().and_then(|call| policy.function(call.function));
-        function.map_or(0, |function| function.capability)
+        let capability = match &self.subject {
+            Subject::Call(call) => policy.function(call.function).map(|function| function.capability),
+            Subject::Event(event) => policy.events().get(event.event).map(|event| event.capability),
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => None,
+        };
+        capability.unwrap_or_default()
+    }
+
+    /// The action or event that `match` selects steps by (MW-20, MW-21); guardrails have none, and run all of theirs.
+    pub(super) fn selected<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
+        match &self.subject {
+            Subject::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
+            Subject::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => None,
+        }
     }
 
     /// The call, if it is about one.
     pub(super) fn call(&self) -> Option<&CallUnderWay> {
         match &self.subject {
             Subject::Call(call) => Some(call),
-            Subject::Input | Subject::Output | Subject::Script(_) => None,
+            Subject::Event(_) | Subject::Input(_) | Subject::Output | Subject::Script(_) => None,
         }
     }
 

@@ -44,6 +44,8 @@ pub struct PastCall {
     pub executed: bool,
     /// The child task of a delegation.
     pub task_id: Option<String>,
+    /// The time on record, if it is not that of the step.
+    pub at: Option<Timestamp>,
 }
 
 impl Task {
@@ -56,7 +58,10 @@ impl Task {
         if self.pending.is_some() {
             return Err(TaskError::Waiting);
         }
-        self.interrupted = matches!(past, Past::Interrupt);
+        match past {
+            Past::Interrupt => self.activity.interrupt(at),
+            _ => self.take_step(at),
+        }
         match past {
             Past::Input(input) => {
                 let root = input.root();
@@ -75,6 +80,7 @@ impl Task {
             Past::Interrupt => {}
             Past::Locked(reason) => self.end = Some(End::Locked(reason)),
         }
+        self.seal(&at.into());
         Ok(())
     }
 
@@ -82,9 +88,12 @@ impl Task {
         let Some(position) = self.policy.position(&call.function) else {
             return Err(TaskError::UnknownFunction(call.function));
         };
+        if call.executed && origin == Origin::Model {
+            self.allow_arguments(position, &call.arguments);
+        }
         self.context.record(Invocation {
             function: function_id(position),
-            at: at.into(),
+            at: call.at.unwrap_or(at).into(),
             input: call.arguments,
             output: call.output,
             status: call.status,

@@ -4,13 +4,16 @@
 //! decides the same as what was never saved. A task that waits in the middle of a policy goes on only under that very
 //! policy: a step that was already passed might not be there any more.
 
+use super::activity::Activity;
+use super::allowed::lists;
 use super::decision::CallId;
 use super::operation::{OpenCall, Pending};
 use super::state::End;
 use super::{Task, TaskError};
 use crate::cel::{Cache, Json};
 use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
-use crate::policy::Policy;
+use crate::manifest::agent::Capability;
+use crate::policy::{AllowList, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -33,7 +36,23 @@ pub struct SavedTask {
     pending: Option<Pending>,
     open: Vec<SavedCall>,
     next_call: u64,
-    interrupted: bool,
+    activity: Activity,
+    allowed: Vec<SavedAllowList>,
+}
+
+/// What one capability's parameters have had, by its reference: positions change with the manifest.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedAllowList {
+    capability: String,
+    names: Vec<SavedName>,
+}
+
+/// The values of one name.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedName {
+    name: Arc<str>,
+    sealed: bool,
+    values: Vec<Json>,
 }
 
 /// A call that was let through, by the key of its function: positions change with the manifest.
@@ -75,7 +94,8 @@ impl Task {
             pending: self.pending.as_deref().cloned(),
             open: open.collect(),
             next_call: self.next_call,
-            interrupted: self.interrupted,
+            activity: self.activity,
+            allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
         }
     }
 
@@ -100,6 +120,11 @@ impl Task {
             let function = function.ok_or(TaskError::NotRestorable("an open call has no function"))?;
             open.push(OpenCall { id: call.id, function, arguments: call.arguments });
         }
+        let mut allowed = lists(&policy);
+        for saved in saved.allowed {
+            let list = policy.capability(&saved.capability).and_then(|at| allowed.get_mut(at));
+            list.into_iter().for_each(|list| saved.clone().put_into(list));
+        }
         let context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
         Ok(Self {
@@ -117,7 +142,28 @@ impl Task {
             pending: saved.pending.map(Box::new),
             open,
             next_call: saved.next_call,
-            interrupted: saved.interrupted,
+            activity: saved.activity,
+            allowed,
         })
+    }
+}
+
+impl SavedAllowList {
+    fn of((capability, list): (&Capability, &AllowList)) -> Self {
+        let names = list.names().map(|(name, sealed)| SavedName {
+            name: name.clone(),
+            sealed,
+            values: list.values(name).cloned().collect(),
+        });
+        Self { capability: capability.reference.text.to_string(), names: names.collect() }
+    }
+
+    /// Puts the values back. A name that has a binding by now is sealed: what calls gave it before does not count.
+    fn put_into(self, list: &mut AllowList) {
+        for SavedName { name, sealed, values } in self.names {
+            if sealed || !list.awaits(&name) {
+                list.put(name, sealed, values);
+            }
+        }
     }
 }

@@ -36,7 +36,7 @@ impl Task {
         if let Some(decision) = self.beyond(Next::Other, now) {
             return Ok(decision.into());
         }
-        self.interrupted = false;
+        self.take_step(now);
         let script = ScriptUnderWay { source: source.to_owned(), call: None };
         Ok(self.run_script(Operation::new(Subject::Script(script), Stage::Execute), now))
     }
@@ -118,7 +118,7 @@ impl Task {
         };
         let question = match &mut script.subject {
             Subject::Script(script) => script.call.take(),
-            Subject::Call(_) | Subject::Input | Subject::Output => None,
+            Subject::Call(_) | Subject::Event(_) | Subject::Input(_) | Subject::Output => None,
         };
         let Some(question) = question.filter(|_| decision.is_allowed()) else {
             return Err(Progress::Decided(script.told_before(decision)).into());

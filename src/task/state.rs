@@ -55,11 +55,11 @@ impl Task {
     }
 
     /// Marks the task as interrupted: its event subscriptions end until its next step (SUB-11).
-    pub fn interrupt(&mut self) -> Decision {
+    pub fn interrupt(&mut self, now: Timestamp) -> Decision {
         if let Some(rejection) = self.rejection() {
             return rejection;
         }
-        self.interrupted = true;
+        self.activity.interrupt(now);
         Decision::new(Verdict::Allow)
     }
 

@@ -12,7 +12,7 @@ use super::{Task, messages};
 use crate::cel::{EvalError, Host, Json, Stop};
 use crate::context::{Bound, FunctionId, Moment};
 use crate::manifest::step::OnFail;
-use crate::policy::{Expression, Function, Origin, Policy, Step, StepAction};
+use crate::policy::{Expression, Origin, Policy, Step, StepAction};
 use std::borrow::Cow;
 
 /// How a stage ended.
@@ -47,7 +47,12 @@ pub(super) enum StepEnd {
 impl Finding {
     /// An expression that failed.
     pub(super) fn of_error(error: &EvalError, origin: Origin) -> Self {
-        Self { code: Cow::Borrowed(error.code.as_str()), message: error.to_string(), origin: Some(origin) }
+        Self { origin: Some(origin), ..Self::failed(error) }
+    }
+
+    /// The same without its place.
+    pub(super) fn failed(error: &EvalError) -> Self {
+        Self { code: Cow::Borrowed(error.code.as_str()), message: error.to_string(), origin: None }
     }
 
     pub(super) fn new(code: &'static str, message: String, origin: Option<Origin>) -> Self {
@@ -66,7 +71,12 @@ impl Task {
             };
             match flow {
                 Flow::Passed => match operation.next_stage() {
-                    Some(stage) => operation.enter(stage),
+                    Some(stage) => {
+                        if stage == Stage::GuardrailBefore {
+                            self.put_under_test(&mut operation);
+                        }
+                        operation.enter(stage);
+                    }
                     None => return self.finish(operation, now).into(),
                 },
                 Flow::Stopped(stopped) => return self.stop(operation, stopped, now).into(),
@@ -83,10 +93,10 @@ impl Task {
     /// Runs the rest of the stage's list.
     fn run_steps(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
         let Some(hook) = operation.stage.hook() else { return Flow::Passed };
-        let function = operation.call().and_then(|call| policy.function(call.function));
+        let selected = operation.selected(policy);
         let list = policy.steps(hook, operation.capability(policy));
         while let Some(step) = list.get(operation.step) {
-            match self.run_step(policy, step, function, operation, now) {
+            match self.run_step(policy, step, selected, operation, now) {
                 StepEnd::Skipped => {}
                 StepEnd::Passed => operation.leave_trace(step, StepOutcome::Pass, None),
                 StepEnd::Failed(finding) => {
@@ -108,11 +118,11 @@ impl Task {
         &mut self,
         policy: &Policy,
         step: &Step,
-        function: Option<&Function>,
+        selected: Option<&str>,
         operation: &mut Operation,
         now: &Moment,
     ) -> StepEnd {
-        if !function.is_none_or(|function| step.is_for(&function.name)) {
+        if !selected.is_none_or(|name| step.is_for(name)) {
             return StepEnd::Skipped;
         }
         if !operation.entered {
@@ -161,19 +171,21 @@ impl Task {
                 call.output = Some(value);
                 return StepEnd::Passed;
             }
-            Subject::Input => self.context.last_input(),
+            Subject::Event(event) => {
+                return match event.transform(&value) {
+                    Ok(()) => StepEnd::Passed,
+                    Err(_) => StepEnd::Failed(Some(no_message(step))),
+                };
+            }
+            Subject::Input(_) => self.context.last_input(),
             Subject::Output => self.context.last_output(),
             // no list of steps is about a script
             Subject::Script(_) => None,
         };
         match (entry.map(|entry| entry.transformed(value.root())), &operation.subject) {
-            (Some(Ok(entry)), Subject::Input) => self.context.replace_last_input(entry),
+            (Some(Ok(entry)), Subject::Input(_)) => self.context.replace_last_input(entry),
             (Some(Ok(entry)), _) => self.context.replace_last_output(entry),
-            (Some(Err(_)) | None, _) => {
-                let origin = Some(step.origin());
-                let finding = Finding::new("no_message", messages::no_such_message(), origin);
-                return StepEnd::Failed(Some(finding));
-            }
+            (Some(Err(_)) | None, _) => return StepEnd::Failed(Some(no_message(step))),
         }
         StepEnd::Passed
     }
@@ -204,8 +216,13 @@ fn stopped(step: &Step, operation: &Operation, message: Option<String>) -> Optio
         OnFail::Block => Verdict::Block,
         OnFail::LockTask => Verdict::LockTask,
     };
-    let default = if operation.call().is_some() { messages::blocked } else { messages::locked };
+    let of_capability = matches!(operation.subject, Subject::Call(_) | Subject::Event(_));
+    let default = if of_capability { messages::blocked } else { messages::locked };
     Some(Stopped { verdict, message: message.unwrap_or_else(default), origin: step.origin() })
+}
+
+fn no_message(step: &Step) -> Finding {
+    Finding::new("no_message", messages::no_such_message(), Some(step.origin()))
 }
 
 fn halted(halt: Halt, operation: &mut Operation, origin: impl Fn(&EvalError) -> Origin) -> StepEnd {

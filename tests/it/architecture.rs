@@ -21,8 +21,8 @@ const LAYERS: &[&str] = &[
 
 /// The modules of the language, likewise.
 const CEL_LAYERS: &[&str] = &[
-    "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check", "plan",
-    "eval", "program", "cache",
+    "domain", "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check",
+    "plan", "eval", "program", "cache",
 ];
 
 fn root() -> PathBuf {

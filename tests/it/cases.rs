@@ -13,7 +13,7 @@ fn run(folder: &str) -> Summary {
     for loaded in load_cases(&[root], &limits).unwrap() {
         let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
         summary.add(&report);
-        if !matches!(report.outcome, Outcome::Passed | Outcome::NotYet(_)) {
+        if !matches!(report.outcome, Outcome::Passed) {
             failures.push_str(&report.render(&Palette::PLAIN));
         }
     }
@@ -25,8 +25,7 @@ fn run(folder: &str) -> Summary {
 #[test]
 fn the_cases_of_the_specification_pass() {
     let summary = run("tests/data/cases/spec");
-    let not_yet: usize = summary.not_yet.values().sum();
-    assert_eq!(summary.passed + not_yet, 193, "no case is lost");
+    assert_eq!(summary.passed, 193, "no case is lost");
 }
 
 #[test]

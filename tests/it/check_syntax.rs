@@ -78,7 +78,7 @@ fn messages() {
             if text.len() > 300 {
                 issues
                     .iter()
-                    .map(|it| format!("{}: {} at {:?}\n", it.code, it.message, it.span.range()))
+                    .map(|it| format!("{}: {} at {:?} {}\n", it.code, it.message, it.span.range(), it.label))
                     .collect()
             } else {
                 rendered(text, &issues)

@@ -2,8 +2,8 @@
 
 use crate::check_rows::{hold, rendered};
 use celador::cel::{
-    Activation, Checked, Code, CostEstimate, Env, EnvBuilder, Expr, ExprKind, Field, Function, Program,
-    RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
+    Activation, Checked, Code, Constant, CostEstimate, Domain, Env, EnvBuilder, Expr, ExprKind, Field,
+    Function, Program, RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
 };
 use celador::diagnostic::Severity;
 use celador::limits::EvalLimits;
@@ -32,7 +32,7 @@ fn standard() -> EnvBuilder {
 }
 
 fn scope() -> Env {
-    let field = |ty: Type, required: bool| Field { ty, required, doc: String::new(), part: None };
+    let field = |ty: Type, required: bool| Field { required, ..Field::required(ty) };
     let record = |name: &str, storage, fields: Vec<(&str, Field)>, aliases: Vec<(Arc<str>, usize)>| {
         let fields = fields.into_iter().map(|(name, field)| (name.into(), field)).collect();
         Arc::new(RecordType { name: name.to_owned(), fields, aliases, storage })
@@ -48,6 +48,7 @@ fn scope() -> Env {
     let context = record("context", Storage::Live, fields, vec![("cap".into(), 2)]);
     let settings = record("settings", Storage::Open, vec![("debug", field(Type::Bool, true))], vec![]);
     let options = record("options", Storage::Closed, vec![("level", field(Type::Int, false))], vec![]);
+    let ticket = record("ticket", Storage::Closed, ticket(), vec![]);
     let task = RecordType::live("a task", [("message", Type::String, "")]);
     standard()
         .library(OWN)
@@ -55,6 +56,7 @@ fn scope() -> Env {
         .variable("user", Type::Record(user))
         .variable("settings", Type::Record(settings))
         .variable("options", Type::Record(options))
+        .variable("ticket", Type::Record(ticket))
         .variable("task", Type::Singleton(task))
         .variable("input", Type::Dyn)
         .optional_variable("event", Type::Dyn)
@@ -67,6 +69,29 @@ fn scope() -> Env {
         .elsewhere("review", "a guardrail cannot wait for a person")
         .elsewhere("mount.read", "files are read by CEL tools only")
         .build()
+}
+
+/// The fields of a ticket: values of which more is known than their types.
+fn ticket() -> Vec<(&'static str, Field)> {
+    let texts = |texts: &[&str]| texts.iter().map(|text| Constant::Text((*text).into())).collect();
+    let field = |ty: Type, domain: Domain| Field { domain: domain.known(), ..Field::optional(ty) };
+    let label = Domain { allowed: Some(texts(&["bug", "feature"])), ..Domain::default() };
+    let labels = Domain { max_size: Some(3), items: label.known(), ..Domain::default() };
+    let status = Domain { allowed: Some(texts(&["open", "closed", "on_hold"])), ..Domain::default() };
+    let numbers = [1.0, 2.0, 3.0].map(Constant::Number);
+    let priority = Domain { allowed: Some(numbers.into()), ..Domain::default() };
+    let owner =
+        Domain { allowed: Some([Constant::Text("me".into()), Constant::Null].into()), ..Domain::default() };
+    let note = Domain { max_size: Some(40), ..Domain::default() };
+    let parts = Domain { max_size: Some(5), ..Domain::default() };
+    vec![
+        ("status", field(Type::String, status)),
+        ("priority", field(Type::Dyn, priority)),
+        ("owner", field(Type::Dyn, owner)),
+        ("labels", field(Type::list(Type::String), labels)),
+        ("note", field(Type::String, note)),
+        ("parts", field(Type::map(Type::String, Type::Dyn), parts)),
+    ]
 }
 
 /// A scope with a container, in which one name is declared at each level.
@@ -97,8 +122,18 @@ fn types_and_costs() {
         let Some(checked) = checked else { return issues };
         hold_cost(text, &env, checked.cost);
         let most = checked.cost.max.map_or("?".to_owned(), |max| max.to_string());
-        format!("{}, {}..{most}\n{issues}", checked.type_of(checked.expr.id), checked.cost.min)
+        let assumed = assumed(text, checked.cost);
+        format!("{}, {}..{most}{assumed}\n{issues}", checked.type_of(checked.expr.id), checked.cost.min)
     });
+}
+
+/// What the most of a cost takes for granted.
+fn assumed(text: &str, cost: CostEstimate) -> String {
+    let texts = if cost.assumes.short_texts { ", short texts" } else { "" };
+    let sizes = if cost.assumes.sizes_of_schemas { ", sizes of schemas" } else { "" };
+    let part = cost.assumes.unbounded.map(|span| format!(", no bound for {}", &text[span.range()]));
+    assert_eq!(part.is_some(), cost.max.is_none(), "{text}");
+    format!("{texts}{sizes}{}", part.unwrap_or_default())
 }
 
 /// What an evaluation that ends without an error really costs lies between the least and the most.

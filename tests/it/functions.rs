@@ -330,15 +330,16 @@ fn every_library_has_a_heading() {
 
 /// The page is made of the rows; `UPDATE_EXPECT=1` writes it.
 #[test]
-fn the_reference_page_says_what_the_rows_say() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/functions.md");
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_celador")).args(["functions", "--markdown"]).output().unwrap();
-    let page = String::from_utf8(output.stdout).unwrap();
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).unwrap();
-        std::fs::write(path, &page).unwrap();
+fn the_reference_pages_say_what_the_rows_say() {
+    for command in ["functions", "limits"] {
+        let path = format!("{}/docs/{command}.md", env!("CARGO_MANIFEST_DIR"));
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_celador")).args([command, "--markdown"]).output().unwrap();
+        let page = String::from_utf8(output.stdout).unwrap();
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        let stored = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(stored == page, "{path} is not what `celador {command} --markdown` writes");
     }
-    let stored = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(stored == page, "docs/functions.md is not what `celador functions --markdown` writes");
 }

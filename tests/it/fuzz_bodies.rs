@@ -7,6 +7,29 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+type Body = fn(&[u8]);
+
+const TARGETS: [(&str, Body); 6] = [
+    ("context", bodies::context),
+    ("expression", bodies::expression),
+    ("json", bodies::json),
+    ("manifest", bodies::manifest),
+    ("script", bodies::script),
+    ("template", bodies::template),
+];
+
+/// Where seeds of the targets lie, apart from those of expressions.
+const FOLDERS: [(&str, Body); 8] = [
+    ("policies", bodies::manifest),
+    ("policies", bodies::script),
+    ("tests/data/manifest", bodies::manifest),
+    ("tests/data/cli/files", bodies::script),
+    ("fuzz/seeds/context", bodies::context),
+    ("fuzz/seeds/json", bodies::json),
+    ("fuzz/seeds/script", bodies::script),
+    ("fuzz/seeds/template", bodies::template),
+];
+
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -51,11 +74,32 @@ fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
 #[test]
 fn seeds_do_no_harm() {
     expressions().iter().for_each(|seed| bodies::expression(seed));
-    seeds("policies").iter().for_each(|seed| bodies::manifest(seed));
-    seeds("tests/data/manifest").iter().for_each(|seed| bodies::manifest(seed));
-    for seed in ["{}", "[1, 2.5, \"x\"]", "{\"a\": {\"b\": [null]}, \"a\": 1}", "1e999", "\"\\ud800\""] {
-        bodies::json(seed.as_bytes());
+    for (folder, body) in FOLDERS {
+        let seeds = seeds(folder);
+        assert!(!seeds.is_empty(), "{folder}");
+        seeds.iter().for_each(|seed| body(seed));
     }
+}
+
+/// What once went wrong, a file each, in the folder of its target.
+#[test]
+fn regressions_do_no_harm() {
+    for (target, body) in TARGETS {
+        let folder = format!("fuzz/regressions/{target}");
+        if Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder).is_dir() {
+            seeds(&folder).iter().for_each(|seed| body(seed));
+        }
+    }
+}
+
+/// Each target has its body among those that are run here.
+#[test]
+fn every_target_is_run_here() {
+    let mut targets = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets"), &mut targets);
+    let mut names: Vec<_> = targets.iter().map(|path| path.file_stem().unwrap().to_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, TARGETS.map(|(name, _)| name));
 }
 
 proptest! {
@@ -65,6 +109,11 @@ proptest! {
     fn mutated_expressions_do_no_harm(bytes in mutated(expressions())) {
         bodies::expression(&bytes);
     }
+
+    #[test]
+    fn mutated_templates_do_no_harm(bytes in mutated(seeds("fuzz/seeds/template"))) {
+        bodies::template(&bytes);
+    }
 }
 
 proptest! {
@@ -73,6 +122,16 @@ proptest! {
     #[test]
     fn mutated_manifests_do_no_harm(bytes in mutated(seeds("tests/data/manifest"))) {
         bodies::manifest(&bytes);
+    }
+
+    #[test]
+    fn mutated_contexts_do_no_harm(bytes in mutated(seeds("fuzz/seeds/context"))) {
+        bodies::context(&bytes);
+    }
+
+    #[test]
+    fn mutated_scripts_do_no_harm(bytes in mutated(seeds("fuzz/seeds/script"))) {
+        bodies::script(&bytes);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 )]
 
 mod architecture;
+mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
@@ -26,17 +27,29 @@ mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+mod differential;
+mod event;
 mod functions;
 mod fuzz_bodies;
 mod launches;
+mod laws;
+mod laws_expressions;
+mod laws_records;
+mod laws_values;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 mod policy;
+mod policy_messages;
 mod programs;
 mod readme;
 mod repl;
+mod requirements;
+mod rules;
 mod scenario_read;
+mod schemas;
+mod secrets;
+mod starter;
 mod task;
 mod task_fixture;
 mod task_on_fail;

@@ -122,9 +122,9 @@ fn a_bare_word_is_text_and_a_typo_is_not() {
     assert!(binding("mount: task\n", "{mount.nope}").iter().any(|one| one.starts_with("error")));
 }
 
+/// Covers: INT-06, INT-07, TOOL-14, INT-20, INT-21
 #[test]
 fn templates_of_backends_are_looked_through() {
-    // INT-06, INT-07, TOOL-14, INT-20, INT-21
     let tool = |execute: &str| {
         format!(
             "capabilities: {{web: '*'}}\n---\nkind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: web\n\

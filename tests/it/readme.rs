@@ -1,4 +1,4 @@
-//! What the README says is run: its console blocks are compared with what the command prints, its YAML with the files.
+//! What the README and the page of diagnostics say is run: its console blocks are compared with what the command prints, its YAML with the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,23 +31,36 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn the_console_shows_what_the_command_prints() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let mut ran = 0;
-    for block in blocks(&readme, "console") {
-        for command in block.split("$ celador ").skip(1) {
-            let (line, expected) = command.split_once('\n').unwrap();
-            let output = Command::new(env!("CARGO_BIN_EXE_celador"))
-                .args(words(line))
-                .current_dir(root())
-                .output()
-                .unwrap();
-            let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-            // problems go to the error stream, ahead of the summary
-            assert_eq!(format!("{}{}", printed[1], printed[0]).trim(), expected.trim(), "$ celador {line}");
-            ran += 1;
+    for (page, least) in [("README.md", 5), ("docs/diagnostics.md", 3)] {
+        let path = root().join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        let mut shown = text.clone();
+        let mut ran = 0;
+        for block in blocks(&text, "console") {
+            for command in block.split("$ celador ").skip(1) {
+                let (line, expected) = command.split_once('\n').unwrap();
+                let output = Command::new(env!("CARGO_BIN_EXE_celador"))
+                    .args(words(line))
+                    .current_dir(root())
+                    .output()
+                    .unwrap();
+                let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+                // problems go to the error stream, ahead of the summary
+                let printed = format!("{}{}", printed[1], printed[0]);
+                if std::env::var_os("UPDATE_EXPECT").is_some() {
+                    let before = format!("$ celador {line}\n{expected}");
+                    shown = shown.replace(&before, &format!("$ celador {line}\n{}\n", printed.trim_end()));
+                } else {
+                    assert_eq!(printed.trim(), expected.trim(), "$ celador {line}");
+                }
+                ran += 1;
+            }
+        }
+        assert!(ran >= least, "only {ran} commands were found in {page}");
+        if shown != text {
+            fs::write(&path, shown).unwrap();
         }
     }
-    assert!(ran >= 5, "only {ran} commands were found");
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn past(function: &str, status: Status) -> PastCall {
         status,
         executed: status != Status::Restricted,
         task_id: None,
+        at: None,
     }
 }
 
@@ -390,9 +391,9 @@ fn reviewers_are_asked_one_after_the_other_and_nothing_runs_twice() {
     assert_eq!(see(&denied, "c.cap.probe.restricted"), json!([true]));
 }
 
+/// Covers: RV-13
 #[test]
 fn while_a_review_is_open_nothing_else_proceeds() {
-    // RV-13
     let mut task = in_review();
     let message = json!({ "message": "x" }).into();
     let decisions = [
@@ -402,7 +403,7 @@ fn while_a_review_is_open_nothing_else_proceeds() {
         decided(task.output(&message, noon())),
         task.model_turn(Usage::default(), noon()),
         task.limits(Next::ModelTurn, noon()),
-        task.interrupt(),
+        task.interrupt(noon()),
     ];
     for decision in decisions {
         assert_eq!(decision.verdict, Verdict::Rejected);
@@ -567,9 +568,10 @@ fn a_guardrail_transform_takes_three_forms_and_no_fourth() {
 
 // Time.
 
+/// Covers: CEL-17
 #[test]
 fn now_stands_still_through_a_list_and_moves_with_an_answer() {
-    // CEL-17, A-44
+    //
     let agent = "capabilities:\n  probe:\n    before:\n    - {assert: \"now == '2026-06-01T12:00:00Z'\"}\n    - {assert: \"review('a')\"}\n    - {assert: \"now == '2026-06-01T12:30:00Z'\", error_message: '{now}'}\n";
     let mut task = task(agent);
     review(task.before(&call("probe", json!({})), noon()));

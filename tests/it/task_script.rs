@@ -27,7 +27,7 @@ fn refused(task: &mut Task, source: &str) -> String {
     let issues = task.script(source, noon()).expect_err(source);
     issues
         .iter()
-        .map(|issue| format!("{}; {}\n", issue.message, issue.help.as_deref().unwrap_or("")))
+        .map(|issue| format!("  {}\n  {}\n", issue.message, issue.help.as_deref().unwrap_or("")))
         .collect()
 }
 
@@ -69,14 +69,32 @@ fn a_script_whose_review_takes_too_long_ends_with_its_task() {
     assert_eq!(decided(task.script("1", noon()).unwrap()).verdict, Verdict::Rejected);
 }
 
+/// Each line of `refused.txt` is a script that is refused; what is said of it stands in `refused.expected`. Run with
+/// `UPDATE_EXPECT=1` to write what is said now.
 #[test]
 fn a_refusal_names_what_is_allowed_and_what_was_meant() {
+    const SCRIPTS: &str = include_str!("../data/script/refused.txt");
     let mut task = task(AGENT);
-    let said = refused(&mut task, "ledger_lokup({})");
-    assert!(said.contains("did you mean `ledger_lookup`?"), "{said}");
-    assert!(said.contains("a script knows `file`, `ledger_lookup`, `notes_load`"), "{said}");
-    assert!(refused(&mut task, "ledger_post_entry({})").contains("ledger_lookup"));
-    assert!(refused(&mut task, "context.user.id").contains("a script of the model knows"));
+    let said: Vec<String> =
+        SCRIPTS.lines().map(|source| format!("{source}\n{}", refused(&mut task, source))).collect();
+    let (said, expected) = (said.join("\n"), "tests/data/script/refused.expected");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(expected, &said).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(expected).unwrap_or_default(), said);
+}
+
+/// What is allowed is named in a line, however much it is.
+#[test]
+fn of_many_functions_a_dozen_are_named() {
+    let action = |n: u32| format!("- {{name: a{n:02}, execute: {{mcp: {{url: https://m.example.com}}}}}}\n");
+    let tool = "kind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: many\ndescription: Many.\nactions:\n";
+    let agent = "kind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ncapabilities: {many: '*'}\n";
+    let text = format!("{tool}{}---\n{agent}", (0..15).map(action).collect::<String>());
+    let (engine, findings) = celador::Engine::parse("many.yaml", &text);
+    assert!(findings.iter().all(|finding| !finding.is_error()), "{findings:?}");
+    let said = refused(&mut crate::task_fixture::start(&engine), "a");
+    assert!(said.contains("`many_a10`, `many_a11` and 3 more functions, besides literals"), "{said}");
 }
 
 /// A capability called `file` stands beside the function: what it is given tells the two apart.

@@ -2,9 +2,11 @@
 //!
 //! A step costs 1, a loop 1 more for each element, text 1 for each ten bytes looked at. The least leaves out what the
 //! planner may fold or fuse into another step, and what is skipped: the other side of `&&`, `||` and `?:`. The most
-//! takes text of unknown length for 1,000 bytes, and is absent if a list or map of unknown size is gone through.
+//! takes text of unknown length for 1,000 bytes, believes the sizes of schemas, and is absent if a list or map of unknown
+//! size is gone through; it says which of these it did.
 
-use super::{Checked, CostEstimate, Reference};
+use super::{Assumptions, Checked, CostEstimate, Reference};
+use crate::cel::domain::Domain;
 use crate::cel::function::{Code, Function};
 use crate::cel::stdlib::Extent;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
@@ -75,14 +77,22 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 /// The static cost of a checked expression; the whole costs at least a step.
 pub(super) fn estimate(checked: &Checked, limits: &EvalLimits) -> CostEstimate {
     let properties = Cell::new(Extent::max_properties(limits));
-    let cost = Estimator { checked, properties }.expr(&checked.expr);
-    CostEstimate { min: cost.min.max(1), max: cost.max }
+    let estimator = Estimator { checked, properties, assumes: Cell::default() };
+    let cost = estimator.expr(&checked.expr);
+    let mut assumes = estimator.assumes.get();
+    match cost.max {
+        Some(_) => assumes.unbounded = None,
+        None => assumes = Assumptions { unbounded: assumes.unbounded, ..Assumptions::default() },
+    }
+    CostEstimate { min: cost.min.max(1), max: cost.max, assumes }
 }
 
 struct Estimator<'c> {
     checked: &'c Checked,
     /// Classes by property that patterns may still name; an expression that names more is refused later on.
     properties: Cell<usize>,
+    /// What has been assumed so far.
+    assumes: Cell<Assumptions>,
 }
 
 impl Estimator<'_> {
@@ -172,6 +182,7 @@ impl Estimator<'_> {
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
                 let work = sum(self.work(name, operands), self.built(name, expr));
+                self.note_unbounded(work, expr);
                 let arguments = Cost { constant: arguments.constant && !host, ..arguments };
                 arguments.step_over(Cost::STEP).at_most(work)
             }
@@ -191,12 +202,17 @@ impl Estimator<'_> {
         match (function, operands) {
             // equal and ordered texts are looked at as far as the shorter one goes
             ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
+                if let Some(constant) =
+                    [left, right].into_iter().find(|it| matches!(it.kind, ExprKind::Literal(_)))
+                {
+                    return self.compared(constant);
+                }
                 let (left, right) = (self.compared(left), self.compared(right));
                 left.zip(right).map(|(left, right)| left.min(right)).or(left).or(right)
             }
             ("@in", [item, of]) => match self.checked.type_of(of.id) {
                 Type::Map(_) | Type::Record(_) => self.counted(item),
-                _ => elements(of)?.checked_mul(self.compared(item)?.saturating_add(1)),
+                _ => self.elements(of)?.checked_mul(self.compared(item)?.saturating_add(1)),
             },
             ("matches", [text, pattern]) => match &pattern.kind {
                 ExprKind::Literal(Literal::String(pattern)) => {
@@ -229,7 +245,7 @@ impl Estimator<'_> {
     fn looked_at(&self, function: &str, operand: &Expr) -> Option<u64> {
         match self.checked.type_of(operand.id).kind() {
             Some(Kind::List) if function == "_+_" => {
-                elements(operand)?.checked_mul(ELEMENT_UNITS.saturating_add(1))
+                self.elements(operand)?.checked_mul(ELEMENT_UNITS.saturating_add(1))
             }
             Some(Kind::List | Kind::Map) => None,
             Some(Kind::String | Kind::Bytes) | None => self.text(operand),
@@ -240,7 +256,27 @@ impl Estimator<'_> {
     /// What the text costs that a function builds; an operator builds no more than it has looked at.
     fn built(&self, function: &str, call: &Expr) -> Option<u64> {
         let text = matches!(self.checked.type_of(call.id).kind(), Some(Kind::String | Kind::Bytes) | None);
-        Some(if text && function.starts_with(char::is_alphabetic) { ASSUMED_TEXT_UNITS } else { 0 })
+        let builds = text && function.starts_with(char::is_alphabetic);
+        Some(if builds { self.unknown_text(call) } else { 0 })
+    }
+
+    /// What text costs of which it is known from a schema alone how long it is, or not at all.
+    fn unknown_text(&self, expr: &Expr) -> u64 {
+        let bytes = self.checked.domain_of(expr.id).and_then(Domain::text_bytes);
+        let mut assumes = self.assumes.get();
+        assumes.sizes_of_schemas |= bytes.is_some();
+        assumes.short_texts |= bytes.is_none();
+        self.assumes.set(assumes);
+        bytes.map_or(ASSUMED_TEXT_UNITS, |bytes| bytes.div_ceil(BYTES_PER_UNIT))
+    }
+
+    /// Keeps the first part that nothing bounds, for who wonders why.
+    fn note_unbounded(&self, most: Option<u64>, part: &Expr) {
+        let mut assumes = self.assumes.get();
+        if most.is_none() && assumes.unbounded.is_none() {
+            assumes.unbounded = Some(part.span);
+            self.assumes.set(assumes);
+        }
     }
 
     /// What counting the characters of an operand costs at most; lists and maps know their size.
@@ -255,7 +291,7 @@ impl Estimator<'_> {
         let bytes = match &operand.kind {
             ExprKind::Literal(Literal::String(text)) => text.len(),
             ExprKind::Literal(Literal::Bytes(bytes)) => bytes.len(),
-            _ => return Some(ASSUMED_TEXT_UNITS),
+            _ => return Some(self.unknown_text(operand)),
         };
         // what is put together of parts costs no more than each rounded up
         u64::try_from(bytes).ok().map(|bytes| bytes.div_ceil(BYTES_PER_UNIT))
@@ -273,12 +309,13 @@ impl Estimator<'_> {
             ComprehensionKind::Filter | ComprehensionKind::Map => Some(ELEMENT_UNITS),
             ComprehensionKind::TransformMap => Some(ENTRY_UNITS),
             ComprehensionKind::TransformMapEntry => {
-                elements(&comprehension.body).map(|made| made.saturating_mul(ENTRY_UNITS))
+                self.elements(&comprehension.body).map(|made| made.saturating_mul(ENTRY_UNITS))
             }
             _ => Some(0),
         };
         let element = Cost::STEP.and(element).at_most(built);
-        let (least, most) = (fewest(&comprehension.range), elements(&comprehension.range));
+        let (least, most) = (fewest(&comprehension.range), self.elements(&comprehension.range));
+        self.note_unbounded(most, &comprehension.range);
         let visited = match comprehension.kind {
             ComprehensionKind::All | ComprehensionKind::Exists => least.min(1),
             _ => least,
@@ -295,20 +332,28 @@ impl Estimator<'_> {
             ComprehensionKind::TransformMap | ComprehensionKind::TransformMapEntry => units(Map::bytes(0)),
             _ => Some(0),
         };
+        self.note_unbounded(once, &comprehension.body);
         Cost::STEP.and(range).and(loops).at_most(once)
     }
-}
 
-/// The most elements that a range has, if that is written down.
-fn elements(range: &Expr) -> Option<u64> {
-    match &range.kind {
-        ExprKind::List(elements) => u64::try_from(elements.len()).ok(),
-        ExprKind::Map(entries) => u64::try_from(entries.len()).ok(),
-        ExprKind::Comprehension(inner) => match inner.kind {
-            ComprehensionKind::Map | ComprehensionKind::Filter => elements(&inner.range),
+    /// The most elements that a range has, if that is written down, in the expression or in a schema.
+    fn elements(&self, range: &Expr) -> Option<u64> {
+        let written = match &range.kind {
+            ExprKind::List(elements) => u64::try_from(elements.len()).ok(),
+            ExprKind::Map(entries) => u64::try_from(entries.len()).ok(),
+            ExprKind::Comprehension(inner) => match inner.kind {
+                ComprehensionKind::Map | ComprehensionKind::Filter => self.elements(&inner.range),
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
+        };
+        written.or_else(|| {
+            let size = self.checked.domain_of(range.id)?.max_size?;
+            let mut assumes = self.assumes.get();
+            assumes.sizes_of_schemas = true;
+            self.assumes.set(assumes);
+            Some(size)
+        })
     }
 }
 

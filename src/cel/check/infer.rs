@@ -27,7 +27,6 @@ pub(super) fn infer(expr: &Expr, env: &Env) -> Inferred {
     };
     checker.expr(expr);
     let types = checker.types.iter().map(|ty| checker.substitution.settle(ty)).collect();
-    checker.issues.sort_by_key(|issue| issue.span);
     (types, checker.references, checker.issues)
 }
 

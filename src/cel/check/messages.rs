@@ -1,5 +1,6 @@
 //! What the checker says: one function a message. Types are named, values never.
 
+use crate::cel::domain::Constant;
 use crate::cel::env::Env;
 use crate::cel::function::Declaration;
 use crate::cel::issue::Issue;
@@ -171,6 +172,72 @@ pub(super) fn always_has(span: Span, field: &str, record: &RecordType) -> Issue 
 /// `has(context)`
 pub(super) fn always_bound(span: Span, name: &str) -> Issue {
     warning("always_true", span, format!("`{name}` always has a value, so this is always true"))
+}
+
+/// `input.status == 'closd'`
+pub(super) fn not_in_schema(span: Span, written: &Constant, allowed: &[Constant], equal: bool) -> Issue {
+    let message = format!("the schema does not allow {} here, so this is always {}", quoted(written), !equal);
+    Issue { help: Some(allowed_instead(written, allowed)), ..warning("never_equal", span, message) }
+}
+
+/// `input.status in ['closd']`
+pub(super) fn never_listed(span: Span, written: &Constant, allowed: &[Constant]) -> Issue {
+    let message = format!("the schema does not allow {} here, so it is never found", quoted(written));
+    Issue { help: Some(allowed_instead(written, allowed)), ..warning("never_equal", span, message) }
+}
+
+/// The value nearest to a misspelt one, else the first few that there are.
+fn allowed_instead(written: &Constant, allowed: &[Constant]) -> String {
+    let texts = allowed.iter().filter_map(|constant| match constant {
+        Constant::Text(text) => Some(&**text),
+        Constant::Null | Constant::Bool(_) | Constant::Number(_) => None,
+    });
+    if let Constant::Text(word) = written
+        && let Some(near) = nearest_to(word, texts)
+    {
+        return format!("did you mean `'{near}'`?");
+    }
+    let (shown, rest) = allowed.split_at(allowed.len().min(5));
+    let shown: Vec<String> = shown.iter().map(quoted).collect();
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    format!("it allows {}{more}", shown.join(", "))
+}
+
+/// A constant as an expression writes it.
+fn quoted(constant: &Constant) -> String {
+    match constant {
+        Constant::Null => "`null`".to_owned(),
+        Constant::Bool(value) => format!("`{value}`"),
+        Constant::Number(value) => format!("`{value}`"),
+        Constant::Text(text) => format!("`'{}'`", text.escape_debug()),
+    }
+}
+
+/// `size(x) >= 0`
+pub(super) fn size_is_never_negative(span: Span, truth: bool) -> Issue {
+    let code = if truth { "always_true" } else { "always_false" };
+    warning(code, span, format!("a size is never negative, so this is always {truth}"))
+}
+
+/// `x && false`
+pub(super) fn decided_by_constant(span: Span, truth: bool) -> Issue {
+    let (code, sign) = if truth { ("always_true", "||") } else { ("always_false", "&&") };
+    warning(
+        code,
+        span,
+        format!("`{sign}` with `{truth}` is always {truth}, whatever stands on the other side"),
+    )
+}
+
+/// `x != 'a' || x != 'b'`
+pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
+    let (code, message, other) = if truth {
+        ("always_true", "one value differs from one of two constants, so this is always true", "&&")
+    } else {
+        ("always_false", "one value cannot equal two constants, so this is always false", "||")
+    };
+    let help = Some(format!("did you mean `{other}`?"));
+    Issue { help, ..warning(code, span, message.to_owned()) }
 }
 
 pub(in crate::cel) fn bad_pattern(span: Span) -> Issue {

@@ -3,21 +3,26 @@
 //! Types are gradual: what is not known is `dyn` and goes with everything. What the scope does not declare is an
 //! error; what only fails when it runs (no overload for these types, a field that the record lacks) is a warning, and
 //! the checked expression is there all the same. One line: `infer` walks the tree, `names` finds what names stand
-//! for, `calls` which overloads apply, `unify` whether types go together; then `cost` adds up.
+//! for, `calls` which overloads apply, `unify` whether types go together; then `decided` says what asks nothing, and `cost`
+//! adds up.
 
 mod calls;
 mod cost;
+mod decided;
 mod infer;
 pub(super) mod messages;
 mod names;
 mod unify;
 
+use super::domain::Domain;
 use super::env::{Env, Slot};
 use super::function::Declaration;
 use super::issue::Issue;
 use super::syntax::{Expr, ExprId};
 use super::types::Type;
 use crate::diagnostic::Severity;
+use crate::source::Span;
+use std::sync::Arc;
 
 /// An expression whose names are resolved and whose types are known as far as they can be.
 #[derive(Clone, Debug)]
@@ -30,6 +35,8 @@ pub struct Checked {
     pub references: Vec<Option<Reference>>,
     /// What one evaluation costs.
     pub cost: CostEstimate,
+    /// What each expression is beyond its type, by its id.
+    domains: Vec<Option<Arc<Domain>>>,
 }
 
 /// What a name stands for.
@@ -60,8 +67,21 @@ pub enum Reference {
 pub struct CostEstimate {
     /// The least that an evaluation which ends without an error costs.
     pub min: u64,
-    /// The most, if texts of unknown length have at most 1,000 bytes; `None` if nothing bounds it.
+    /// The most, under what it assumes; `None` if nothing bounds it.
     pub max: Option<u64>,
+    /// What the most rests on, or why there is none.
+    pub assumes: Assumptions,
+}
+
+/// What is taken for granted by the most that an evaluation costs. Nobody is held to it: what does hold is `max_cost`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assumptions {
+    /// Texts of unknown length have at most 1,000 bytes.
+    pub short_texts: bool,
+    /// Values keep to the sizes of their schemas: `maxLength`, `maxItems`, `maxProperties`, the longest of `enum`.
+    pub sizes_of_schemas: bool,
+    /// The first part whose work nothing bounds: a list or map of unknown size that is gone through, most often.
+    pub unbounded: Option<Span>,
 }
 
 impl Checked {
@@ -69,6 +89,11 @@ impl Checked {
     #[must_use]
     pub fn type_of(&self, id: ExprId) -> &Type {
         self.types.get(id.0 as usize).unwrap_or(&Type::Dyn)
+    }
+
+    /// What an expression of the tree is beyond its type.
+    fn domain_of(&self, id: ExprId) -> Option<&Domain> {
+        self.domains.get(id.0 as usize)?.as_deref()
     }
 
     /// What an expression of the tree names.
@@ -82,7 +107,8 @@ impl Checked {
 /// overload fits have an empty list of them and fail when they run.
 ///
 /// Codes of errors: `undeclared_name`, `undeclared_function`, `undeclared_type`. Codes of warnings:
-/// `no_matching_overload`, `unknown_field`, `not_selectable`, `not_iterable`, `never_equal`, `always_true`.
+/// `no_matching_overload`, `unknown_field`, `not_selectable`, `not_iterable`, `never_equal`, `always_true`,
+/// `always_false`.
 ///
 /// # Cost
 /// Linear in the tree, times the overloads of the functions called.
@@ -96,8 +122,13 @@ pub fn check(expr: Expr, env: &Env) -> (Option<Checked>, Vec<Issue>) {
 /// The same without refusing anything: what the scope does not declare has no reference and the type `dyn`, and fails
 /// when it is run.
 pub(in crate::cel) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
-    let (types, references, issues) = infer::infer(&expr, env);
-    let mut checked = Checked { expr, types, references, cost: CostEstimate { min: 0, max: None } };
+    let (types, references, mut issues) = infer::infer(&expr, env);
+    let cost = CostEstimate { min: 0, max: None, assumes: Assumptions::default() };
+    let mut checked = Checked { expr, types, references, cost, domains: Vec::new() };
+    let (domains, doubts) = decided::decided(&checked);
+    issues.extend(doubts);
+    issues.sort_by_key(|issue| issue.span);
+    checked.domains = domains;
     checked.cost = cost::estimate(&checked, env.limits());
     (checked, issues)
 }

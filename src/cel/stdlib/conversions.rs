@@ -37,7 +37,7 @@ pub(super) const CONVERSIONS: &[Function] = &[
             ("double_to_uint64", "uint(double) -> uint"),
             ("string_to_uint64", "uint(string) -> uint"),
         ],
-        examples: &[("uint(1)", "1u"), ("uint(-1)", "error: overflow")],
+        examples: &[("uint(1)", "1u"), ("uint(-1)", "error: overflow"), ("uint(-0.5)", "error: overflow")],
         code: Code::Pure(|meter, args| converted(meter, args, Value::to_uint)),
     },
     Function {

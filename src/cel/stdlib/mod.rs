@@ -38,6 +38,22 @@ pub const EXTENSIONS: &[&[Function]] = &[
     network::NETWORK,
 ];
 
+/// The whole language: standard CEL and its extensions, which scopes of policies know.
+pub const LANGUAGE: &[&[Function]] = &[
+    operators::OPERATORS,
+    conversions::CONVERSIONS,
+    strings::STRINGS,
+    times::TIMES,
+    strings_ext::STRINGS_EXT,
+    math::MATH,
+    lists::LISTS,
+    sets::SETS,
+    optionals::OPTIONALS,
+    encoders::ENCODERS,
+    regex::REGEX,
+    network::NETWORK,
+];
+
 /// All of them, each with a heading for people who look something up.
 pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Operators", operators::OPERATORS),

@@ -27,21 +27,12 @@ pub(super) fn convert(
     source: &SourceInfo,
 ) -> Result<Expr, Vec<Issue>> {
     let mut converter = Converter { tokens, outline, source, issues: Vec::new() };
-    let mut expr = converter.expr(tree).expr;
+    let expr = converter.expr(tree).expr;
     if !converter.issues.is_empty() {
         converter.issues.sort_by_key(|issue| issue.span);
         return Err(converter.issues);
     }
-    let mut next = 0;
-    number(&mut expr, &mut next);
     Ok(expr)
-}
-
-/// Numbers an expression and its parts, parents first.
-fn number(expr: &mut Expr, next: &mut u32) {
-    expr.id = ExprId(*next);
-    *next = next.saturating_add(1);
-    expr.for_each_part_mut(&mut |part| number(part, next));
 }
 
 /// An expression with the positions of its first and last token.

@@ -167,6 +167,17 @@ impl Expr {
     pub fn for_each_part_mut(&mut self, part: &mut dyn FnMut(&mut Self)) {
         parts!(&mut self.kind, part, iter_mut, mut);
     }
+
+    /// Numbers it and its parts anew, parents first.
+    pub(super) fn number(&mut self) {
+        self.number_from(&mut 0);
+    }
+
+    fn number_from(&mut self, next: &mut u32) {
+        self.id = ExprId(*next);
+        *next = next.saturating_add(1);
+        self.for_each_part_mut(&mut |part| part.number_from(next));
+    }
 }
 
 /// A name with its place.

@@ -29,6 +29,15 @@ const STACK_OF_CALLER: usize = 1024 * 1024;
 /// `unterminated_string`, `unclosed_bracket`, `bad_escape`, `bad_literal`, `reserved_word`, `bad_macro`, or
 /// `syntax_error`.
 pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
+    parse_rewritten(text, limits, |_| {})
+}
+
+/// The same for a scope that gives some of what is written a meaning of its own: the tree is what `rewrite` makes of it.
+pub(in crate::cel) fn parse_rewritten(
+    text: &str,
+    limits: &EvalLimits,
+    rewrite: impl FnOnce(&mut Expr),
+) -> Result<Expr, Vec<Issue>> {
     if text.len() > limits.max_source_bytes {
         return Err(vec![messages::too_long(limits.max_source_bytes)]);
     }
@@ -47,7 +56,9 @@ pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
         None => Err(vec![messages::no_stack()]),
         Some(Err(errors)) => Err(explain::faults(text, &tokens, &outline, &errors.errors)),
         Some(Ok((tree, source))) => {
-            let expr = convert::convert(&tokens, &outline, tree, &source)?;
+            let mut expr = convert::convert(&tokens, &outline, tree, &source)?;
+            rewrite(&mut expr);
+            expr.number();
             match levels(&expr, &mut Vec::new()) {
                 levels if levels < limits.max_depth => Ok(expr),
                 _ => Err(vec![messages::bindings_too_deep(expr.span, limits.max_depth)]),

@@ -32,7 +32,7 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// `uint(x)`: a double loses its fraction.
+    /// `uint(x)`: a double loses its fraction; one below zero is out of range, however near.
     ///
     /// # Errors
     /// `overflow`, `invalid_argument` or `no_matching_overload`.
@@ -45,7 +45,7 @@ impl<'a> Value<'a> {
                 clippy::cast_sign_loss,
                 reason = "the range is tested, the fraction is to be cut"
             )]
-            Self::Double(value) if *value > -1.0 && *value < 18_446_744_073_709_551_616.0 => *value as u64,
+            Self::Double(value) if *value >= 0.0 && *value < 18_446_744_073_709_551_616.0 => *value as u64,
             Self::Double(_) => return Err(ErrorCode::Overflow.into()),
             Self::String(text) => text.parse().map_err(|_| ErrorCode::InvalidArgument)?,
             other => return Err(Fault::no_overload([other.kind()])),

@@ -135,7 +135,8 @@ impl<'a> Value<'a> {
             Self::Map(_) => Kind::Map,
             Self::Optional(_) => Kind::Optional,
             Self::Type(_) => Kind::Type,
-            Self::Opaque(_) => Kind::Opaque,
+            Self::Opaque(Opaque::Ip(_)) => Kind::Ip,
+            Self::Opaque(Opaque::Cidr(_)) => Kind::Cidr,
         }
     }
 

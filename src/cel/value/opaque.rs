@@ -3,6 +3,7 @@
 //! They are a closed set of small copies, so that the language needs no trait objects for them. What can be done with
 //! them stands in their library. The addresses are those of `core`, where there is no network to reach.
 
+use crate::cel::types::Kind;
 use core::net::IpAddr;
 use std::fmt;
 
@@ -17,14 +18,14 @@ pub enum Opaque {
 
 impl Opaque {
     /// The names of the types.
-    pub const TYPES: [&'static str; 2] = ["net.IP", "net.CIDR"];
+    pub const TYPES: [&'static str; 2] = [Kind::Ip.name(), Kind::Cidr.name()];
 
     /// The name of the value's type, as `type()` prints it.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
-            Self::Ip(_) => "net.IP",
-            Self::Cidr(_) => "net.CIDR",
+            Self::Ip(_) => Kind::Ip.name(),
+            Self::Cidr(_) => Kind::Cidr.name(),
         }
     }
 }

@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(words("has(context.u"), "12 user");
         assert_eq!(words("input.it"), "6 items");
         assert_eq!(words("input.order"), "6 `order id`");
-        assert_eq!(words("input.items[0].pr"), "15 price");
+        assert_eq!(words("input.items[0].pr"), "15 price prefixLength()");
         assert_eq!(words("c.cap.refund.timestamps.exi"), "24 exists( existsOne( exists_one(");
         assert_eq!(words("c.cap.refund.timestamps.all(at, at.star"), "35 startsWith(");
         assert_eq!(words("c.input.all(entry, ent"), "19 entry");

@@ -12,6 +12,7 @@ use celador::cel::{
     Activation, Binding, Checked, Comprehension, ComprehensionKind, Env, Expr, ExprKind, Key, Program,
     Reference, Type, Value,
 };
+use std::collections::HashSet;
 
 /// Nodes of one explanation.
 const MAX_NODES: usize = 400;
@@ -22,24 +23,30 @@ const MAX_TEXT: usize = 100;
 
 /// Explains an expression.
 pub(super) fn explain(source: &str, checked: &Checked, env: &Env, activation: &Activation<'_>) -> Node {
-    Walk { source, checked, left: MAX_NODES }.expr(&checked.expr, env, activation)
+    Walk { source, checked, left: MAX_NODES, reached: HashSet::new() }.expr(&checked.expr, env, activation)
 }
 
 struct Walk<'w> {
     source: &'w str,
     checked: &'w Checked,
     left: usize,
+    /// The variables of macros that something came to.
+    reached: HashSet<String>,
 }
 
 impl<'w> Walk<'w> {
     /// A part, its value and its parts.
     fn expr(&mut self, expr: &Expr, env: &Env, activation: &Activation<'_>) -> Node {
-        let Some(left) = self.left.checked_sub(1) else { return Node::new("", Outcome::Cut) };
+        let Some(left) = self.left.checked_sub(1) else {
+            self.reach(expr);
+            return Node::new("", Outcome::Cut);
+        };
         self.left = left;
         let text = self.text(expr);
         let outcome = self.outcome(text, env, activation);
         // a path that has a value says all by itself
         if matches!(outcome, Outcome::Value { .. }) && is_path(expr) {
+            self.reach(expr);
             return Node::new(one_line(text), outcome);
         }
         let parts = self.parts(expr, env, activation);
@@ -139,10 +146,14 @@ impl<'w> Walk<'w> {
         activation: &Activation<'_>,
     ) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
-        let parts: Vec<&Expr> = parts.into_iter().filter(|part| !self.is_plain(part)).collect();
         for part in parts {
             let stopped = nodes.last().is_some_and(|node| !node.has_value());
-            nodes.push(if stopped { self.skipped(part) } else { self.expr(part, env, activation) });
+            match (stopped, self.is_plain(part)) {
+                (true, true) => {}
+                (false, true) => self.reach(part),
+                (true, false) => nodes.push(self.skipped(part)),
+                (false, false) => nodes.push(self.expr(part, env, activation)),
+            }
         }
         nodes
     }
@@ -202,7 +213,16 @@ impl<'w> Walk<'w> {
         vec![first, body]
     }
 
-    /// The bindings of a block, asked for or not, and its body. Behind one that fails its variable has no value.
+    /// Notes the variables that a part names, all of which a run comes to, or may come to where it is not followed.
+    fn reach(&mut self, expr: &Expr) {
+        if let ExprKind::Ident { name, .. } = &expr.kind {
+            self.reached.insert(name.clone());
+        }
+        expr.for_each_part(&mut |part| self.reach(part));
+    }
+
+    /// The bindings of a block and its body. A run computes a binding when its variable is first asked for, so the body is
+    /// explained first, and a binding that nothing came to is skipped. Behind one that fails its variable has no value.
     fn block(
         &mut self,
         bindings: &[Binding],
@@ -216,15 +236,32 @@ impl<'w> Walk<'w> {
             bindings.iter().map(|binding| Program::compile(&inner, self.text(&binding.value)).ok());
         let compiled: Vec<Option<Program>> = compiled.collect();
         let mut activation = rebound(&inner, activation, []);
-        let mut nodes = Vec::new();
         for (binding, program) in bindings.iter().zip(&compiled) {
-            nodes.push(self.expr(&binding.value, &inner, &activation));
             if let Some(Ended::Value(value)) = program.as_ref().map(|program| run(program, &activation).0) {
                 activation = activation.with(&inner, &binding.variable, value);
             }
         }
-        nodes.push(self.expr(body, &inner, &activation));
+        let outside = std::mem::take(&mut self.reached);
+        let mut nodes = vec![self.expr(body, &inner, &activation)];
+        self.reach_if_plain(body);
+        // a binding names only those before it
+        for binding in bindings.iter().rev() {
+            nodes.push(if self.reached.contains(&binding.variable) {
+                self.reach_if_plain(&binding.value);
+                self.expr(&binding.value, &inner, &activation)
+            } else {
+                self.skipped(&binding.value)
+            });
+        }
+        nodes.reverse();
+        self.reached.extend(outside);
         nodes
+    }
+
+    fn reach_if_plain(&mut self, expr: &Expr) {
+        if self.is_plain(expr) {
+            self.reach(expr);
+        }
     }
 
     /// The range, and the rounds.
@@ -235,7 +272,9 @@ impl<'w> Walk<'w> {
         activation: &Activation<'_>,
     ) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
-        if !self.is_plain(&comprehension.range) {
+        if self.is_plain(&comprehension.range) {
+            self.reach(&comprehension.range);
+        } else {
             nodes.push(self.expr(&comprehension.range, env, activation));
         }
         let Ok(range) = Program::compile(env, self.text(&comprehension.range)) else { return nodes };
@@ -276,6 +315,7 @@ impl<'w> Walk<'w> {
                 nodes.push(self.round(&variables, &body, env, outer));
             } else {
                 hidden = hidden.saturating_add(1);
+                body.iter().for_each(|part| self.reach(part));
             }
             failed = failed || fails;
             if ends {
@@ -306,6 +346,9 @@ impl<'w> Walk<'w> {
         let mut parts: Vec<Node> = Vec::new();
         for part in body {
             let come = parts.last().is_none_or(|before| before.answer() == Some(true));
+            if come {
+                self.reach_if_plain(part);
+            }
             parts.push(if come { self.expr(part, env, &activation) } else { self.skipped(part) });
         }
         Node { text, outcome: Outcome::Round, parts }

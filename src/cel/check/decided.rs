@@ -1,0 +1,336 @@
+//! What is decided before it runs: comparisons that no value can change, and what their operands are beyond their types.
+//!
+//! In: a checked expression. Out: a warning for each part that is always true or always false, though it looks like a
+//! question, and the [`Domain`] of each part, for the static cost. Nothing is refused and no type changes: a part that
+//! fails when it runs has no truth at all, so "always" means "whenever there is a value".
+
+use super::{Checked, Reference, messages};
+use crate::cel::domain::{Constant, Domain};
+use crate::cel::issue::Issue;
+use crate::cel::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
+use crate::cel::types::Type;
+use std::sync::Arc;
+
+/// What is known of a part beyond its type.
+type Known = Option<Arc<Domain>>;
+
+/// The domains of all parts by their ids, and what is doubtful.
+pub(super) fn decided(checked: &Checked) -> (Vec<Known>, Vec<Issue>) {
+    let mut walk = Walk {
+        checked,
+        domains: vec![None; checked.types.len()],
+        locals: Vec::new(),
+        issues: Vec::new(),
+        chains: 0,
+    };
+    walk.expr(&checked.expr);
+    (walk.domains, walk.issues)
+}
+
+struct Walk<'c> {
+    checked: &'c Checked,
+    domains: Vec<Known>,
+    /// The variables of the macros around, the innermost last.
+    locals: Vec<Known>,
+    issues: Vec<Issue>,
+    /// Chains that have been reported.
+    chains: usize,
+}
+
+/// Chains of one expression that are reported: of a long one, each part would be.
+const MAX_CHAINS: usize = 4;
+
+impl<'c> Walk<'c> {
+    fn expr(&mut self, expr: &'c Expr) -> Known {
+        let domain = self.domain(expr);
+        if let Some(place) = self.domains.get_mut(expr.id.0 as usize) {
+            place.clone_from(&domain);
+        }
+        domain
+    }
+
+    fn domain(&mut self, expr: &'c Expr) -> Known {
+        match &expr.kind {
+            ExprKind::Ident { .. } => match self.checked.reference(expr.id) {
+                Some(Reference::Local(out)) => self.locals.iter().rev().nth(*out).cloned().flatten(),
+                _ => None,
+            },
+            // the parts of a qualified name are no expressions
+            ExprKind::Select { .. }
+                if matches!(
+                    self.checked.reference(expr.id),
+                    Some(Reference::Variable(_) | Reference::Type(_))
+                ) =>
+            {
+                None
+            }
+            ExprKind::Select { operand, field, optional } => {
+                self.expr(operand);
+                self.field(operand, &field.text).filter(|_| !optional)
+            }
+            ExprKind::Index { operand, index, optional } => {
+                let list = self.expr(operand);
+                self.expr(index);
+                let found = match &index.kind {
+                    ExprKind::Literal(Literal::String(field)) => self.field(operand, field),
+                    _ => list.and_then(|list| list.items.clone()),
+                };
+                found.filter(|_| !optional)
+            }
+            ExprKind::Call { function, target, args } => {
+                self.call(expr, function, target.as_deref(), args);
+                None
+            }
+            ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
+            ExprKind::Bind { value, body, .. } => {
+                let value = self.expr(value);
+                self.with([value], |walk| walk.expr(body))
+            }
+            ExprKind::Block { bindings, body } => {
+                let outside = self.locals.len();
+                for binding in bindings {
+                    let value = self.expr(&binding.value);
+                    self.locals.push(value);
+                }
+                let body = self.expr(body);
+                self.locals.truncate(outside);
+                body
+            }
+            ExprKind::OptMap { operand, body, .. } => {
+                self.expr(operand);
+                self.with([None], |walk| walk.expr(body));
+                None
+            }
+            _ => {
+                let mut parts = Vec::new();
+                expr.for_each_part(&mut |part| parts.push(part));
+                for part in parts {
+                    self.expr(part);
+                }
+                None
+            }
+        }
+    }
+
+    fn with<const N: usize>(&mut self, locals: [Known; N], body: impl FnOnce(&mut Self) -> Known) -> Known {
+        let outside = self.locals.len();
+        self.locals.extend(locals);
+        let known = body(self);
+        self.locals.truncate(outside);
+        known
+    }
+
+    fn field(&self, operand: &Expr, name: &str) -> Known {
+        match self.checked.type_of(operand.id) {
+            Type::Record(record) | Type::Singleton(record) => {
+                let (_, field) = record.fields.get_index(record.slot(name)?)?;
+                field.domain.clone()
+            }
+            _ => None,
+        }
+    }
+
+    fn comprehension(&mut self, comprehension: &'c Comprehension) -> Known {
+        let range = self.expr(&comprehension.range);
+        let is_list = self.checked.type_of(comprehension.range.id).element().is_some();
+        let item = range.as_ref().filter(|_| is_list).and_then(|range| range.items.clone());
+        let body = |walk: &mut Self| {
+            if let Some(filter) = &comprehension.filter {
+                walk.expr(filter);
+            }
+            walk.expr(&comprehension.body)
+        };
+        let body = match &comprehension.second {
+            Some(_) => self.with([None, item], body),
+            None => self.with([item], body),
+        };
+        match comprehension.kind {
+            // what is left of a list is no larger, and has the same elements
+            ComprehensionKind::Filter | ComprehensionKind::SortBy if is_list => range,
+            ComprehensionKind::Map => {
+                let max_size = range.and_then(|range| range.max_size);
+                Domain { allowed: None, max_size, items: body }.known()
+            }
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, expr: &'c Expr, function: &Name, target: Option<&'c Expr>, args: &'c [Expr]) {
+        let Some(Reference::Function { declaration, qualified, .. }) = self.checked.reference(expr.id) else {
+            target.into_iter().chain(args).for_each(|part| drop(self.expr(part)));
+            return;
+        };
+        let name = declaration.function.name;
+        let operands: Vec<&Expr> = target.filter(|_| !qualified).into_iter().chain(args).collect();
+        for operand in &operands {
+            self.expr(operand);
+        }
+        match (name, operands.as_slice()) {
+            ("_==_" | "_!=_", [left, right]) => {
+                self.against(left, right, name == "_==_");
+                self.against(right, left, name == "_==_");
+                self.size(function, left, name, right);
+                self.size(function, right, mirrored(name), left);
+            }
+            ("_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
+                self.size(function, left, name, right);
+                self.size(function, right, mirrored(name), left);
+            }
+            ("@in", [item, of]) => {
+                if let ExprKind::List(elements) = &of.kind {
+                    for element in elements.iter().filter(|element| !element.optional) {
+                        self.against_one(item, &element.value, messages::never_listed);
+                    }
+                }
+            }
+            ("_&&_" | "_||_", [left, right]) => self.logic(function, name == "_||_", [left, right]),
+            _ => {}
+        }
+    }
+
+    /// A value of which few constants are known, compared with a constant that is none of them.
+    fn against(&mut self, value: &Expr, constant: &Expr, equal: bool) {
+        self.against_one(value, constant, |span, written, allowed| {
+            messages::not_in_schema(span, written, allowed, equal)
+        });
+    }
+
+    fn against_one(
+        &mut self,
+        value: &Expr,
+        written: &Expr,
+        message: impl Fn(crate::source::Span, &Constant, &[Constant]) -> Issue,
+    ) {
+        let domain = self.domains.get(value.id.0 as usize).cloned().flatten();
+        let (Some(domain), Some(constant)) = (domain, constant(written)) else { return };
+        let Some(allowed) = domain.allowed.as_deref().filter(|_| !domain.allows(&constant)) else { return };
+        // of another type than all of them: that has been said
+        let said =
+            matches!(self.checked.type_of(value.id), Type::String) && !matches!(constant, Constant::Text(_));
+        if !said {
+            self.issues.push(message(written.span, &constant, allowed));
+        }
+    }
+
+    /// A size is never negative: `size(x) >= 0` asks nothing.
+    fn size(&mut self, sign: &Name, size: &Expr, comparison: &str, bound: &Expr) {
+        let ExprKind::Literal(Literal::Int(bound)) = &bound.kind else { return };
+        let is_size = matches!(
+            self.checked.reference(size.id),
+            Some(Reference::Function { declaration, .. }) if declaration.function.name == "size"
+        );
+        let truth = match (comparison, *bound) {
+            ("_<_", ..=0) | ("_<=_" | "_==_", ..0) => false,
+            ("_>=_", ..=0) | ("_>_" | "_!=_", ..0) => true,
+            _ => return,
+        };
+        if is_size {
+            self.issues.push(messages::size_is_never_negative(sign.span, truth));
+        }
+    }
+
+    /// `x && false`, and `x != 'a' || x != 'b'`, which holds of everything.
+    fn logic(&mut self, sign: &Name, or: bool, operands: [&Expr; 2]) {
+        let decides =
+            |operand: &&Expr| matches!(operand.kind, ExprKind::Literal(Literal::Bool(it)) if it == or);
+        if let Some(operand) = operands.into_iter().find(decides) {
+            self.report_chain(messages::decided_by_constant(operand.span, or));
+            return;
+        }
+        let (own, comparison) = if or { ("_||_", "_!=_") } else { ("_&&_", "_==_") };
+        let [left, right] = operands.map(|operand| {
+            let mut comparisons = Vec::new();
+            in_chain(operand, own, comparison, &mut comparisons);
+            comparisons
+        });
+        let contrary = |(subject, constant): &(&Expr, Constant)| {
+            left.iter().any(|(other, than)| than != constant && same(other, subject))
+        };
+        if right.iter().any(contrary) {
+            self.report_chain(messages::decided_by_another(sign.span, or));
+        }
+    }
+
+    fn report_chain(&mut self, issue: Issue) {
+        if self.chains < MAX_CHAINS {
+            self.issues.push(issue);
+        }
+        self.chains = self.chains.saturating_add(1);
+    }
+}
+
+/// Comparisons of one side of a chain that are looked at: each is held against each of the other side.
+const MAX_CHAIN: usize = 16;
+
+/// The comparisons with constants of a chain of one operator, the first few.
+fn in_chain<'e>(expr: &'e Expr, own: &str, comparison: &str, found: &mut Vec<(&'e Expr, Constant)>) {
+    match &expr.kind {
+        ExprKind::Call { function, target: None, args } if function.text == own => {
+            for arg in args {
+                if found.len() < MAX_CHAIN {
+                    in_chain(arg, own, comparison, found);
+                }
+            }
+        }
+        _ => found.extend(compared(expr, comparison)),
+    }
+}
+
+/// The two sides of a comparison of something with a constant.
+fn compared<'e>(expr: &'e Expr, comparison: &str) -> Option<(&'e Expr, Constant)> {
+    let ExprKind::Call { function, target: None, args } = &expr.kind else { return None };
+    let [left, right] = args.as_slice() else { return None };
+    if function.text != comparison {
+        return None;
+    }
+    match (constant(left), constant(right)) {
+        (None, Some(constant)) => Some((left, constant)),
+        (Some(constant), None) => Some((right, constant)),
+        _ => None,
+    }
+}
+
+/// Whether two paths are written alike. Calls are none: a host may answer each time anew.
+fn same(a: &Expr, b: &Expr) -> bool {
+    match (&a.kind, &b.kind) {
+        (ExprKind::Ident { name: a, absolute }, ExprKind::Ident { name: b, absolute: other }) => {
+            a == b && absolute == other
+        }
+        (
+            ExprKind::Select { operand: a, field, optional: false },
+            ExprKind::Select { operand: b, field: other, optional: false },
+        ) => field.text == other.text && same(a, b),
+        (
+            ExprKind::Index { operand: a, index, optional: false },
+            ExprKind::Index { operand: b, index: other, optional: false },
+        ) => constant(index).is_some() && constant(index) == constant(other) && same(a, b),
+        _ => false,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "two numbers that become one make a warning less, never a wrong one"
+)]
+fn constant(expr: &Expr) -> Option<Constant> {
+    let ExprKind::Literal(literal) = &expr.kind else { return None };
+    Some(match literal {
+        Literal::Null => Constant::Null,
+        Literal::Bool(value) => Constant::Bool(*value),
+        Literal::Int(value) => Constant::Number(*value as f64),
+        Literal::UInt(value) => Constant::Number(*value as f64),
+        Literal::Double(value) => Constant::Number(*value),
+        Literal::String(text) => Constant::Text(text.as_str().into()),
+        Literal::Bytes(_) => return None,
+    })
+}
+
+fn mirrored(comparison: &str) -> &str {
+    match comparison {
+        "_<_" => "_>_",
+        "_<=_" => "_>=_",
+        "_>_" => "_<_",
+        "_>=_" => "_<=_",
+        same => same,
+    }
+}

@@ -1,0 +1,58 @@
+//! What is known of a value beyond its type: which constants it may be, and how large it may get.
+//!
+//! In: what a host's schemas say of its data. Out: [`Domain`]s, which stand beside the types of fields. They are no part
+//! of types: every text goes with every text, and only the checker's warnings and the static cost ask further. The
+//! constants are what a host holds its data to; sizes it may leave unheld, so no warning rests on them.
+
+use std::sync::Arc;
+
+/// What the values of a field are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Domain {
+    /// The only values that there are, if they are few: an `enum` or a `const`.
+    pub allowed: Option<Box<[Constant]>>,
+    /// The most characters of a text, elements of a list or entries of a map.
+    pub max_size: Option<u64>,
+    /// The same of the elements of a list.
+    pub items: Option<Arc<Domain>>,
+}
+
+/// A constant of a schema that an expression may be compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// `null`
+    Null,
+    /// `true`
+    Bool(bool),
+    /// Numbers of all types, which are compared by value (`CEL-04`).
+    Number(f64),
+    /// `'open'`
+    Text(Arc<str>),
+}
+
+impl Domain {
+    /// The domain, unless it says nothing.
+    #[must_use]
+    pub fn known(self) -> Option<Arc<Self>> {
+        (self != Self::default()).then(|| Arc::new(self))
+    }
+
+    /// Whether a value may be this constant.
+    #[must_use]
+    pub fn allows(&self, constant: &Constant) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(constant))
+    }
+
+    /// The most bytes of a text, if it is bounded. A character has at most four.
+    #[must_use]
+    pub fn text_bytes(&self) -> Option<u64> {
+        let longest = self.allowed.as_ref().and_then(|allowed| {
+            let bytes = allowed.iter().map(|constant| match constant {
+                Constant::Text(text) => text.len(),
+                Constant::Null | Constant::Bool(_) | Constant::Number(_) => 0,
+            });
+            u64::try_from(bytes.max()?).ok()
+        });
+        longest.or_else(|| self.max_size.map(|characters| characters.saturating_mul(4)))
+    }
+}

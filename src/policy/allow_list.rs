@@ -1,0 +1,160 @@
+//! The action allow list of one tool in one task (ALW): the values that its parameters have had, by name.
+//!
+//! In: the names that bindings seal, and the arguments of the calls that ran. Out: for each name its values in the order
+//! in which they came; events are filtered by them. A sealed name has no value until its binding gives one, and then that
+//! one for ever (ALW-08, ALW-10): no call adds to it. Adding is amortised constant time in the values there are.
+
+use crate::cel::{Json, JsonRef, Value};
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::sync::Arc;
+
+/// The values of one tool's parameters in one task. Root, action and event parameters of a name share one set (ALW-02).
+#[derive(Clone, Default)]
+pub struct AllowList {
+    names: IndexMap<Arc<str>, Members>,
+}
+
+/// The values of one parameter.
+#[derive(Clone, Default)]
+struct Members {
+    sealed: bool,
+    /// By what tells them apart, so that equal ones are found without going through all.
+    values: IndexMap<Box<str>, Json>,
+}
+
+impl AllowList {
+    /// A list in which these names are sealed, and none has a value yet.
+    #[must_use]
+    pub fn sealed<'n>(names: impl IntoIterator<Item = &'n Arc<str>>) -> Self {
+        let sealed = || Members { sealed: true, values: IndexMap::new() };
+        Self { names: names.into_iter().map(|name| (name.clone(), sealed())).collect() }
+    }
+
+    /// Adds the arguments of a call that ran (ALW-03): of each name that is not sealed, unless it is null (ALW-14).
+    pub fn add(&mut self, arguments: JsonRef<'_>) {
+        for (name, value) in arguments.entries().filter(|(_, value)| !value.is_null()) {
+            if let Some(members) = self.names.get_mut(name) {
+                members.add(value);
+            } else {
+                self.names.entry(name.into()).or_default().add(value);
+            }
+        }
+    }
+
+    /// Whether a name waits for the value of its binding.
+    #[must_use]
+    pub fn awaits(&self, name: &str) -> bool {
+        self.names.get(name).is_some_and(|members| members.sealed && members.values.is_empty())
+    }
+
+    /// Gives a sealed name the value of its binding, which it then keeps. Null is none (ALW-14).
+    pub fn seal(&mut self, name: &Arc<str>, value: JsonRef<'_>) {
+        let members = self.names.entry(name.clone()).or_default();
+        if !members.sealed {
+            *members = Members { sealed: true, values: IndexMap::new() };
+        }
+        if members.values.is_empty() && !value.is_null() {
+            members.values.insert(key(value), value.to_json());
+        }
+    }
+
+    /// The values of a name, in order of arrival.
+    pub fn values(&self, name: &str) -> impl ExactSizeIterator<Item = &Json> {
+        self.names.get(name).map(|members| members.values.values()).unwrap_or_default()
+    }
+
+    /// The names that have values, and sealed ones without, each with whether it is sealed.
+    pub fn names(&self) -> impl Iterator<Item = (&Arc<str>, bool)> {
+        self.names.iter().map(|(name, members)| (name, members.sealed))
+    }
+
+    /// Puts a name back as it was: what [`AllowList::names`] and [`AllowList::values`] gave.
+    pub fn put(&mut self, name: Arc<str>, sealed: bool, values: Vec<Json>) {
+        let values = values.into_iter().map(|value| (key(value.root()), value)).collect();
+        self.names.insert(name, Members { sealed, values });
+    }
+
+    /// An object with the values of each name that has some.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let names = self.names.iter().filter(|(_, members)| !members.values.is_empty());
+        let names = names.map(|(name, members)| {
+            let values = members.values.values().map(|value| serde_json::to_value(value).unwrap_or_default());
+            (name.to_string(), values.collect::<serde_json::Value>())
+        });
+        serde_json::Value::Object(names.collect())
+    }
+}
+
+impl Members {
+    fn add(&mut self, value: JsonRef<'_>) {
+        if !self.sealed {
+            self.values.entry(key(value)).or_insert_with(|| value.to_json());
+        }
+    }
+}
+
+impl fmt::Debug for AllowList {
+    /// The names and how many values each has: task data must not reach a log by accident.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.names.iter().map(|(name, members)| (name, members.values.len()))).finish()
+    }
+}
+
+/// The longest text that is kept beside its value.
+const LONGEST_KEY: usize = 64;
+
+/// What tells values apart: `1` and `1.0` are one, as CEL has it (ALW-17), and `'1'` is another. Of a long one, such as the
+/// content of a file, it is a digest that nobody can find a second value for.
+fn key(value: JsonRef<'_>) -> Box<str> {
+    match value.value() {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the value is whole, and the bounds are tested first"
+        )]
+        Value::Double(number) if number.fract() == 0.0 && (-9.2e18..9.2e18).contains(&number) => {
+            (number as i64).to_string().into()
+        }
+        _ => {
+            let text = value.to_string();
+            if text.len() <= LONGEST_KEY {
+                return text.into();
+            }
+            let digest = Sha256::digest(text);
+            digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AllowList;
+    use crate::cel::Json;
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    #[test]
+    fn values_accumulate_once_each_and_sealed_names_stay() {
+        let [owner, repo]: [Arc<str>; 2] = ["owner".into(), "repo".into()];
+        let mut list = AllowList::sealed([&owner, &repo]);
+        let mut add = |arguments: Value| list.add(Json::from(arguments).root());
+        add(json!({ "owner": "evil", "n": 1, "who": "a", "nothing": null }));
+        add(json!({ "owner": "evil", "n": 1.0, "who": "b", "nothing": null }));
+        add(json!({ "n": "1", "who": "a" }));
+        let long = "long".repeat(40);
+        [&long, &(long.clone() + "er"), &long].into_iter().for_each(|who| add(json!({ "who": who })));
+        let who = json!(["a", "b", long, long.clone() + "er"]);
+        assert_eq!(list.to_json(), json!({ "n": [1, "1"], "who": who }));
+        assert!(list.awaits("owner") && !list.awaits("who") && !list.awaits("nobody"));
+        list.seal(&owner, Json::null().root());
+        assert!(list.awaits("owner"));
+        for name in ["acme", "other"] {
+            list.seal(&owner, Json::string(name).root());
+        }
+        assert_eq!(list.values("owner").collect::<Vec<_>>(), [&Json::string("acme")]);
+        assert_eq!(list.values("repo").len(), 0);
+        assert_eq!(format!("{list:?}"), r#"{"owner": 1, "repo": 0, "n": 2, "who": 4}"#);
+    }
+}

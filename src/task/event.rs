@@ -1,0 +1,266 @@
+//! Events of tools (EVT): what happens outside and may become an input of the task.
+//!
+//! In: a payload or a request as it came, and the event that it is said to be. Out: route with the entry that was added to
+//! the task's inputs, or discard with the stage that it did not pass. In this order (EVT-15): subscription, signature,
+//! filter, `before`, format, `after`, `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a
+//! secret stands in what is said about it, but for what a step's own message shows.
+
+use super::decision::{Decision, EventStage, Finding, Verdict};
+use super::driver::Host;
+use super::effect::Progress;
+use super::operation::{EventUnderWay, Operation, Sender, Stage, Subject};
+use super::start::Next;
+use super::state::End;
+use super::steps::Stopped;
+use super::{Task, TaskError, messages};
+use crate::cel::{Json, Timestamp};
+use crate::context::{TaskIo, TaskIoError};
+use crate::policy::{Event, EventSource, FilterRefusal, Policy};
+use std::collections::BTreeMap;
+
+/// Something that happened outside.
+#[derive(Clone, Copy)]
+pub struct Delivery<'d> {
+    /// What came.
+    pub content: Content<'d>,
+    /// The settings of the namespace, for the secrets of webhooks (WH-07). They enter nothing of the task.
+    pub settings: &'d BTreeMap<String, Json>,
+}
+
+/// What came.
+#[derive(Clone, Copy)]
+pub enum Content<'d> {
+    /// Data that the host got in a way it trusts: a notification that it asked for, an item that it polled for.
+    Payload(&'d Json),
+    /// A request of somebody, who may be anybody.
+    Request {
+        /// Its headers: names in any case, and values.
+        headers: &'d [(&'d str, &'d str)],
+        /// Its body, byte for byte: what is signed (WH-05).
+        body: &'d [u8],
+    },
+}
+
+/// An event that the task hears of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subscription<'t> {
+    /// The capability, as the manifest names it.
+    pub capability: &'t str,
+    /// The event.
+    pub event: &'t str,
+    /// How it arrives.
+    pub source: EventSource,
+    /// When it expires if the task takes no step any more; nothing if it never does (SUB-04).
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What became of a request at one of the events that it may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Routing {
+    /// The capability, as the manifest names it.
+    pub capability: String,
+    /// The event.
+    pub event: String,
+    /// Route or discard, or why the task took nothing.
+    pub decision: Decision,
+}
+
+/// Why an event came no further than its filter.
+struct Refusal {
+    stage: EventStage,
+    message: String,
+    findings: Vec<Finding>,
+}
+
+impl Refusal {
+    fn new(stage: EventStage, message: String) -> Self {
+        Self { stage, message, findings: Vec::new() }
+    }
+}
+
+impl Task {
+    /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
+    /// leaves its context as it was. A task that waits for an answer says rejected: bring the event again later.
+    ///
+    /// # Cost
+    /// Linear in what came and in the allow list; more only if the filter does other things with `parameters` than
+    /// comparing them, up to twice `max_cost`.
+    pub fn event(
+        &mut self,
+        capability: &str,
+        event: &str,
+        delivery: &Delivery<'_>,
+        now: Timestamp,
+    ) -> Progress {
+        let rejected = self.refusal(now);
+        if let Some(rejected) = rejected {
+            // a task at its end has no subscriptions (SUB-12)
+            let verdict = if self.end.is_some() { Verdict::Discard } else { Verdict::Rejected };
+            let stage = self.end.is_some().then_some(EventStage::Inactive);
+            return Decision { verdict, stage, ..rejected }.into();
+        }
+        let policy = self.policy.clone();
+        let subscribed = policy.capability(capability).and_then(|capability| policy.event(capability, event));
+        let judged = match subscribed.filter(|(_, event)| self.hears(event, now)) {
+            Some((position, event)) => {
+                self.seal(&now.into());
+                self.judge(event, delivery).map(|data| (position, event, data))
+            }
+            None => Err(Refusal::new(EventStage::Inactive, messages::not_subscribed())),
+        };
+        match judged {
+            Ok((position, event, data)) => self.begin_event(position, event, data, now),
+            Err(Refusal { stage, message, findings }) => {
+                let message = Some(message);
+                Decision { stage: Some(stage), message, findings, ..Decision::new(Verdict::Discard) }.into()
+            }
+        }
+    }
+
+    /// Takes a request as whatever webhook of the task's tools it may be, each with its own secret and filter (WH-08), in
+    /// the order of the manifests. A request may become several inputs. Stops at nothing: of a review that is open the
+    /// remaining decisions say that the task waits.
+    ///
+    /// # Errors
+    /// As [`Task::drive`].
+    pub fn route(&mut self, delivery: &Delivery<'_>, host: &mut dyn Host) -> Result<Vec<Routing>, TaskError> {
+        let policy = self.policy.clone();
+        let mut routings = Vec::new();
+        let webhooks =
+            policy.events().iter().filter(|event| event.active && event.source == EventSource::Webhook);
+        for event in webhooks {
+            let capability = reference(&policy, event);
+            let progress = self.event(capability, &event.name, delivery, host.now());
+            let decision = self.drive(progress, host)?;
+            let (capability, event) = (capability.to_owned(), event.name.to_string());
+            routings.push(Routing { capability, event, decision });
+        }
+        Ok(routings)
+    }
+
+    /// The events that the task hears of now, in the order of the manifests: none if it is interrupted (SUB-11) or at its
+    /// end (SUB-12).
+    pub fn subscriptions(&self, now: Timestamp) -> impl Iterator<Item = Subscription<'_>> {
+        let heard = self.policy.events().iter().filter(move |event| self.hears(event, now));
+        heard.map(|event| Subscription {
+            capability: reference(&self.policy, event),
+            event: &event.name,
+            source: event.source,
+            expires_at: self.activity.ends(event.timeout),
+        })
+    }
+
+    fn hears(&self, event: &Event, now: Timestamp) -> bool {
+        self.end.is_none() && event.active && self.activity.keeps(event.timeout, now)
+    }
+
+    /// Signature and filter: what `event` is to expressions, if it passes both.
+    fn judge(&self, event: &Event, delivery: &Delivery<'_>) -> Result<Json, Refusal> {
+        let request = match delivery.content {
+            Content::Payload(_) => None,
+            Content::Request { headers, body } => Some((headers.iter().copied(), body)),
+        };
+        let verified = event.verify(delivery.settings, request);
+        verified.map_err(|error| Refusal::new(EventStage::Signature, error.to_string()))?;
+        let payload = match delivery.content {
+            Content::Payload(payload) => payload.clone(),
+            Content::Request { body, .. } => {
+                let text = std::str::from_utf8(body).ok();
+                let payload = text.and_then(|text| Json::parse(text, self.policy.limits()).ok());
+                payload.ok_or_else(|| Refusal::new(EventStage::Filter, messages::no_json_body()))?
+            }
+        };
+        let data = event.data(&payload);
+        let allowed = self.allowed.get(event.capability);
+        let passes = allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed));
+        passes.map(|()| data).map_err(|refusal| refused(event, refusal))
+    }
+
+    /// From here on the event is a step of the task: its limits hold, and steps of the manifest run.
+    fn begin_event(&mut self, position: usize, event: &Event, data: Json, now: Timestamp) -> Progress {
+        if let Some(beyond) = self.beyond(Next::Other, now) {
+            // the task has ended, and with it the subscription (SUB-12)
+            let stage = Some(EventStage::Inactive);
+            return Decision { verdict: Verdict::Discard, stage, ..beyond }.into();
+        }
+        let subject = EventUnderWay::new(position, event.format(&data), data);
+        let operation = Operation::new(Subject::Event(subject), Stage::Before);
+        let progress = self.advance(operation, now.into());
+        self.settle_event(progress, now)
+    }
+
+    /// An event that became an input is a step of the task (SUB-07); one that did not is none, so that nobody keeps a
+    /// subscription alive with what is not wanted.
+    pub(super) fn settle_event(&mut self, progress: Progress, now: Timestamp) -> Progress {
+        if matches!(&progress, Progress::Decided(decision) if decision.verdict == Verdict::Route) {
+            self.take_step(now);
+        }
+        progress
+    }
+
+    /// Puts the formatted event to the guardrails, as the last of the task's inputs. What parameters an event cannot give
+    /// it inherits.
+    pub(super) fn put_under_test(&mut self, operation: &mut Operation) {
+        let Subject::Event(event) = &operation.subject else { return };
+        let previous = self.context.last_input().map(TaskIo::extra);
+        let inherited = self.policy.input().inherit(previous);
+        // the entry has been one since it was formatted
+        let Ok(entry) = TaskIo::from_entry(event.entry.root()) else { return };
+        let given = entry.extra().entries();
+        let kept = inherited.root().entries().filter(|(name, _)| entry.extra().get(name).is_none());
+        let extra = Json::object(kept.chain(given).map(|(name, value)| (name, value.to_json())));
+        self.context.push_input(entry.with_extra(extra.root()));
+        operation.subject = Subject::Input(Sender::Event);
+    }
+
+    /// Ends an event that a step stopped: nothing of it reaches the model (EVT-10), and the message stays for the caller and
+    /// the trace.
+    pub(super) fn stop_event(&mut self, operation: Operation, stopped: Stopped) -> Decision {
+        let Stopped { verdict, message, origin } = stopped;
+        let stage = operation.stage.of_event();
+        let decided_by = Some(origin);
+        if verdict == Verdict::LockTask {
+            self.end = Some(End::Locked(message.clone()));
+            let reason = Some(message.clone());
+            return Decision { message: Some(message), reason, decided_by, ..operation.decide(verdict) };
+        }
+        Decision { message: Some(message), stage, decided_by, ..operation.decide(Verdict::Discard) }
+    }
+}
+
+impl EventUnderWay {
+    fn new(event: usize, text: String, data: Json) -> Self {
+        let input = Json::object([("message", Json::string(&text))]);
+        Self { event, data, entry: input.clone(), input }
+    }
+
+    /// Puts the value of a transform in the place of the formatted event (EVT-13).
+    ///
+    /// # Errors
+    /// A value that is no message.
+    pub(super) fn transform(&mut self, value: &Json) -> Result<(), TaskIoError> {
+        let entry = TaskIo::from_entry(self.entry.root())?.transformed(value.root())?;
+        self.input = Json::object([("message", Json::string(&entry.message_text()))]);
+        self.entry = entry.to_json();
+        Ok(())
+    }
+}
+
+/// The reference by which the manifest knows the capability of an event.
+fn reference<'p>(policy: &'p Policy, event: &Event) -> &'p str {
+    let capability = policy.agent().capabilities.get(event.capability);
+    capability.map_or("", |capability| &capability.reference.text)
+}
+
+fn refused(event: &Event, refusal: FilterRefusal) -> Refusal {
+    match refusal {
+        FilterRefusal::False => Refusal::new(EventStage::Filter, messages::filtered()),
+        FilterRefusal::NoValues(name) => Refusal::new(EventStage::Filter, messages::no_allowed_values(&name)),
+        FilterRefusal::Failed(error) => {
+            let origin = event.filter().map(|filter| filter.expression().origin_of(error.span));
+            let finding = Finding { origin, ..Finding::failed(&error) };
+            let message = messages::filter_failed(error.code.describe());
+            Refusal { findings: vec![finding], ..Refusal::new(EventStage::Filter, message) }
+        }
+    }
+}

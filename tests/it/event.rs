@@ -1,0 +1,428 @@
+//! Events over whole tasks: what may reach one, in which order, and what is kept about it.
+
+use crate::task_fixture::{at, call, decided, noon, see, start};
+use celador::cel::Json;
+use celador::engine::Engine;
+use celador::manifest::Catalog;
+use celador::manifest::load::{File, Origin};
+use celador::source::Source;
+use celador::task::{
+    Answer, CallResult, Content, Decision, Delivery, EventStage, Host, Invocation, Next, Progress, Request,
+    SavedTask, Task, Verdict,
+};
+use celador::{EvalLimits, Timestamp};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// An agent of two tools that hear of the same platform, each with a secret of its own.
+fn manifests(agent: &str) -> String {
+    let tool = |name: &str, filter: &str| {
+        format!(
+            "kind: commonagents.info/v1beta2/tool
+namespace: demo
+name: {name}
+description: Tickets.
+settings: {{properties: {{{name}_hook: {{title: Hook}}}}}}
+parameters: {{properties: {{queue: {{type: string, default: none}}}}}}
+actions:
+- name: open
+  description: Opens.
+  parameters: {{properties: {{who: {{type: string}}}}}}
+  execute: {{stateless_http: {{method: POST, url: 'https://svc.example.com/run'}}}}
+- name: close
+  description: Closes.
+  parameters: {{properties: {{who: {{type: string}}}}}}
+  execute: {{stateless_http: {{method: POST, url: 'https://svc.example.com/run'}}}}
+events:
+- name: replied
+  message: '{{event.payload.text}}'
+  timeout: 48h
+  receive: {{webhook: {{filter: {filter}}}}}
+- name: signed
+  message: '{{event.payload.text}}'
+  receive: {{webhook: {{secret: '{{settings.{name}_hook}}'}}}}
+- name: asked
+  message: '{{event.payload.text}}'
+  receive: {{subscription: {{}}}}
+---
+"
+        )
+    };
+    format!(
+        "{}{}kind: commonagents.info/v1beta2/agent
+namespace: demo
+name: clerk
+description: Test agent.
+prompt: You are a careful clerk.
+{agent}",
+        tool("desk", "event.payload.who == parameters.who && event.payload.queue == parameters.queue"),
+        tool("board", "event.payload.who.startsWith(parameters.who)"),
+    )
+}
+
+const AGENT: &str = "capabilities:
+  desk:
+    bindings: {queue: \"'billing'\"}
+    before:
+    - {assert: \"!has(event) || event.payload.who != 'robot'\", error_message: No robots.}
+    - {assert: \"has(event) || input.who != 'stopped'\"}
+    - {condition: has(event), invoke: 'board:close', bindings: {who: \"'nobody'\"}}
+    after:
+    - {assert: \"has(event) || output.ok\"}
+  board: '*'
+";
+
+fn engine(agent: &str) -> Engine {
+    let (engine, findings) = Engine::parse("events.yaml", &manifests(agent));
+    let error = findings.iter().find(|finding| finding.is_error());
+    assert!(error.is_none(), "{}", error.unwrap().render(false));
+    engine
+}
+
+fn settings() -> BTreeMap<String, Json> {
+    [("desk_hook", "s3cr3t"), ("board_hook", "other")]
+        .map(|(name, secret)| (name.to_owned(), Json::string(secret)))
+        .into()
+}
+
+fn happens(task: &mut Task, tool: &str, event: &str, payload: &Value, now: Timestamp) -> Progress {
+    let payload = Json::from(payload);
+    let delivery = Delivery { content: Content::Payload(&payload), settings: &settings() };
+    task.event(tool, event, &delivery, now)
+}
+
+/// A host whose tools do nothing.
+struct Quiet;
+
+impl Host for Quiet {
+    fn now(&mut self) -> Timestamp {
+        noon()
+    }
+    fn invoke(&mut self, _: &Invocation) -> CallResult {
+        CallResult::successful(json!({ "ok": true }).into())
+    }
+    fn review(&mut self, _: &str) -> Option<bool> {
+        None
+    }
+    fn read_mount(&mut self, _: &str) -> Option<String> {
+        None
+    }
+    fn write_mount(&mut self, _: &str, _: &str) -> bool {
+        false
+    }
+}
+
+fn discarded(decision: &Decision) -> Option<EventStage> {
+    assert_eq!(decision.verdict, Verdict::Discard);
+    decision.stage
+}
+
+fn run_call(task: &mut Task, function: &str, who: &str) -> Decision {
+    let progress = task.invoke(&call(function, json!({ "who": who })), noon());
+    task.drive(progress, &mut Quiet).unwrap()
+}
+
+const BODY: &[u8] = br#"{"kind":"reply","text":"signed"}"#;
+const SIGNED: &str = "sha256=1dceb310869e6212ad8f2c34cce42e7f909183c04e78c34c23d9156095f5724f";
+
+#[test]
+fn one_request_goes_to_every_webhook_that_it_is_one_of() {
+    // WH-08
+    let mut task = start(&engine(AGENT));
+    let headers = [("x-hub-signature-256", SIGNED)];
+    let settings = settings();
+    let delivery =
+        Delivery { content: Content::Request { headers: &headers, body: BODY }, settings: &settings };
+    let routings = task.route(&delivery, &mut Quiet).unwrap();
+    let seen: Vec<_> = routings
+        .iter()
+        .map(|routing| {
+            (&*routing.capability, &*routing.event, routing.decision.verdict, routing.decision.stage)
+        })
+        .collect();
+    let (discard, filter) = (Verdict::Discard, Some(EventStage::Filter));
+    assert_eq!(
+        seen,
+        [
+            ("desk", "replied", discard, filter),
+            // `who` is not in the payload, and the steps of `desk` ask for it
+            ("desk", "signed", discard, Some(EventStage::Before)),
+            ("board", "replied", discard, filter),
+            ("board", "signed", discard, Some(EventStage::Signature)),
+        ]
+    );
+    let plain = engine("capabilities: {desk: '*', board: '*'}\n");
+    let mut task = start(&plain);
+    let routings = task.route(&delivery, &mut Quiet).unwrap();
+    let routed: Vec<_> = routings.iter().filter(|routing| routing.decision.is_allowed()).collect();
+    assert_eq!(routed.len(), 1);
+    assert_eq!((&*routed[0].capability, &*routed[0].event), ("desk", "signed"));
+    assert_eq!(routed[0].decision.text().as_deref(), Some("signed"));
+    assert_eq!(see(&task, "size(context.input)"), 1);
+}
+
+#[test]
+fn a_request_is_bounded_and_its_bytes_are_what_is_signed() {
+    let mut task = start(&engine("capabilities: {desk: '*'}\n"));
+    let settings = settings();
+    let mut send = |event: &str, header: Option<&str>, body: &[u8]| {
+        let headers: Vec<_> = header.map(|value| ("X-Hub-Signature-256", value)).into_iter().collect();
+        let content = Content::Request { headers: &headers, body };
+        decided(task.event("desk", event, &Delivery { content, settings: &settings }, noon()))
+    };
+    assert_eq!(send("signed", Some(SIGNED), BODY).verdict, Verdict::Route);
+    assert_eq!(discarded(&send("signed", None, BODY)), Some(EventStage::Signature));
+    let spaced = br#"{"kind": "reply","text":"signed"}"#;
+    assert_eq!(discarded(&send("signed", Some(SIGNED), spaced)), Some(EventStage::Signature));
+    let deep = EvalLimits::default().max_json_depth + 1;
+    let deep = "[".repeat(deep) + &"]".repeat(deep);
+    for body in [deep.as_bytes(), b"", b"text=hi", b"\xff\xfe", b"{} {}"] {
+        assert_eq!(discarded(&send("asked", None, body)), Some(EventStage::Filter));
+    }
+    assert_eq!(send("asked", None, b" {\"text\": \"fine\"} ").verdict, Verdict::Route);
+}
+
+#[test]
+fn nothing_of_a_payload_or_secret_is_told() {
+    let agent = "capabilities:\n  desk:\n    before: [{assert: 'event.payload.n > 1'}]\n  board: '*'\n";
+    let mut task = start(&engine(agent));
+    run_call(&mut task, "board_open", "ann");
+    let decisions = [
+        decided(happens(&mut task, "desk", "asked", &json!({ "n": "hunter2" }), noon())),
+        decided(happens(&mut task, "desk", "replied", &json!({ "who": { "x": "hunter2" } }), noon())),
+        decided(happens(&mut task, "board", "replied", &json!({ "who": ["hunter2"] }), noon())),
+        decided(happens(&mut task, "desk", "signed", &json!({ "n": "hunter2" }), noon())),
+    ];
+    for decision in decisions {
+        assert_eq!(decision.verdict, Verdict::Discard);
+        let told = serde_json::to_string(&decision).unwrap();
+        assert!(!told.contains("hunter2") && !told.contains("s3cr3t"), "{told}");
+    }
+    assert!(!format!("{:?}", task.allow_list("board").unwrap()).contains("ann"));
+}
+
+#[test]
+fn a_task_that_waits_takes_no_event_and_one_at_its_end_has_none() {
+    // MW-32, RV-13, SUB-12
+    let agent = "capabilities:\n  desk:\n    before: [{assert: \"has(event) ? review('lead') : input.who != 'x'\", on_fail: lock_task}]\n";
+    let engine = engine(agent);
+    let mut task = start(&engine);
+    let payload = json!({ "text": "hi" });
+    let asked = happens(&mut task, "desk", "asked", &payload, noon());
+    assert!(matches!(asked, Progress::Asks(Request::Review { .. })));
+    let waiting = decided(happens(&mut task, "desk", "asked", &payload, noon()));
+    assert_eq!((waiting.verdict, waiting.stage), (Verdict::Rejected, None));
+
+    // the event waits in a store and goes on
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let restored = || engine.restore(serde_json::from_str::<SavedTask>(&saved).unwrap()).unwrap();
+    let mut approved = restored();
+    let routed = decided(approved.resume(Answer::Review(true), noon()).unwrap());
+    assert_eq!((routed.verdict, routed.text().as_deref()), (Verdict::Route, Some("hi")));
+    assert_eq!(see(&approved, "context._history.turns"), json!(["input"]));
+
+    let mut denied = restored();
+    let locked = decided(denied.resume(Answer::Review(false), noon()).unwrap());
+    assert_eq!((locked.verdict, locked.reason.as_deref()), (Verdict::LockTask, Some("Blocked by policy.")));
+    assert_eq!(denied.subscriptions(noon()).count(), 0);
+    let after = decided(happens(&mut denied, "desk", "asked", &payload, noon()));
+    assert_eq!(discarded(&after), Some(EventStage::Inactive));
+    assert_eq!(see(&denied, "size(context.input)"), 0);
+}
+
+#[test]
+fn what_is_not_wanted_keeps_no_subscription_alive() {
+    // SUB-07 to SUB-10; a host may drop a subscription earlier still, it just asks no more (SUB-13)
+    let mut task =
+        start(&engine("capabilities:\n  desk:\n    before: [{assert: '!has(event) || event.payload.ok'}]\n"));
+    run_call(&mut task, "desk_open", "ann");
+    let expires = |task: &Task, now: Timestamp| {
+        let mut heard = task.subscriptions(now);
+        heard.find(|one| one.event == "replied").map(|one| one.expires_at.unwrap().to_string())
+    };
+    assert_eq!(expires(&task, noon()).as_deref(), Some("2026-06-03T12:00:00Z"));
+    let payload = |ok: bool| json!({ "who": "ann", "queue": "none", "ok": ok });
+    let later = at("2026-06-02T12:00:00Z");
+    assert_eq!(
+        decided(happens(&mut task, "desk", "replied", &payload(false), later)).verdict,
+        Verdict::Discard
+    );
+    assert_eq!(expires(&task, later).as_deref(), Some("2026-06-03T12:00:00Z"));
+    assert_eq!(decided(happens(&mut task, "desk", "replied", &payload(true), later)).verdict, Verdict::Route);
+    assert_eq!(expires(&task, later).as_deref(), Some("2026-06-04T12:00:00Z"));
+    let too_late = at("2026-06-04T12:00:01Z");
+    assert_eq!(expires(&task, too_late), None);
+    assert!(task.limits(Next::Other, too_late).is_allowed());
+    let said = decided(task.input(&json!({ "message": "m" }).into(), too_late));
+    assert_eq!(said.verdict, Verdict::Allow);
+    // a store forgets none of it
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let engine =
+        engine("capabilities:\n  desk:\n    before: [{assert: '!has(event) || event.payload.ok'}]\n");
+    let mut task = engine.restore(serde_json::from_str::<SavedTask>(&saved).unwrap()).unwrap();
+    let gone = decided(happens(&mut task, "desk", "replied", &payload(true), too_late));
+    assert_eq!(discarded(&gone), Some(EventStage::Inactive));
+    assert_eq!(task.allow_list("desk").unwrap().to_json(), json!({ "queue": ["none"], "who": ["ann"] }));
+}
+
+#[test]
+fn combinations_without_end_are_refused() {
+    let limits = EvalLimits { max_cost: 2_000, ..EvalLimits::default() };
+    let source = Source::new("events.yaml", manifests("capabilities: {board: '*'}\n"));
+    let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (engine, _) = Engine::from_catalog(&catalog, limits);
+    let mut task = start(&engine);
+    for at in 0..2_000 {
+        let past = celador::task::PastCall {
+            function: "board_open".into(),
+            arguments: json!({ "who": format!("user-{at}") }).into(),
+            output: None,
+            status: celador::context::Status::Successful,
+            executed: true,
+            task_id: None,
+            at: None,
+        };
+        task.record(celador::task::Past::Call(past), noon()).unwrap();
+    }
+    let nobody = json!({ "who": "nobody" });
+    let decision = decided(happens(&mut task, "board", "replied", &nobody, noon()));
+    assert_eq!(discarded(&decision), Some(EventStage::Filter));
+    assert_eq!(decision.findings[0].code, "budget_exceeded");
+    let first =
+        decided(happens(&mut task, "board", "replied", &json!({ "who": "user-1", "text": "" }), noon()));
+    assert_eq!(first.verdict, Verdict::Route);
+}
+
+#[test]
+fn a_filter_is_checked_like_any_expression() {
+    let text = manifests("capabilities: {desk: '*'}\n");
+    let findings = |from: &str, to: &str| {
+        let (_, findings) = Engine::parse("events.yaml", &text.replacen(from, to, 1));
+        let mut codes: Vec<_> =
+            findings.iter().map(|finding| (finding.code, finding.place.position().column)).collect();
+        codes.dedup();
+        codes
+    };
+    assert_eq!(findings("", ""), []);
+    // the caret stands below what is wrong, in sets too
+    let column = "  receive: {webhook: {filter: event.payload.who == parameters.".len() + 1;
+    assert_eq!(findings("parameters.who &&", "parameters.whom &&"), [("unknown_field", column)]);
+    assert_eq!(findings("event.payload.who ==", "event.author =="), [("unknown_field", 37)]);
+    let column = "  receive: {webhook: {filter: ".len() + 1;
+    assert_eq!(findings("event.payload.who == parameters.who", "7 == parameters.who")[0].0, "never_equal");
+    assert_eq!(
+        findings("event.payload.who == parameters.who", "context.user"),
+        [("undeclared_name", column)]
+    );
+}
+
+/// What a task goes through.
+#[derive(Clone, Debug)]
+enum Act {
+    Call { tool: &'static str, who: &'static str },
+    Event { tool: &'static str, who: &'static str, queue: &'static str },
+    Interrupt,
+    Say,
+    Lock,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let tool = || prop::sample::select(vec!["desk", "board"]);
+    let who = || prop::sample::select(vec!["ann", "bob", "robot", "stopped", "nobody", "annabel"]);
+    let queue = prop::sample::select(vec!["billing", "none", "evil"]);
+    prop_oneof![
+        6 => (tool(), who()).prop_map(|(tool, who)| Act::Call { tool, who }),
+        8 => (tool(), who(), queue).prop_map(|(tool, who, queue)| Act::Event { tool, who, queue }),
+        1 => Just(Act::Interrupt),
+        1 => Just(Act::Say),
+        1 => Just(Act::Lock),
+    ]
+}
+
+/// What the rules say of the same acts, written down a second time and simply.
+#[derive(Default)]
+struct Model {
+    desk: Vec<&'static str>,
+    board: Vec<&'static str>,
+    interrupted: bool,
+    locked: bool,
+}
+
+impl Model {
+    fn takes(&self, tool: &str, who: &str, queue: &str) -> bool {
+        if self.locked || self.interrupted {
+            return false;
+        }
+        match tool {
+            "desk" => self.desk.contains(&who) && queue == "billing" && who != "robot",
+            _ => self.board.iter().any(|known| who.starts_with(known)),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn events_reach_a_task_only_through_filter_allow_list_and_steps(acts in prop::collection::vec(act(), 1..24)) {
+        let engine = engine(AGENT);
+        let mut task = start(&engine);
+        let mut model = Model::default();
+        for act in acts {
+            let inputs = see(&task, "size(context.input)").as_u64().unwrap();
+            let mut wanted = inputs;
+            match act {
+                Act::Call { tool, who } => {
+                    let decision = run_call(&mut task, &format!("{tool}_open"), who);
+                    // a call that steps stop, or that a locked task refuses, adds nothing (ALW-11)
+                    let runs = !(model.locked || tool == "desk" && who == "stopped");
+                    prop_assert_eq!(decision.is_allowed(), runs);
+                    if runs {
+                        model.interrupted = false;
+                        let list = if tool == "desk" { &mut model.desk } else { &mut model.board };
+                        if !list.contains(&who) {
+                            list.push(who);
+                        }
+                    } else if !model.locked {
+                        model.interrupted = false;
+                    }
+                }
+                Act::Event { tool, who, queue } => {
+                    let takes = model.takes(tool, who, queue);
+                    let payload = json!({ "who": who, "queue": queue, "text": "t" });
+                    let progress = happens(&mut task, tool, "replied", &payload, noon());
+                    let decision = task.drive(progress, &mut Quiet).unwrap();
+                    prop_assert_eq!(decision.verdict == Verdict::Route, takes, "{:?}", decision);
+                    wanted += u64::from(takes);
+                }
+                Act::Interrupt if !model.locked => {
+                    prop_assert!(task.interrupt(noon()).is_allowed());
+                    model.interrupted = true;
+                }
+                Act::Interrupt => prop_assert_eq!(task.interrupt(noon()).verdict, Verdict::Rejected),
+                Act::Say => {
+                    let decision = decided(task.input(&json!({ "message": "m" }).into(), noon()));
+                    prop_assert_eq!(decision.is_allowed(), !model.locked);
+                    model.interrupted &= model.locked;
+                    wanted += u64::from(!model.locked);
+                }
+                Act::Lock => {
+                    task.record(celador::task::Past::Locked("enough".into()), noon()).unwrap();
+                    model.locked = true;
+                }
+            }
+            prop_assert_eq!(see(&task, "size(context.input)").as_u64(), Some(wanted));
+            // the sealed name never grows, and what middleware calls is not there (ALW-08, ALW-13)
+            let mut desk = json!({ "queue": ["billing"] });
+            if !model.desk.is_empty() {
+                desk["who"] = json!(model.desk);
+            }
+            prop_assert_eq!(task.allow_list("desk").unwrap().to_json(), desk);
+            let board = task.allow_list("board").unwrap().to_json();
+            prop_assert_eq!(board.get("who").cloned().unwrap_or(json!([])), json!(model.board));
+            let saved = serde_json::to_string(&task.save()).unwrap();
+            task = engine.restore(serde_json::from_str::<SavedTask>(&saved).unwrap()).unwrap();
+        }
+    }
+}
