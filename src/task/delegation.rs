@@ -18,10 +18,8 @@ impl Task {
     pub fn child(&self, id: &str, invocation: &Invocation, started_at: Timestamp) -> Option<StartTask> {
         let InvocationTarget::Agent { namespace, agent } = &invocation.target else { return None };
         let parent = self.context.start();
-        let user = User {
-            id: parent.user_id.to_string(),
-            email: parent.user_email.as_deref().map(str::to_owned),
-        };
+        let user =
+            User { id: parent.user_id.to_string(), email: parent.user_email.as_deref().map(str::to_owned) };
         let start = StartTask::new(id, namespace, agent, user, started_at);
         Some(StartTask { runtime: self.runtime.clone(), ..start })
     }

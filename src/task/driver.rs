@@ -46,7 +46,9 @@ impl Task {
             let answer = match &request {
                 Request::Invoke(invocation) => host.invoke(invocation).map(Answer::Result),
                 Request::Review { reviewer } => host.review(reviewer).map(Answer::Review),
-                Request::ReadMount { path } => Some(host.read_mount(path).map_or(Answer::Failed, Answer::Text)),
+                Request::ReadMount { path } => {
+                    Some(host.read_mount(path).map_or(Answer::Failed, Answer::Text))
+                }
                 Request::WriteMount { path, text } => {
                     Some(if host.write_mount(path, text) { Answer::Written } else { Answer::Failed })
                 }
