@@ -6,10 +6,10 @@
 
 use super::outside::{Outside, Wish};
 use super::timeline::Timeline;
-use celador::task::{Answer, Subscription};
+use celador::task::{Answer, EventSource};
 use celador::{
     Call, CallResult, Content, Decision, Delivery, Engine, EvalLimits, Json, Next, Offer, Progress, Request,
-    SavedTask, StartTask, Task, TaskError, Timestamp, Usage, Verdict,
+    SavedTask, StartTask, Task, TaskError, Timestamp, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -38,12 +38,11 @@ struct Record {
     task: SavedTask,
     /// The task that delegated to this one and waits for what comes of it.
     parent: Option<String>,
-    /// The events that it hears of: capability and event.
+    /// The webhooks that it hears of: capability and event.
     hears: Vec<(String, String)>,
 }
 
 /// What happens to a task.
-#[derive(Clone)]
 pub enum Happening {
     /// Somebody says something.
     Input(Json),
@@ -152,7 +151,7 @@ impl Runtime {
             let prompt = task.render_prompt(now).unwrap_or_default();
             let offers: Vec<Offer<'_>> = task.offers().collect();
             self.timeline.turn(task, &prompt, &offers, now);
-            let (wish, usage): (Wish, Usage) = self.outside.model(task, &prompt, &offers, told.as_deref());
+            let (wish, usage) = self.outside.model(task, &prompt, &offers, told.as_deref());
 
             // What the turn cost counts before anything that the model asked for runs.
             let now = self.outside.clock();
@@ -220,8 +219,10 @@ impl Runtime {
     }
 
     fn save(&mut self, task: &Task, parent: Option<String>) -> Result<(), Failure> {
-        let names = |it: Subscription<'_>| (it.capability.to_owned(), it.event.to_owned());
-        let hears = task.subscriptions(self.outside.clock()).map(names).collect();
+        // What a host asked for or polled for itself comes another way; a request of anybody is none of these.
+        let webhooks =
+            task.subscriptions(self.outside.clock()).filter(|it| it.source == EventSource::Webhook);
+        let hears = webhooks.map(|it| (it.capability.to_owned(), it.event.to_owned())).collect();
         let record = Record { task: task.save(), parent, hears };
         self.store.insert(task.id().to_owned(), serde_json::to_string(&record)?);
         Ok(())

@@ -2,6 +2,7 @@
 
 use celador::task::{LimitReached, StepOutcome};
 use celador::{Decision, Offer, Task, Timestamp, Verdict};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What a runtime wrote down.
@@ -10,6 +11,8 @@ pub struct Timeline {
     pub text: String,
     /// Task, what happened, what was decided.
     pub rows: Vec<(String, String, Verdict)>,
+    /// The agents whose prompts were shown.
+    shown: BTreeSet<String>,
 }
 
 impl Timeline {
@@ -18,9 +21,9 @@ impl Timeline {
         let _ = writeln!(self.text, "── {text}\n");
     }
 
-    /// What the model is shown; the first time that it has a turn in a task.
+    /// What the model is shown, the first time that it has a turn as an agent.
     pub fn turn(&mut self, task: &Task, prompt: &str, offers: &[Offer<'_>], now: Timestamp) {
-        if task.context().llm_turns() > 0 {
+        if !self.shown.insert(task.context().start().agent.to_string()) {
             return;
         }
         self.line(task, "the model reads its prompt", now);
