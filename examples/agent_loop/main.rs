@@ -1,12 +1,12 @@
-//! A release of a web shop, run by two agents under their manifests: `cargo run --example agent_loop`.
+//! A release of a web shop, run by two agents under the manifests of `release/`: `cargo run --example agent_loop`.
 //!
 //! [`runtime`] is the loop that a runtime author writes; read it first. [`outside`] plays the model and the tools from
 //! `outside.yaml`, and [`timeline`] writes down what was decided. Here stands what people and other systems do. All of it
 //! uses the public interface of Celador, and nothing but that.
 
 mod outside;
-mod runtime;
-mod timeline;
+pub mod runtime;
+pub mod timeline;
 
 use celador::{Answer, Json, StartTask, User};
 use outside::Outside;
@@ -64,7 +64,7 @@ pub fn play() -> Result<(Store, Timeline), Failure> {
 fn process(store: Store, outside: Outside, timeline: Timeline) -> Result<Runtime, Failure> {
     let settings = [("github.token", "test"), ("github.webhook_secret", "s3cret")];
     let settings = settings.map(|(name, value)| (name.to_owned(), Json::string(value)));
-    Runtime::open(Path::new(FOLDER), BTreeMap::from(settings), store, outside, timeline)
+    Runtime::open(&Path::new(FOLDER).join("release"), BTreeMap::from(settings), store, outside, timeline)
 }
 
 fn task(id: &str, agent: &str) -> Result<StartTask, Failure> {

@@ -10,9 +10,11 @@ use super::task_fixture::see;
 use celador::Verdict::{self, Allow, Block, Discard, Error, LockTask, Rejected, Route, Suspend, Terminate};
 use celador::task::TaskState;
 use celador::{Engine, EvalLimits};
+use example::{runtime::Store, timeline::Timeline};
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 /// Task, the beginning of what happened, and what Celador said to it.
 const DECISIONS: &[(&str, &str, Verdict)] = &[
@@ -65,6 +67,12 @@ const DECISIONS: &[(&str, &str, Verdict)] = &[
     ("t-5", "input", Rejected),
 ];
 
+/// The story, played once for all tests.
+fn story() -> &'static (Store, Timeline) {
+    static STORY: LazyLock<(Store, Timeline)> = LazyLock::new(|| example::play().unwrap());
+    &STORY
+}
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -78,7 +86,7 @@ fn entry<'t>(timeline: &'t str, words: &str) -> &'t str {
 /// Covers: LIFE-06, GR-16, RV-13, LIM-14
 #[test]
 fn every_decision_of_the_story_is_the_one_that_its_manifests_ask_for() {
-    let rows = example::play().unwrap().1.rows;
+    let rows = &story().1.rows;
     for (at, ((task, what, verdict), expected)) in rows.iter().zip(DECISIONS).enumerate() {
         let (in_task, begins, wanted) = expected;
         assert!(task == in_task && what.starts_with(begins), "{at}: {task} {what}, expected {expected:?}");
@@ -90,23 +98,23 @@ fn every_decision_of_the_story_is_the_one_that_its_manifests_ask_for() {
 #[test]
 fn the_timeline_is_the_one_beside_the_example() {
     let path = root().join("examples/agent_loop/timeline.txt");
-    let timeline = example::play().unwrap().1.text;
+    let timeline = &story().1.text;
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(path, timeline).unwrap();
     } else {
-        assert_eq!(timeline, fs::read_to_string(path).unwrap(), "run with UPDATE_EXPECT=1 and look at it");
+        assert_eq!(*timeline, fs::read_to_string(path).unwrap(), "run with UPDATE_EXPECT=1 and look at it");
     }
 }
 
 #[test]
 fn nothing_runs_that_was_not_let_through_and_no_secret_is_shown() {
-    let timeline = example::play().unwrap().1.text;
+    let timeline = &story().1.text;
     let ran: Vec<&str> = timeline.lines().filter_map(|line| line.strip_prefix("  ran       ")).collect();
     let count = |function: &str| ran.iter().filter(|ran| ran.starts_with(function)).count();
     assert_eq!((count("github_publish"), count("audit_log"), count("sandbox")), (1, 1, 1), "{ran:?}");
     assert!(ran.iter().all(|ran| !ran.contains("v9.9.9") && !ran.contains("curl") && !ran.contains("..")));
     // the version that was bound, not the one that the model chose; after the audit, not ahead of it
-    let published = entry(&timeline, "ran       github_publish");
+    let published = entry(timeline, "ran       github_publish");
     assert!(published.contains("\"version\":\"v2.4.0\""), "{published}");
     assert!(
         published.find("ran       audit_log") < published.find("ran       github_publish"),
@@ -118,8 +126,8 @@ fn nothing_runs_that_was_not_let_through_and_no_secret_is_shown() {
 
 #[test]
 fn what_the_model_is_offered_leaves_out_what_is_bound() {
-    let timeline = example::play().unwrap().1.text;
-    let prompt = entry(&timeline, "t-1 release-manager  the model reads its prompt");
+    let timeline = &story().1.text;
+    let prompt = entry(timeline, "t-1 release-manager  the model reads its prompt");
     assert!(prompt.contains("You bring out version v2.4.0 of example-org/web-shop for kim@example.com."));
     let offers: Vec<&str> = prompt.lines().filter(|line| line.starts_with("  offers")).collect();
     assert_eq!(offers.len(), 4, "{offers:?}");
@@ -131,9 +139,9 @@ fn what_the_model_is_offered_leaves_out_what_is_bound() {
 /// Covers: CTX-24, DEL-03, DEL-06, DEL-07, REC-14
 #[test]
 fn a_child_has_a_context_of_its_own_and_its_parent_knows_its_task() {
-    let (store, _) = example::play().unwrap();
+    let (store, _) = story();
     assert!(store.values().all(|text| !text.contains("s3cret")), "settings enter no task");
-    let (engine, _) = Engine::open(&["examples/agent_loop"], EvalLimits::default()).unwrap();
+    let (engine, _) = Engine::open(&["examples/agent_loop/release"], EvalLimits::default()).unwrap();
     let restored = |id: &str| {
         let record: serde_json::Value = serde_json::from_str(&store[id]).unwrap();
         engine.restore(serde_json::from_value(record["task"].clone()).unwrap()).unwrap()
