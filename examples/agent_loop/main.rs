@@ -5,8 +5,8 @@
 //! uses the public interface of Celador, and nothing but that.
 
 mod outside;
-pub mod runtime;
-pub mod timeline;
+pub(crate) mod runtime;
+pub(crate) mod timeline;
 
 use celador::{Answer, Json, StartTask, User};
 use outside::Outside;

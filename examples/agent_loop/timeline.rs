@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 /// What a runtime wrote down.
 #[derive(Default)]
 pub struct Timeline {
+    /// What people read.
     pub text: String,
     /// Task, what happened, what was decided.
     pub rows: Vec<(String, String, Verdict)>,
