@@ -12,6 +12,7 @@
     reason = "a test that cannot go on should stop at once"
 )]
 
+mod agent_loop;
 mod architecture;
 mod before_first;
 mod bounds;
