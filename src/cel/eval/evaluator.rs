@@ -9,7 +9,7 @@ use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
-use crate::cel::value::{Entries, Key, List, Map, Value};
+use crate::cel::value::{Entries, Key, List, Map, Value, same_bytes};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -320,7 +320,7 @@ impl<'a> Evaluator<'a, '_, '_> {
                     return Some(false);
                 }
                 progress.charge_text(id, a.len())?;
-                return Some(**a == **b);
+                return Some(same_bytes(a.as_bytes(), b.as_bytes()));
             }
             let equal = a.equals_metered(b, &mut progress.meter);
             progress.at(id, equal)

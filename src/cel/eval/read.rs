@@ -47,6 +47,11 @@ impl<'a> Evaluator<'a, '_, '_> {
                 made = self.member(operand, *of, key, guess);
                 made.as_ref()?
             }
+            Some(Node::Index { operand: of, index }) => {
+                self.progress.charge(operand, 1)?;
+                made = self.index(operand, *of, *index);
+                made.as_ref()?
+            }
             _ => {
                 made = self.eval(operand);
                 made.as_ref()?
@@ -123,6 +128,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// `operand[index]`
+    #[inline(never)]
     pub(super) fn index(&mut self, id: NodeId, operand: NodeId, index: NodeId) -> Option<Value<'a>> {
         self.with_both(operand, index, |progress, of, index| {
             progress.charge_text(id, key_bytes(index))?;

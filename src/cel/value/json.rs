@@ -7,7 +7,7 @@
 //! A word is a tag (4 bits), a length (28 bits) and an offset (32 bits); a whole number that fits in 60 bits is its
 //! own word. An object with many keys is followed by its entries' order by key, for a binary search.
 
-use super::{Key, Text, Value};
+use super::{Key, Text, Value, same_bytes};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
 use base64::Engine as _;
@@ -405,7 +405,7 @@ impl<'a> JsonRef<'a> {
     fn is(self, word: Word, text: &str) -> bool {
         // tag and length stand in one half of a word: most keys are told apart without a look at the text
         let head = Word::new(Tag::String, text.len(), 0).head();
-        word.head() == head && same(self.bytes_of(word), text.as_bytes())
+        word.head() == head && same_bytes(self.bytes_of(word), text.as_bytes())
     }
 
     /// The position of a key among entries whose order by key is known.
@@ -442,20 +442,6 @@ impl<'a> JsonRef<'a> {
         let mut builder = Builder::default();
         let root = builder.copy(self);
         builder.finish(root)
-    }
-}
-
-/// Whether two runs of bytes of one length are the same. Most keys are short: two words that may overlap settle them
-/// sooner than a call of the C library.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
-        Some((bytes.first_chunk()?, bytes.last_chunk()?))
-    }
-    match a.len() {
-        4..=7 => ends::<4>(a) == ends::<4>(b),
-        8..=16 => ends::<8>(a) == ends::<8>(b),
-        _ => a == b,
     }
 }
 

@@ -316,3 +316,17 @@ impl From<f64> for Value<'_> {
         Self::Double(value)
     }
 }
+
+/// Whether two runs of bytes of one length are the same. Most keys and states are short: two words that may overlap settle them
+/// sooner than a call of the C library.
+#[inline]
+pub(in crate::cel) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+        Some((bytes.first_chunk()?, bytes.last_chunk()?))
+    }
+    match a.len() {
+        4..=7 => ends::<4>(a) == ends::<4>(b),
+        8..=16 => ends::<8>(a) == ends::<8>(b),
+        _ => a == b,
+    }
+}
