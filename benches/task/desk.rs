@@ -50,7 +50,7 @@ capabilities:
     - condition: input.amount > 100
       assert: context.user.email.endsWith("@example.com")
       error_message: Only colleagues get that much.
-  ticket: {}
+  ticket: "*"
 "#;
 
 pub fn engine() -> Engine {

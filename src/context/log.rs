@@ -4,6 +4,7 @@
 //! length; a full piece is sealed and from then on shared by all clones. So adding moves at most one piece, and a clone
 //! copies no more than the piece that still grows and one reference for each sealed one, however long the list is.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Entries of a sealed piece: enough that references to pieces weigh nothing, few enough that copying one does not.
@@ -32,7 +33,8 @@ impl<T: Clone> Log<T> {
     /// Constant time, but for the one entry in a thousand that seals a piece.
     pub(super) fn push(&mut self, entry: T) {
         if self.open.len() >= PIECE {
-            self.sealed.push(std::mem::take(&mut self.open).into());
+            // the buffer stays for the next piece
+            self.sealed.push(self.open.drain(..).collect());
         }
         self.open.push(entry);
     }
@@ -67,8 +69,8 @@ impl<T: Clone> Log<T> {
     }
 
     /// The entries in order.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
-        self.sealed.iter().flat_map(|piece| piece.iter()).chain(&self.open)
+    pub(super) fn iter(&self) -> Entries<'_, T> {
+        Entries { log: self, positions: 0..self.len() }
     }
 
     /// The bytes on the heap, sealed pieces in full even if clones share them. Constant time.
@@ -78,6 +80,32 @@ impl<T: Clone> Log<T> {
         pieces.saturating_add(entries.saturating_mul(size_of::<T>()))
     }
 }
+
+/// The entries of a log, or what is left of them.
+pub(super) struct Entries<'l, T> {
+    log: &'l Log<T>,
+    positions: Range<usize>,
+}
+
+impl<'l, T: Clone> Iterator for Entries<'l, T> {
+    type Item = &'l T;
+
+    fn next(&mut self) -> Option<&'l T> {
+        self.positions.next().and_then(|position| self.log.get(position))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.positions.size_hint()
+    }
+}
+
+impl<T: Clone> DoubleEndedIterator for Entries<'_, T> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.positions.next_back().and_then(|position| self.log.get(position))
+    }
+}
+
+impl<T: Clone> ExactSizeIterator for Entries<'_, T> {}
 
 #[cfg(test)]
 mod tests {
@@ -98,7 +126,9 @@ mod tests {
             assert_eq!(log.get(index), list.get(index), "{index}");
             assert_eq!(log.get_mut(index).map(std::mem::take), list.get_mut(index).map(std::mem::take));
         }
-        assert!(log.iter().eq(&list) && log.iter().rev().eq(list.iter().rev()));
+        assert!(
+            log.iter().eq(&list) && log.iter().rev().eq(list.iter().rev()) && log.iter().len() == list.len()
+        );
         assert!(shared.iter().copied().eq(0..3 * PIECE + 2), "a clone does not see what changes");
         while let Some(last) = list.pop() {
             assert_eq!((log.pop(), log.len(), log.last()), (Some(last), list.len(), list.last()));

@@ -196,7 +196,7 @@ impl TaskContext {
     }
 
     /// All turns, in order.
-    pub fn turns(&self) -> impl DoubleEndedIterator<Item = TurnKind> {
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = TurnKind> + ExactSizeIterator {
         self.turns.iter().copied()
     }
 
@@ -237,17 +237,17 @@ impl TaskContext {
     }
 
     /// All invocations, oldest first.
-    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &Invocation> {
+    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &Invocation> + ExactSizeIterator {
         self.history.log().iter()
     }
 
     /// All inputs, oldest first.
-    pub fn inputs(&self) -> impl DoubleEndedIterator<Item = &TaskIo> {
+    pub fn inputs(&self) -> impl DoubleEndedIterator<Item = &TaskIo> + ExactSizeIterator {
         self.inputs.entries.iter().map(|entry| &entry.io)
     }
 
     /// All responses, oldest first.
-    pub fn outputs(&self) -> impl DoubleEndedIterator<Item = &TaskIo> {
+    pub fn outputs(&self) -> impl DoubleEndedIterator<Item = &TaskIo> + ExactSizeIterator {
         self.outputs.entries.iter().map(|entry| &entry.io)
     }
 

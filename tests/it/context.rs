@@ -217,7 +217,7 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
         Change::Turn(kind) => task.turn(*kind),
         Change::Tokens(prompt, completion) => task.add_tokens((*prompt).into(), (*completion).into()),
         Change::Record { function, status, executed, origin, output, child } => {
-            let position = task.invocations().count();
+            let position = task.invocations().len();
             recorded.push(task.record(Invocation {
                 function: FunctionId(*function),
                 at: moment(position as i64),
