@@ -123,7 +123,7 @@ impl Task {
             next_call: 0,
             activity: Activity::starting(start.started_at),
         };
-        task.seal(&start.started_at.into());
+        task.seal(start.started_at);
         task
     }
 

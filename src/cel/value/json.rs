@@ -65,7 +65,7 @@ enum Tag {
     Object,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Word(u64);
 
 const TAG_BITS: u32 = 4;
@@ -191,7 +191,7 @@ impl Json {
         }
         let mut builder = Builder::with_room(&room);
         let members = members.iter().map(|(key, value)| {
-            let key = builder.string(key);
+            let key = builder.key(key);
             Ok((key, builder.value(value)?))
         });
         let members = members.collect::<Result<Members, Fault>>()?;
@@ -203,7 +203,7 @@ impl Json {
     pub fn object<'k>(members: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
         let mut builder = Builder::default();
         let members = members.into_iter().map(|(key, value)| {
-            let key = builder.string(key);
+            let key = builder.key(key);
             (key, builder.copy(value.root()))
         });
         let members = members.collect();
@@ -450,7 +450,12 @@ impl<'a> JsonRef<'a> {
 struct Builder {
     words: Vec<u64>,
     text: String,
+    /// Keys that were written lately, each where a few of its bits put it.
+    keys: [Word; LATE_KEYS],
 }
+
+/// How many keys a builder remembers: as many as the rows of most tables have.
+const LATE_KEYS: usize = 32;
 
 /// The entries of an object being written.
 type Members = SmallVec<[(Word, Word); 8]>;
@@ -505,7 +510,8 @@ impl Room {
 impl Builder {
     /// A document that has this much room: it is then allocated once.
     fn with_room(room: &Room) -> Self {
-        Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) }
+        let (words, text) = (Vec::with_capacity(room.words), String::with_capacity(room.text));
+        Self { words, text, ..Self::default() }
     }
 
     fn finish(self, root: Word) -> Json {
@@ -517,6 +523,31 @@ impl Builder {
         let offset = self.text.len();
         self.text.push_str(text);
         Word::new(Tag::String, text.len(), offset)
+    }
+
+    /// A key. The rows of a table share the texts of theirs: one that was written lately is not written again.
+    fn key(&mut self, text: &str) -> Word {
+        let key = self.string(text);
+        self.shared(key)
+    }
+
+    /// A key that was written last, or in its place the same text further up.
+    fn shared(&mut self, key: Word) -> Word {
+        let bytes = |word: Word| {
+            let end = word.offset().saturating_add(word.length());
+            self.text.as_bytes().get(word.offset()..end).unwrap_or_default()
+        };
+        let text = bytes(key);
+        let [first, last] = [text.first(), text.last()].map(|byte| byte.copied().map_or(0, usize::from));
+        let place = text.len().saturating_mul(7).saturating_add(first).saturating_add(last) % LATE_KEYS;
+        let Some(late) = self.keys.get_mut(place) else { return key };
+        let known = *late;
+        if known.tag() == Tag::String && bytes(known) == text {
+            self.text.truncate(key.offset());
+            return known;
+        }
+        *late = key;
+        key
     }
 
     fn int(&mut self, value: i64) -> Word {
@@ -548,8 +579,9 @@ impl Builder {
 
     fn object(&mut self, mut members: Members) -> Word {
         let mut order = self.order(&members);
-        let twice =
-            |&(first, second): &(&usize, &usize)| self.key(&members, *first) == self.key(&members, *second);
+        let twice = |&(first, second): &(&usize, &usize)| {
+            self.key_of(&members, *first) == self.key_of(&members, *second)
+        };
         let overwritten: SmallVec<[usize; 8]> =
             order.iter().zip(order.iter().skip(1)).filter(twice).map(|(first, _)| *first).collect();
         if !overwritten.is_empty() {
@@ -566,7 +598,7 @@ impl Builder {
         Word::new(Tag::Object, members.len(), offset)
     }
 
-    fn key(&self, members: &[(Word, Word)], index: usize) -> &str {
+    fn key_of(&self, members: &[(Word, Word)], index: usize) -> &str {
         let word = members.get(index).map_or(Word(0), |&(key, _)| key);
         let end = word.offset().saturating_add(word.length());
         self.text.get(word.offset()..end).unwrap_or_default()
@@ -575,7 +607,7 @@ impl Builder {
     /// The positions of the members, sorted by key and, of equal keys, by position.
     fn order(&self, members: &[(Word, Word)]) -> SmallVec<[usize; SORTED_FROM]> {
         let mut order: SmallVec<_> = (0..members.len()).collect();
-        order.sort_by(|&a, &b| self.key(members, a).cmp(self.key(members, b)));
+        order.sort_by(|&a, &b| self.key_of(members, a).cmp(self.key_of(members, b)));
         order
     }
 
@@ -593,7 +625,7 @@ impl Builder {
             }
             Tag::Object => {
                 let members = value.entries().map(|(key, value)| {
-                    let key = self.string(key);
+                    let key = self.key(key);
                     (key, self.copy(value))
                 });
                 let members = members.collect();
@@ -620,7 +652,7 @@ impl Builder {
             Value::Map(map) => {
                 let members = map.iter().map(|(key, value)| {
                     let key = match key {
-                        Key::String(text) => self.string(&text),
+                        Key::String(text) => self.key(&text),
                         Key::Bool(value) => self.string(if value { "true" } else { "false" }),
                         Key::Int(value) => self.string(&value.to_string()),
                         Key::UInt(value) => self.string(&value.to_string()),
@@ -722,6 +754,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             if key.tag() != Tag::String {
                 return Err(A::Error::custom("a key is not text"));
             }
+            let key = self.builder.shared(key);
             members.push((key, object.next_value_seed(self.inner()?)?));
         }
         Ok(self.builder.object(members))
@@ -795,7 +828,7 @@ impl Builder {
             }
             serde_json::Value::Object(members) => {
                 let members = members.iter().map(|(key, value)| {
-                    let key = self.string(key);
+                    let key = self.key(key);
                     (key, self.foreign(value))
                 });
                 let members = members.collect();
