@@ -9,7 +9,7 @@
 //! # struct Runtime;
 //! # impl Host for Runtime {
 //! #     fn now(&mut self) -> Timestamp { "2026-06-01T12:00:00Z".parse().unwrap() }
-//! #     fn invoke(&mut self, _: &Invocation) -> CallResult { CallResult::successful(Json::null()) }
+//! #     fn invoke(&mut self, _: &Invocation) -> Option<CallResult> { Some(CallResult::successful(Json::null())) }
 //! #     fn review(&mut self, _: &str) -> Option<bool> { None }
 //! #     fn read_mount(&mut self, _: &str) -> Option<String> { None }
 //! #     fn write_mount(&mut self, _: &str, _: &str) -> bool { false }
@@ -63,6 +63,13 @@
 //! A model that writes a script of calls instead of one call has it run by [`Task::script`]. A host that does not want to
 //! know which tools are written in CEL has every call that was let through carried out by [`Task::execute`].
 //!
+//! # A whole runtime
+//!
+//! `examples/agent_loop/runtime.rs` is the loop around a task that a runtime author writes, in the order in which things
+//! come: input, limits, a turn of the model with the prompt and the functions that it is offered, its call, script or
+//! answer, delegation to a sub-agent in a task of its own, requests from outside, and rest in a store, from which another
+//! process goes on. `cargo run --example agent_loop` plays a story with it and prints what was decided and why.
+//!
 //! # Where to go
 //!
 //! - [`Task::event`] and [`Task::route`] bring what happens outside to a task that runs.
@@ -96,6 +103,6 @@ pub use diagnostic::Diagnostic;
 pub use engine::Engine;
 pub use limits::EvalLimits;
 pub use task::{
-    Answer, Call, CallId, CallResult, Decision, Host, Invocation, Progress, Request, StartTask, Task, Usage,
-    User, Verdict,
+    Answer, Call, CallId, CallResult, Content, Decision, Delivery, Host, Invocation, InvocationTarget, Next,
+    Offer, Progress, Request, SavedTask, StartTask, Task, TaskError, Usage, User, Verdict,
 };

@@ -135,10 +135,7 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<bool, Stop> {
-        match host {
-            Some(host) => holds(&self.plan, activation, &self.limits, Some(host)),
-            None => holds(&self.plan, activation, &self.limits, None),
-        }
+        holds(&self.plan, activation, &self.limits, host)
     }
 
     /// Runs the program and says how many cost units it spent, whether it gave a value or not.
@@ -150,10 +147,7 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<Value<'a>, Stop>, u64) {
-        match host {
-            Some(host) => run(&self.plan, activation, &self.limits, Some(host)),
-            None => run(&self.plan, activation, &self.limits, None),
-        }
+        run(&self.plan, activation, &self.limits, host)
     }
 
     /// The text.

@@ -1,10 +1,11 @@
 //! What has been called: one append-only log of invocations, and for each function and tool the positions in it.
 //!
-//! Recording is amortised constant time, and so is every read: counts are kept, never recounted, and the lists of a
+//! Recording copies nothing of what is there, and every read is constant time: counts are kept, never recounted, and the lists of a
 //! record (`outputs`, `timestamps`, …) are newest-first views over its positions (`REC-03`). All lists of a record are
 //! views over the same positions, so they cannot differ in length (`REC-02`), and an invocation has one status, so
 //! exactly one of its three flags is true (`REC-04`). Nothing is ever removed.
 
+use super::log::Log;
 use super::moment::Moment;
 use super::schema::{ContextSchema, FunctionId};
 use crate::cel::Json;
@@ -93,7 +94,7 @@ impl Counts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     /// Positions in the log, oldest first.
-    positions: Vec<u32>,
+    positions: Log<u32>,
     pub(super) counts: Counts,
     /// The model's calls that ran.
     executed: u32,
@@ -102,7 +103,7 @@ pub(super) struct Record {
 /// The log, and what is kept about it.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    log: Vec<Invocation>,
+    log: Log<Invocation>,
     /// Functions, then tools, as the schema has them.
     records: Box<[Record]>,
     pub(super) delegations: u32,
@@ -120,7 +121,7 @@ impl Record {
 impl History {
     pub(super) fn new(schema: &ContextSchema) -> Self {
         Self {
-            log: Vec::new(),
+            log: Log::default(),
             records: vec![Record::default(); schema.record_count()].into(),
             delegations: 0,
             calls_by_model: 0,
@@ -158,7 +159,7 @@ impl History {
     }
 
     /// The invocations, oldest first.
-    pub(super) fn log(&self) -> &[Invocation] {
+    pub(super) fn log(&self) -> &Log<Invocation> {
         &self.log
     }
 
@@ -185,11 +186,11 @@ impl History {
 
     /// The bytes that the history holds on the heap; constant time in its length.
     pub(super) fn heap_bytes(&self) -> usize {
-        let positions = self.records.iter().map(|record| record.positions.capacity());
-        let positions = positions.fold(0, usize::saturating_add).saturating_mul(size_of::<u32>());
-        let log = self.log.capacity().saturating_mul(size_of::<Invocation>());
+        let positions = self.records.iter().map(|record| record.positions.heap_bytes());
+        let positions = positions.fold(0, usize::saturating_add);
         let records = self.records.len().saturating_mul(size_of::<Record>());
-        log.saturating_add(records).saturating_add(positions).saturating_add(self.document_bytes)
+        let log = self.log.heap_bytes().saturating_add(self.document_bytes);
+        log.saturating_add(records).saturating_add(positions)
     }
 }
 

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `moment` | a point in time as expressions see it: text, to the second |
 //! | `schema` | the types of `context`, and which records it has |
+//! | `log` | a list that grows without copying what it holds |
 //! | `history` | the log of invocations, and the records over it |
 //! | `task_io` | one entry of `context.input` or `context.output` |
 //! | `task_context` | the state of one task, and every change it can go through |
@@ -23,6 +24,7 @@
 mod function;
 mod history;
 mod live;
+mod log;
 mod messages;
 mod moment;
 mod part;

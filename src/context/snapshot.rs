@@ -90,10 +90,10 @@ impl TaskContext {
             model: start.model,
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
-            turns: self.turns.clone(),
+            turns: self.turns().collect(),
             inputs: self.inputs().map(TaskIo::to_json).collect(),
             outputs: self.outputs().map(TaskIo::to_json).collect(),
-            invocations: self.invocations().iter().map(|invocation| self.stored(invocation)).collect(),
+            invocations: self.invocations().map(|invocation| self.stored(invocation)).collect(),
         }
     }
 

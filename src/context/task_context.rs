@@ -6,6 +6,7 @@
 //! `DEL-07`), and time comes in as an argument.
 
 use super::history::{Counts, History, Invocation, InvocationId};
+use super::log::Log;
 use super::moment::Moment;
 use super::schema::{ContextSchema, FunctionId};
 use super::task_io::TaskIo;
@@ -55,7 +56,8 @@ impl TurnKind {
     }
 }
 
-/// The context of one task.
+/// The context of one task. A clone is a snapshot for reading: it shares the history and copies at most the latest part
+/// of it.
 #[derive(Clone)]
 pub struct TaskContext {
     pub(super) schema: Arc<ContextSchema>,
@@ -64,7 +66,7 @@ pub struct TaskContext {
     pub(super) started: Moment,
     pub(super) prompt_tokens: i64,
     pub(super) completion_tokens: i64,
-    pub(super) turns: Vec<TurnKind>,
+    pub(super) turns: Log<TurnKind>,
     llm_turns: u32,
     pub(super) inputs: Entries,
     pub(super) outputs: Entries,
@@ -74,7 +76,7 @@ pub struct TaskContext {
 /// `context.input` or `context.output`, oldest first (`CTX-11`, `CTX-12`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
-    entries: Vec<Entry>,
+    entries: Log<Entry>,
     document_bytes: usize,
 }
 
@@ -98,7 +100,7 @@ impl TaskContext {
             start,
             prompt_tokens: 0,
             completion_tokens: 0,
-            turns: Vec::new(),
+            turns: Log::default(),
             llm_turns: 0,
             inputs: Entries::default(),
             outputs: Entries::default(),
@@ -194,9 +196,8 @@ impl TaskContext {
     }
 
     /// All turns, in order.
-    #[must_use]
-    pub fn turns(&self) -> &[TurnKind] {
-        &self.turns
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = TurnKind> + ExactSizeIterator {
+        self.turns.iter().copied()
     }
 
     /// Prompt tokens so far: what `max_prompt_tokens` bounds (`LIM-04`).
@@ -236,9 +237,8 @@ impl TaskContext {
     }
 
     /// All invocations, oldest first.
-    #[must_use]
-    pub fn invocations(&self) -> &[Invocation] {
-        self.history.log()
+    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &Invocation> + ExactSizeIterator {
+        self.history.log().iter()
     }
 
     /// All inputs, oldest first.
@@ -271,7 +271,7 @@ impl TaskContext {
         let start = start.into_iter().chain(&self.start.user_email);
         start
             .fold(0_usize, |sum, text| sum.saturating_add(text.len()))
-            .saturating_add(self.turns.capacity().saturating_mul(size_of::<TurnKind>()))
+            .saturating_add(self.turns.heap_bytes())
             .saturating_add(self.inputs.heap_bytes())
             .saturating_add(self.outputs.heap_bytes())
             .saturating_add(self.history.heap_bytes())
@@ -316,7 +316,7 @@ impl Entries {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.entries.capacity().saturating_mul(size_of::<Entry>()).saturating_add(self.document_bytes)
+        self.entries.heap_bytes().saturating_add(self.document_bytes)
     }
 }
 

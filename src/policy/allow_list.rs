@@ -14,6 +14,8 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct AllowList {
     names: IndexMap<Arc<str>, Members>,
+    /// How many sealed names have no value yet: a task asks at each step, and mostly there is none.
+    awaited: usize,
 }
 
 /// The values of one parameter.
@@ -29,7 +31,8 @@ impl AllowList {
     #[must_use]
     pub fn sealed<'n>(names: impl IntoIterator<Item = &'n Arc<str>>) -> Self {
         let sealed = || Members { sealed: true, values: IndexMap::new() };
-        Self { names: names.into_iter().map(|name| (name.clone(), sealed())).collect() }
+        let names: IndexMap<_, _> = names.into_iter().map(|name| (name.clone(), sealed())).collect();
+        Self { awaited: names.len(), names }
     }
 
     /// Adds the arguments of a call that ran (ALW-03): of each name that is not sealed, unless it is null (ALW-14).
@@ -46,18 +49,23 @@ impl AllowList {
     /// Whether a name waits for the value of its binding.
     #[must_use]
     pub fn awaits(&self, name: &str) -> bool {
-        self.names.get(name).is_some_and(|members| members.sealed && members.values.is_empty())
+        self.names.get(name).is_some_and(Members::is_awaited)
+    }
+
+    /// Whether any name does.
+    #[must_use]
+    pub fn awaits_any(&self) -> bool {
+        self.awaited > 0
     }
 
     /// Gives a sealed name the value of its binding, which it then keeps. Null is none (ALW-14).
     pub fn seal(&mut self, name: &Arc<str>, value: JsonRef<'_>) {
-        let members = self.names.entry(name.clone()).or_default();
-        if !members.sealed {
-            *members = Members { sealed: true, values: IndexMap::new() };
+        let known = self.names.get(name).filter(|members| members.sealed);
+        if known.is_some_and(|members| !members.is_awaited()) {
+            return;
         }
-        if members.values.is_empty() && !value.is_null() {
-            members.values.insert(key(value), value.to_json());
-        }
+        let given = (!value.is_null()).then(|| value.to_json());
+        self.put(name.clone(), true, given.into_iter().collect());
     }
 
     /// The values of a name, in order of arrival.
@@ -73,7 +81,10 @@ impl AllowList {
     /// Puts a name back as it was: what [`AllowList::names`] and [`AllowList::values`] gave.
     pub fn put(&mut self, name: Arc<str>, sealed: bool, values: Vec<Json>) {
         let values = values.into_iter().map(|value| (key(value.root()), value)).collect();
-        self.names.insert(name, Members { sealed, values });
+        let members = Members { sealed, values };
+        self.awaited = self.awaited.saturating_add(usize::from(members.is_awaited()));
+        let before = self.names.insert(name, members);
+        self.awaited = self.awaited.saturating_sub(usize::from(before.is_some_and(|it| it.is_awaited())));
     }
 
     /// An object with the values of each name that has some.
@@ -89,6 +100,10 @@ impl AllowList {
 }
 
 impl Members {
+    fn is_awaited(&self) -> bool {
+        self.sealed && self.values.is_empty()
+    }
+
     fn add(&mut self, value: JsonRef<'_>) {
         if !self.sealed {
             self.values.entry(key(value)).or_insert_with(|| value.to_json());
@@ -147,14 +162,19 @@ mod tests {
         [&long, &(long.clone() + "er"), &long].into_iter().for_each(|who| add(json!({ "who": who })));
         let who = json!(["a", "b", long, long.clone() + "er"]);
         assert_eq!(list.to_json(), json!({ "n": [1, "1"], "who": who }));
-        assert!(list.awaits("owner") && !list.awaits("who") && !list.awaits("nobody"));
+        assert!(list.awaits("owner") && !list.awaits("who") && !list.awaits("nobody") && list.awaits_any());
         list.seal(&owner, Json::null().root());
         assert!(list.awaits("owner"));
         for name in ["acme", "other"] {
             list.seal(&owner, Json::string(name).root());
         }
         assert_eq!(list.values("owner").collect::<Vec<_>>(), [&Json::string("acme")]);
-        assert_eq!(list.values("repo").len(), 0);
+        assert!(list.values("repo").len() == 0 && list.awaits_any());
+        list.seal(&repo, Json::string("r").root());
+        assert!(!list.awaits_any());
+        list.put(repo.clone(), true, Vec::new());
+        list.put(repo, true, Vec::new());
+        assert!(list.awaits_any());
         assert_eq!(format!("{list:?}"), r#"{"owner": 1, "repo": 0, "n": 2, "who": 4}"#);
     }
 }

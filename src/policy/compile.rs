@@ -169,6 +169,7 @@ impl<'c> Compiler<'c> {
                 name: sanitise(&function.name),
                 capability: *at,
                 offered: function.active && entry.listed.is_some(),
+                description: description(entry, function),
                 schema: offered_schema(function),
                 bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
                 parameters: parameters.clone(),
@@ -397,6 +398,19 @@ fn setting_defaults(entry: &CapabilityEntry) -> Arc<[(Arc<str>, Json)]> {
         Some((setting.name.text.clone(), Json::from(default)))
     };
     settings.iter().filter_map(default).collect()
+}
+
+/// The words of the action, or those of its tool if it has none; of a sub-agent its own.
+fn description(entry: &CapabilityEntry, function: &Declared) -> Option<Arc<str>> {
+    let written = match &entry.target {
+        Target::Tool(tool) => {
+            let action = function.action.and_then(|at| tool.actions.get(at));
+            action.and_then(|action| action.description.as_ref()).or(tool.description.as_ref())
+        }
+        Target::Agent(agent) => agent.description.as_ref(),
+        Target::Unknown => None,
+    };
+    written.map(|text| text.text.clone())
 }
 
 fn target(entry: &CapabilityEntry, function: &Declared) -> InvocationTarget {

@@ -22,6 +22,8 @@ pub struct Function {
     pub parameters: Parameters,
     /// The capability's bindings of its parameters.
     pub bindings: Vec<Arc<Binding>>,
+    /// What the manifest says that it is for.
+    pub description: Option<Arc<str>>,
     /// The JSON Schema of its parameters as the model sees it (BND-03).
     pub schema: serde_json::Value,
     /// Defaults of the settings of its tool (INT-23).

@@ -196,7 +196,7 @@ impl Replay {
 
     /// Whether nothing has happened yet; `env.now` is the time of the first step only if that has none.
     fn is_new(&self) -> bool {
-        self.task.context().turns().is_empty() && self.calls.is_empty()
+        self.task.context().turns().len() == 0 && self.calls.is_empty()
     }
 
     /// A turn is tested before it is taken, and again when its usage is known.

@@ -26,7 +26,7 @@ impl World {
     /// The answer to a question of an expression; none to a review that is undecided.
     pub(super) fn answer(&mut self, question: &Request) -> Option<Answer> {
         Some(match question {
-            Request::Invoke(invocation) => Answer::Result(self.invoke(invocation)),
+            Request::Invoke(invocation) => Answer::Result(self.invoke(invocation)?),
             Request::Review { reviewer } => Answer::Review(self.review(reviewer)?),
             Request::ReadMount { path } => self.read_mount(path).map_or(Answer::Failed, Answer::Text),
             Request::WriteMount { path, text } => {
@@ -43,12 +43,12 @@ impl Host for World {
         self.now
     }
 
-    fn invoke(&mut self, invocation: &Invocation) -> CallResult {
+    fn invoke(&mut self, invocation: &Invocation) -> Option<CallResult> {
         let before = self.invoked.iter().filter(|(function, _)| *function == invocation.function).count();
         self.invoked.push((invocation.function.clone(), invocation.arguments.clone()));
         let results = self.mocks.get(&invocation.function);
         let result = results.and_then(|results| results.get(before).or(results.last()));
-        result.cloned().unwrap_or_else(|| CallResult::successful(Json::object([])))
+        Some(result.cloned().unwrap_or_else(|| CallResult::successful(Json::object([]))))
     }
 
     fn review(&mut self, reviewer: &str) -> Option<bool> {

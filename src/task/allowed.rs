@@ -20,18 +20,22 @@ impl Task {
     /// The task takes a step: its subscriptions live on (SUB-07), and bindings that had no value may have one now.
     pub(super) fn take_step(&mut self, now: Timestamp) {
         self.activity.step(now);
-        self.seal(&now.into());
+        self.seal(now);
     }
 
     /// Gives the sealed names that wait for one the value of their binding, if there is one.
-    pub(super) fn seal(&mut self, now: &Moment) {
+    pub(super) fn seal(&mut self, now: Timestamp) {
+        if !self.allowed.iter().any(AllowList::awaits_any) {
+            return;
+        }
         let policy = self.policy.clone();
+        let now = Moment::from(now);
         for capability in 0..self.allowed.len() {
             for binding in policy.bindings(capability) {
                 if !self.allowed.get(capability).is_some_and(|list| list.awaits(&binding.name)) {
                     continue;
                 }
-                let value = Replay::mute().settle(binding.evaluate(&self.surroundings(now), None));
+                let value = Replay::mute().settle(binding.evaluate(&self.surroundings(&now), None));
                 let value = value.ok().and_then(|value| Json::from_value(&value.value()).ok());
                 if let (Some(value), Some(list)) = (value, self.allowed.get_mut(capability)) {
                     list.seal(&binding.name, value.root());

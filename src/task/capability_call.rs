@@ -44,7 +44,7 @@ impl Task {
         let moment = now.into();
         match self.record_result(&policy, &mut operation, result, &moment) {
             Flow::Ended(verdict, reason) => Ok(ended(operation, verdict, reason).into()),
-            _ => Ok(self.advance(operation, moment)),
+            _ => Ok(self.advance_under(&policy, operation, moment)),
         }
     }
 
@@ -140,7 +140,7 @@ impl Task {
             return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
         }
         let operation = Operation { findings, ..Operation::new(Subject::Call(subject), Stage::BeforeFirst) };
-        self.advance(operation, moment)
+        self.advance_under(&policy, operation, moment)
     }
 
     /// A function that the model may call, with its position.

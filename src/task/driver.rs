@@ -1,8 +1,8 @@
 //! Driving an operation to its decision with a host that answers at once.
 //!
-//! In: the first [`Progress`] of an operation and a [`Host`]. Out: its decision. A review that is not decided yet ends in
-//! [`Verdict::Suspend`](super::Verdict::Suspend); the task stays pending and goes on with
-//! [`Task::resume`](super::Task::resume). Hosts that wait for IO drive the same loop themselves.
+//! In: the first [`Progress`] of an operation and a [`Host`]. Out: its decision. What the host has no answer to yet, a
+//! review or a capability that takes its time, ends in [`Verdict::Suspend`](super::Verdict::Suspend); the task stays
+//! pending and goes on with [`Task::resume`](super::Task::resume). Hosts that wait for IO drive the same loop themselves.
 
 use super::effect::{Answer, CallResult, Invocation, Progress, Request};
 use super::{Decision, Task, TaskError};
@@ -13,8 +13,8 @@ pub trait Host {
     /// The time: after an answer an operation goes on at a later one.
     fn now(&mut self) -> Timestamp;
 
-    /// Carries out a capability.
-    fn invoke(&mut self, invocation: &Invocation) -> CallResult;
+    /// Carries out a capability; none if it is not done yet, such as a delegation whose child task is at work.
+    fn invoke(&mut self, invocation: &Invocation) -> Option<CallResult>;
 
     /// The verdict of a review; none if it is not decided yet.
     fn review(&mut self, reviewer: &str) -> Option<bool>;
@@ -32,7 +32,8 @@ pub trait Host {
 }
 
 impl Task {
-    /// Answers whatever an operation asks until it is decided or a review is open.
+    /// Answers whatever an operation asks until it is decided, or the host has no answer yet: then the decision is
+    /// suspend, [`Task::request`] says what is missing, and [`Task::resume`] takes it.
     ///
     /// # Errors
     /// [`TaskError`] if the progress is not that of this task's pending operation.
@@ -43,16 +44,19 @@ impl Task {
                 Progress::Asks(request) => request,
             };
             let answer = match &request {
-                Request::Invoke(invocation) => Answer::Result(host.invoke(invocation)),
-                Request::Review { reviewer } => match host.review(reviewer) {
-                    Some(approved) => Answer::Review(approved),
-                    None => return self.suspension().ok_or(TaskError::NothingPending),
-                },
-                Request::ReadMount { path } => host.read_mount(path).map_or(Answer::Failed, Answer::Text),
-                Request::WriteMount { path, text } if host.write_mount(path, text) => Answer::Written,
-                Request::WriteMount { .. } => Answer::Failed,
-                Request::MeasureFile { path } => host.measure_file(path).map_or(Answer::Failed, Answer::Size),
+                Request::Invoke(invocation) => host.invoke(invocation).map(Answer::Result),
+                Request::Review { reviewer } => host.review(reviewer).map(Answer::Review),
+                Request::ReadMount { path } => {
+                    Some(host.read_mount(path).map_or(Answer::Failed, Answer::Text))
+                }
+                Request::WriteMount { path, text } => {
+                    Some(if host.write_mount(path, text) { Answer::Written } else { Answer::Failed })
+                }
+                Request::MeasureFile { path } => {
+                    Some(host.measure_file(path).map_or(Answer::Failed, Answer::Size))
+                }
             };
+            let Some(answer) = answer else { return self.suspension().ok_or(TaskError::NothingPending) };
             progress = self.resume(answer, host.now())?;
         }
     }

@@ -103,7 +103,7 @@ impl Task {
         let subscribed = policy.capability(capability).and_then(|capability| policy.event(capability, event));
         let judged = match subscribed.filter(|(_, event)| self.hears(event, now)) {
             Some((position, event)) => {
-                self.seal(&now.into());
+                self.seal(now);
                 self.judge(event, delivery).map(|data| (position, event, data))
             }
             None => Err(Refusal::new(EventStage::Inactive, messages::not_subscribed())),

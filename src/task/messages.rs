@@ -34,6 +34,11 @@ pub(super) fn tool_failed(code: &str) -> String {
     format!("the tool failed: {code}")
 }
 
+/// What a delegation gives in place of a response.
+pub(super) fn child_failed(why: &str) -> String {
+    format!("the agent gave no response: {why}")
+}
+
 /// The message of a script that fails of itself.
 pub(super) fn script_failed(error: &str) -> String {
     format!("the script failed: {error}")

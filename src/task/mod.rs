@@ -24,6 +24,7 @@ mod activity;
 mod allowed;
 mod capability_call;
 mod decision;
+mod delegation;
 mod driver;
 mod effect;
 mod error;
@@ -59,7 +60,7 @@ pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use record::{Past, PastCall};
 pub use replay::Exchange;
 pub use save::SavedTask;
-pub use start::{Call, Next, StartTask, Usage, User};
+pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use state::TaskState;
 pub use trial::{Trial, Tried};
 
@@ -122,7 +123,7 @@ impl Task {
             next_call: 0,
             activity: Activity::starting(start.started_at),
         };
-        task.seal(&start.started_at.into());
+        task.seal(start.started_at);
         task
     }
 
@@ -170,9 +171,19 @@ impl Task {
         self.pending.as_ref().map(|pending| &pending.request)
     }
 
-    /// The functions that the model is offered, in the order of the manifest (AG-11, AG-22).
+    /// What the model is offered, in the order of the manifest (AG-11, AG-22): what its interface calls tools.
+    pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        let offered = self.policy.functions().iter().filter(|function| function.offered);
+        offered.map(|function| Offer {
+            name: &function.key,
+            description: function.description.as_deref(),
+            schema: &function.schema,
+        })
+    }
+
+    /// The names of the functions that the model is offered.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
-        self.policy.functions().iter().filter(|function| function.offered).map(|function| &*function.key)
+        self.offers().map(|offer| offer.name)
     }
 
     /// The JSON Schema of a function's parameters as the model sees them (BND-03, BND-20).
@@ -180,11 +191,8 @@ impl Task {
     /// # Errors
     /// [`TaskError::UnknownFunction`] for one that the model is not offered.
     pub fn schema(&self, function: &str) -> Result<&serde_json::Value, TaskError> {
-        let found = self.policy.position(function).and_then(|position| self.policy.function(position));
-        let offered = found.filter(|function| function.offered);
-        offered
-            .map(|function| &function.schema)
-            .ok_or_else(|| TaskError::UnknownFunction(function.to_owned()))
+        let offered = self.offers().find(|offer| offer.name == function);
+        offered.map(|offer| offer.schema).ok_or_else(|| TaskError::UnknownFunction(function.to_owned()))
     }
 
     /// Goes on with the pending operation.

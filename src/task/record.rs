@@ -80,7 +80,7 @@ impl Task {
             Past::Interrupt => {}
             Past::Locked(reason) => self.end = Some(End::Locked(reason)),
         }
-        self.seal(&at.into());
+        self.seal(at);
         Ok(())
     }
 

@@ -131,6 +131,21 @@ impl Task {
     }
 }
 
+impl Decision {
+    /// A script that [`Task::script`] refused, as a decision: the model is told what is wrong with what it wrote.
+    #[must_use]
+    pub fn refused_script(issues: &[Issue]) -> Self {
+        let finding = |issue: &Issue| {
+            let code = Cow::Borrowed(issue.code);
+            Finding { code, message: issue.message.clone(), origin: None }
+        };
+        let told: Vec<&str> = issues.iter().map(|issue| &*issue.message).collect();
+        let message = Some(messages::script_failed(&told.join("; ")));
+        let findings = issues.iter().map(finding).collect();
+        Self { message, findings, ..Self::new(Verdict::Error) }
+    }
+}
+
 /// Evaluates a script with the answers that it was given.
 fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Result<Json, Halt> {
     let mut replay = Replay::of_script(exchanges, policy);

@@ -1,4 +1,4 @@
-//! The facts of a task that is about to begin, and of the calls that its model makes.
+//! The facts of a task that is about to begin, what its model is offered, and the calls that it makes.
 
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
@@ -47,6 +47,17 @@ pub struct Call {
     pub function: String,
     /// The arguments as the model wrote them: an object.
     pub arguments: Json,
+}
+
+/// A function as the model is to know it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offer<'t> {
+    /// The name that it calls (KEY-04).
+    pub name: &'t str,
+    /// What the function is for, in the words of the manifest, if they are there.
+    pub description: Option<&'t str>,
+    /// The JSON Schema of its arguments, without those that are bound (BND-03, BND-20).
+    pub schema: &'t serde_json::Value,
 }
 
 /// What one turn of the model cost.

@@ -90,17 +90,20 @@ impl From<Decision> for Progress {
 }
 
 impl Task {
-    /// The decision of an operation that waits for a review: suspend, with the reviewer and the steps so far. Nothing if
-    /// no review is open.
+    /// The decision of an operation that waits for an answer: suspend, with the steps so far and, if it is a review, the
+    /// reviewer. Nothing if nothing is asked.
     #[must_use]
     pub fn suspension(&self) -> Option<Decision> {
         let Pending { operation, request, script } = self.pending.as_deref()?;
-        let Request::Review { reviewer } = request else { return None };
+        let reviewer = match request {
+            Request::Review { reviewer } => Some(reviewer.clone()),
+            _ => None,
+        };
         let step = operation.step_under_way(&self.policy);
         let mut trace = operation.trace.clone();
         trace.extend(step.and_then(|step| operation.trace_of(step, StepOutcome::Suspend, None)));
         let decision = Decision {
-            reviewer: Some(reviewer.clone()),
+            reviewer,
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),
             trace,

@@ -62,12 +62,23 @@ impl Finding {
 
 impl Task {
     /// Takes an operation as far as it goes.
-    pub(super) fn advance(&mut self, mut operation: Operation, now: Moment) -> Progress {
+    pub(super) fn advance(&mut self, operation: Operation, now: Moment) -> Progress {
         let policy = self.policy.clone();
+        self.advance_under(&policy, operation, now)
+    }
+
+    /// The same for who holds the policy already: all tasks of an agent share it, and to count who holds it is the one
+    /// thing that they would wait for each other with.
+    pub(super) fn advance_under(
+        &mut self,
+        policy: &Policy,
+        mut operation: Operation,
+        now: Moment,
+    ) -> Progress {
         loop {
             let flow = match operation.stage.hook() {
-                Some(_) => self.run_steps(&policy, &mut operation, &now),
-                None => self.run_call(&policy, &mut operation, &now),
+                Some(_) => self.run_steps(policy, &mut operation, &now),
+                None => self.run_call(policy, &mut operation, &now),
             };
             match flow {
                 Flow::Passed => match operation.next_stage() {

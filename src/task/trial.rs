@@ -55,7 +55,7 @@ impl Task {
     /// What is wrong with the expression in its scope.
     ///
     /// # Cost
-    /// That of the expression; a hash of its text if it was compiled before. An entry under test costs a copy of the
+    /// That of the expression; a hash of its text if it was compiled before. An entry under test costs a snapshot of the
     /// context.
     pub fn evaluate(
         &self,

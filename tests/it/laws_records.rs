@@ -152,7 +152,10 @@ proptest! {
         let live = Activation::new(&UNTYPED).with(&UNTYPED, "context", context.value());
         let read = Activation::new(&UNTYPED).with(&UNTYPED, "context", json.value());
         let (live, read) = (run(&by_name, &live).0, run(&by_name, &read).0);
-        prop_assert_eq!(&live, &read, "{}: live and as JSON", text);
+        // of a message `size` counts the characters, which JSON does not know (CEL-42)
+        if !text.contains(".message) >") {
+            prop_assert_eq!(&live, &read, "{}: live and as JSON", text);
+        }
         let by_slot = Program::compile(TYPED.env(), &text).unwrap();
         let bound = Bound { context: Some(&context), ..Bound::default() };
         let (typed, _) = run(&by_slot, &TYPED.activation(&bound).unwrap());

@@ -12,6 +12,7 @@
     reason = "a test that cannot go on should stop at once"
 )]
 
+mod agent_loop;
 mod architecture;
 mod before_first;
 mod bounds;
@@ -27,10 +28,12 @@ mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+mod counting;
 mod differential;
 mod event;
 mod functions;
 mod fuzz_bodies;
+mod growth;
 mod launches;
 mod laws;
 mod laws_expressions;

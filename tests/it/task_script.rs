@@ -88,8 +88,10 @@ fn a_refusal_names_what_is_allowed_and_what_was_meant() {
 #[test]
 fn of_many_functions_a_dozen_are_named() {
     let action = |n: u32| format!("- {{name: a{n:02}, execute: {{mcp: {{url: https://m.example.com}}}}}}\n");
-    let tool = "kind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: many\ndescription: Many.\nactions:\n";
-    let agent = "kind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ncapabilities: {many: '*'}\n";
+    let tool =
+        "kind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: many\ndescription: Many.\nactions:\n";
+    let agent =
+        "kind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ncapabilities: {many: '*'}\n";
     let text = format!("{tool}{}---\n{agent}", (0..15).map(action).collect::<String>());
     let (engine, findings) = celador::Engine::parse("many.yaml", &text);
     assert!(findings.iter().all(|finding| !finding.is_error()), "{findings:?}");

@@ -9,7 +9,7 @@ use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
-use crate::cel::value::{Entries, Key, List, Map, Value};
+use crate::cel::value::{Entries, Key, List, Map, Value, same_bytes};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::Local(local) => Some(self.local(*local)),
             &Node::Path { root, part, field } => self.path(id, root, part, field),
             Node::Field { operand, field } => self.field(id, *operand, *field),
-            Node::Member { operand, key } => self.member(id, *operand, key),
+            Node::Member { operand, key, guess } => self.member(id, *operand, key, guess),
             Node::Index { operand, index } => self.index(id, *operand, *index),
             node if node.is_test() => self.test(id, node).map(Value::Bool),
             node => self.compute(id, node),
@@ -222,7 +222,10 @@ impl<'a> Evaluator<'a, '_, '_> {
     pub(super) fn bool(&mut self, id: NodeId) -> Option<bool> {
         let node = self.node(id)?;
         self.progress.charge(id, 1)?;
-        self.test(id, node)
+        match node {
+            Node::And(a, b) => self.decide(*a, *b, false),
+            node => self.test(id, node),
+        }
     }
 
     /// The truth of a step that was paid for.
@@ -234,11 +237,16 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::Equal(a, b) => self.equal(id, *a, *b),
             Node::NotEqual(a, b) => self.equal(id, *a, *b).map(|equal| !equal),
             Node::Compare(comparison, a, b) => self.with_both(*a, *b, |progress, a, b| {
-                // most of what a guard asks is whether a number is small enough
-                if let (Value::Int(a), Value::Int(b)) = (a, b) {
-                    return Some(comparison.holds(a.cmp(b)));
-                }
                 let holds = compare(&mut progress.meter, *comparison, a, b);
+                progress.at(id, holds)
+            }),
+            Node::CompareInt { comparison, operand, bound } => self.with(*operand, |progress, of| {
+                // the constant is a step too
+                progress.charge(id, 1)?;
+                if let Value::Int(number) = of {
+                    return Some(comparison.of_ints(*number, *bound));
+                }
+                let holds = compare(&mut progress.meter, *comparison, of, &Value::Int(*bound));
                 progress.at(id, holds)
             }),
             Node::CompareSize { comparison, operand, bound } => self.with(*operand, |progress, of| {
@@ -307,6 +315,13 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     fn equal(&mut self, id: NodeId, a: NodeId, b: NodeId) -> Option<bool> {
         self.with_both(a, b, |progress, a, b| {
+            if let (Value::String(a), Value::String(b)) = (a, b) {
+                if a.len() != b.len() {
+                    return Some(false);
+                }
+                progress.charge_text(id, a.len())?;
+                return Some(same_bytes(a.as_bytes(), b.as_bytes()));
+            }
             let equal = a.equals_metered(b, &mut progress.meter);
             progress.at(id, equal)
         })

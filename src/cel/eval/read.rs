@@ -10,7 +10,7 @@ use crate::cel::env::Slot;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::plan::{Local, Node, NodeId};
 use crate::cel::types::At;
-use crate::cel::value::{Map, Value};
+use crate::cel::value::{Guess, JsonRef, Map, Value};
 
 impl<'a> Evaluator<'a, '_, '_> {
     /// Looks at the value of a step: held by the activation, the frame or the plan, or where it was made.
@@ -42,9 +42,14 @@ impl<'a> Evaluator<'a, '_, '_> {
                 made = self.path(operand, root, part, field);
                 made.as_ref()?
             }
-            Some(Node::Member { operand: of, key }) => {
+            Some(Node::Member { operand: of, key, guess }) => {
                 self.progress.charge(operand, 1)?;
-                made = self.member(operand, *of, key);
+                made = self.member(operand, *of, key, guess);
+                made.as_ref()?
+            }
+            Some(Node::Index { operand: of, index }) => {
+                self.progress.charge(operand, 1)?;
+                made = self.index(operand, *of, *index);
                 made.as_ref()?
             }
             _ => {
@@ -104,11 +109,18 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// `operand.key`
     #[inline(never)]
-    pub(super) fn member(&mut self, id: NodeId, operand: NodeId, key: &str) -> Option<Value<'a>> {
+    pub(super) fn member(
+        &mut self,
+        id: NodeId,
+        operand: NodeId,
+        key: &str,
+        guess: &Guess,
+    ) -> Option<Value<'a>> {
         self.with(operand, |progress, of| {
             progress.charge_text(id, key.len())?;
             progress.seek(id, ErrorCode::NoSuchKey);
             match of {
+                Value::Map(Map::Json(object)) => object.get_near(key, guess).map(JsonRef::value),
                 Value::Map(map) => map.get_str(key),
                 other => progress.at(id, other.member(key)),
             }
@@ -116,6 +128,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// `operand[index]`
+    #[inline(never)]
     pub(super) fn index(&mut self, id: NodeId, operand: NodeId, index: NodeId) -> Option<Value<'a>> {
         self.with_both(operand, index, |progress, of, index| {
             progress.charge_text(id, key_bytes(index))?;

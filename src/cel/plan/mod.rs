@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::function::{PureCode, TestCode};
 use super::stdlib::Pattern;
 use super::types::At;
-use super::value::Value;
+use super::value::{Guess, Value};
 use crate::source::Span;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -82,6 +82,8 @@ pub enum Node {
         operand: NodeId,
         /// The key.
         key: Box<str>,
+        /// Where it was last found in a JSON object.
+        guess: Guess,
     },
     /// `operand.?key`
     OptionalMember {
@@ -125,6 +127,15 @@ pub enum Node {
     NotEqual(NodeId, NodeId),
     /// `a < b`
     Compare(Comparison, NodeId, NodeId),
+    /// `a < 3`: what most guards ask
+    CompareInt {
+        /// How.
+        comparison: Comparison,
+        /// What is compared.
+        operand: NodeId,
+        /// What it is compared with.
+        bound: i64,
+    },
     /// `size(a) < 3`: counts no further than the answer needs
     CompareSize {
         /// How.
@@ -309,6 +320,7 @@ impl Node {
                 | Self::Equal(..)
                 | Self::NotEqual(..)
                 | Self::Compare(..)
+                | Self::CompareInt { .. }
                 | Self::CompareSize { .. }
                 | Self::In(..)
                 | Self::Matches(..)
@@ -327,10 +339,7 @@ impl Node {
             Self::And(..) => "_&&_",
             Self::Or(..) => "_||_",
             Self::Conditional(..) => "_?_:_",
-            Self::Compare(Comparison::Less, ..) => "_<_",
-            Self::Compare(Comparison::LessEqual, ..) => "_<=_",
-            Self::Compare(Comparison::Greater, ..) => "_>_",
-            Self::Compare(Comparison::GreaterEqual, ..) => "_>=_",
+            Self::Compare(comparison, ..) | Self::CompareInt { comparison, .. } => comparison.function_name(),
             Self::CompareSize { .. } => "size",
             Self::Arithmetic(Arithmetic::Plus, ..) => "_+_",
             Self::Arithmetic(Arithmetic::Minus, ..) => "_-_",
@@ -349,6 +358,29 @@ impl Node {
 }
 
 impl Comparison {
+    /// The operator, by CEL's name.
+    #[must_use]
+    pub fn function_name(self) -> &'static str {
+        match self {
+            Self::Less => "_<_",
+            Self::LessEqual => "_<=_",
+            Self::Greater => "_>_",
+            Self::GreaterEqual => "_>=_",
+        }
+    }
+
+    /// Whether two numbers satisfy it.
+    #[inline]
+    #[must_use]
+    pub fn of_ints(self, a: i64, b: i64) -> bool {
+        match self {
+            Self::Less => a < b,
+            Self::LessEqual => a <= b,
+            Self::Greater => a > b,
+            Self::GreaterEqual => a >= b,
+        }
+    }
+
     /// Whether an order satisfies it.
     #[must_use]
     pub fn holds(self, order: std::cmp::Ordering) -> bool {

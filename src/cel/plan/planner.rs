@@ -8,7 +8,7 @@ use crate::cel::function::{Code, Declaration};
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};
-use crate::cel::value::{Blob, Text, TypeName, Value};
+use crate::cel::value::{Blob, Guess, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 
@@ -122,9 +122,11 @@ impl Planner<'_> {
                 let operand = self.expr(operand);
                 match (slot, optional) {
                     (Some(field), false) => self.field(expr, of, operand, field),
-                    (None, false) => {
-                        self.fold(expr, from, Node::Member { operand, key: field.text.as_str().into() })
-                    }
+                    (None, false) => self.fold(
+                        expr,
+                        from,
+                        Node::Member { operand, key: field.text.as_str().into(), guess: Guess::default() },
+                    ),
                     (_, true) => self.fold(
                         expr,
                         from,
@@ -322,7 +324,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A comparison; one of a size with a constant looks no further than it must.
+    /// A comparison; one with a constant number has it inside, and one of a size looks no further than it must.
     fn compare(&self, comparison: Comparison, a: NodeId, b: NodeId) -> Node {
         let size_of = |id: NodeId| match self.nodes.get(id.0 as usize) {
             Some(Node::Call { name: "size", args, .. }) => args.first().copied(),
@@ -333,6 +335,7 @@ impl Planner<'_> {
             (.., Some(&Value::Int(bound)), Some(operand)) => {
                 Node::CompareSize { comparison: comparison.mirrored(), operand, bound }
             }
+            (_, Some(&Value::Int(bound)), ..) => Node::CompareInt { comparison, operand: a, bound },
             _ => Node::Compare(comparison, a, b),
         }
     }

@@ -7,7 +7,7 @@
 //! A word is a tag (4 bits), a length (28 bits) and an offset (32 bits); a whole number that fits in 60 bits is its
 //! own word. An object with many keys is followed by its entries' order by key, for a binary search.
 
-use super::{Key, Text, Value};
+use super::{Key, Text, Value, same_bytes};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
 use base64::Engine as _;
@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A JSON value that owns what it holds.
 #[derive(Clone)]
@@ -35,6 +36,11 @@ pub struct JsonRef<'a> {
     document: &'a Document,
     word: Word,
 }
+
+/// Where a key stood when it was last found. Documents of one kind have their keys in one order, so it is where the key
+/// stands in the next one, too; if not, nothing but time is lost.
+#[derive(Debug, Default)]
+pub struct Guess(AtomicU32);
 
 /// Why a text is no acceptable JSON.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +65,7 @@ enum Tag {
     Object,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Word(u64);
 
 const TAG_BITS: u32 = 4;
@@ -99,8 +105,9 @@ impl Word {
 
     /// Tag and length.
     #[inline]
-    fn head(self) -> u64 {
-        self.0 & ((1 << (TAG_BITS + LENGTH_BITS)) - 1)
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+    fn head(self) -> u32 {
+        self.0 as u32
     }
 
     #[inline]
@@ -184,7 +191,7 @@ impl Json {
         }
         let mut builder = Builder::with_room(&room);
         let members = members.iter().map(|(key, value)| {
-            let key = builder.string(key);
+            let key = builder.key(key);
             Ok((key, builder.value(value)?))
         });
         let members = members.collect::<Result<Members, Fault>>()?;
@@ -196,7 +203,7 @@ impl Json {
     pub fn object<'k>(members: impl IntoIterator<Item = (&'k str, Self)>) -> Self {
         let mut builder = Builder::default();
         let members = members.into_iter().map(|(key, value)| {
-            let key = builder.string(key);
+            let key = builder.key(key);
             (key, builder.copy(value.root()))
         });
         let members = members.collect();
@@ -343,30 +350,68 @@ impl<'a> JsonRef<'a> {
         self.word(self.word.offset().checked_add(index.checked_mul(2)?)?.checked_add(part)?)
     }
 
+    /// The value under a key, which is looked for first where it was last found.
+    #[inline]
+    #[must_use]
+    pub fn get_near(self, key: &str, guess: &Guess) -> Option<Self> {
+        let index = guess.0.load(Ordering::Relaxed) as usize;
+        let found = self.member(index, 0).is_some_and(|word| self.is(word, key));
+        if found { self.member(index, 1).map(|word| self.at(word)) } else { self.get_guessing(key, guess) }
+    }
+
+    /// The same where the guess was wrong; the next one is better.
+    #[inline(never)]
+    fn get_guessing(self, key: &str, guess: &Guess) -> Option<Self> {
+        let index = self.position(key)?;
+        guess.0.store(u32::try_from(index).unwrap_or_default(), Ordering::Relaxed);
+        self.member(index, 1).map(|word| self.at(word))
+    }
+
     /// The value under a key. Looks at the entries one by one, or halves them where there are many.
     #[inline]
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
-        let index = self.position(key)?;
-        self.member(index, 1).map(|word| self.at(word))
+        let value = match self.few() {
+            Some(entries) => entries.iter().find(self.is_key(key)).map(|&[_, value]| Word(value)),
+            None => self.member(self.position_by_halves(key)?, 1),
+        };
+        value.map(|word| self.at(word))
     }
 
     /// The position of a key among the entries.
-    #[inline]
     #[must_use]
     pub fn position(self, key: &str) -> Option<usize> {
-        let count = self.len();
-        if count < SORTED_FROM {
-            // tag and length stand in one half of a word: most keys are told apart without a look at the text
-            let first = Word::new(Tag::String, key.len(), 0);
-            let is_key = |entry: &[u64]| {
-                entry.first().is_some_and(|&word| {
-                    Word(word).head() == first.head() && same(self.bytes_of(Word(word)), key.as_bytes())
-                })
-            };
-            let words = self.document.words.get(self.word.offset()..)?;
-            return words.chunks_exact(2).take(count).position(is_key);
+        match self.few() {
+            Some(entries) => entries.iter().position(|entry| self.is_key(key)(&entry)),
+            None => self.position_by_halves(key),
         }
+    }
+
+    /// Keys and values, if they are few enough to be looked at one by one.
+    #[inline]
+    fn few(self) -> Option<&'a [[u64; 2]]> {
+        let count = Some(self.len()).filter(|&count| count < SORTED_FROM)?;
+        self.document.words.get(self.word.offset()..)?.as_chunks().0.get(..count)
+    }
+
+    /// Whether an entry has this key.
+    #[inline]
+    fn is_key(self, key: &str) -> impl Fn(&&[u64; 2]) -> bool {
+        move |&&[word, _]| self.is(Word(word), key)
+    }
+
+    /// Whether a string is this one.
+    #[inline]
+    fn is(self, word: Word, text: &str) -> bool {
+        // tag and length stand in one half of a word: most keys are told apart without a look at the text
+        let head = Word::new(Tag::String, text.len(), 0).head();
+        word.head() == head && same_bytes(self.bytes_of(word), text.as_bytes())
+    }
+
+    /// The position of a key among entries whose order by key is known.
+    #[inline(never)]
+    fn position_by_halves(self, key: &str) -> Option<usize> {
+        let count = self.len();
         let order = self.word.offset().checked_add(count.checked_mul(2)?)?;
         let mut range = 0..count;
         while !range.is_empty() {
@@ -400,25 +445,17 @@ impl<'a> JsonRef<'a> {
     }
 }
 
-/// Whether two runs of bytes of one length are the same. Most keys are short: two words that may overlap settle them
-/// sooner than a call of the C library.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
-    match (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk::<8>()) {
-        (Some(a_first), Some(b_first), Some(a_last), Some(b_last)) if a.len() <= 16 => {
-            a_first == b_first && a_last == b_last
-        }
-        (None, None, ..) => a.iter().eq(b),
-        _ => a == b,
-    }
-}
-
 /// A document being written: children before their parents.
 #[derive(Default)]
 struct Builder {
     words: Vec<u64>,
     text: String,
+    /// Keys that were written lately, each where a few of its bits put it.
+    keys: [Word; LATE_KEYS],
 }
+
+/// How many keys a builder remembers: as many as the rows of most tables have.
+const LATE_KEYS: usize = 32;
 
 /// The entries of an object being written.
 type Members = SmallVec<[(Word, Word); 8]>;
@@ -473,7 +510,8 @@ impl Room {
 impl Builder {
     /// A document that has this much room: it is then allocated once.
     fn with_room(room: &Room) -> Self {
-        Self { words: Vec::with_capacity(room.words), text: String::with_capacity(room.text) }
+        let (words, text) = (Vec::with_capacity(room.words), String::with_capacity(room.text));
+        Self { words, text, ..Self::default() }
     }
 
     fn finish(self, root: Word) -> Json {
@@ -485,6 +523,31 @@ impl Builder {
         let offset = self.text.len();
         self.text.push_str(text);
         Word::new(Tag::String, text.len(), offset)
+    }
+
+    /// A key. The rows of a table share the texts of theirs: one that was written lately is not written again.
+    fn key(&mut self, text: &str) -> Word {
+        let key = self.string(text);
+        self.shared(key)
+    }
+
+    /// A key that was written last, or in its place the same text further up.
+    fn shared(&mut self, key: Word) -> Word {
+        let bytes = |word: Word| {
+            let end = word.offset().saturating_add(word.length());
+            self.text.as_bytes().get(word.offset()..end).unwrap_or_default()
+        };
+        let text = bytes(key);
+        let [first, last] = [text.first(), text.last()].map(|byte| byte.copied().map_or(0, usize::from));
+        let place = text.len().saturating_mul(7).saturating_add(first).saturating_add(last) % LATE_KEYS;
+        let Some(late) = self.keys.get_mut(place) else { return key };
+        let known = *late;
+        if known.tag() == Tag::String && bytes(known) == text {
+            self.text.truncate(key.offset());
+            return known;
+        }
+        *late = key;
+        key
     }
 
     fn int(&mut self, value: i64) -> Word {
@@ -516,8 +579,9 @@ impl Builder {
 
     fn object(&mut self, mut members: Members) -> Word {
         let mut order = self.order(&members);
-        let twice =
-            |&(first, second): &(&usize, &usize)| self.key(&members, *first) == self.key(&members, *second);
+        let twice = |&(first, second): &(&usize, &usize)| {
+            self.key_of(&members, *first) == self.key_of(&members, *second)
+        };
         let overwritten: SmallVec<[usize; 8]> =
             order.iter().zip(order.iter().skip(1)).filter(twice).map(|(first, _)| *first).collect();
         if !overwritten.is_empty() {
@@ -534,7 +598,7 @@ impl Builder {
         Word::new(Tag::Object, members.len(), offset)
     }
 
-    fn key(&self, members: &[(Word, Word)], index: usize) -> &str {
+    fn key_of(&self, members: &[(Word, Word)], index: usize) -> &str {
         let word = members.get(index).map_or(Word(0), |&(key, _)| key);
         let end = word.offset().saturating_add(word.length());
         self.text.get(word.offset()..end).unwrap_or_default()
@@ -543,7 +607,7 @@ impl Builder {
     /// The positions of the members, sorted by key and, of equal keys, by position.
     fn order(&self, members: &[(Word, Word)]) -> SmallVec<[usize; SORTED_FROM]> {
         let mut order: SmallVec<_> = (0..members.len()).collect();
-        order.sort_by(|&a, &b| self.key(members, a).cmp(self.key(members, b)));
+        order.sort_by(|&a, &b| self.key_of(members, a).cmp(self.key_of(members, b)));
         order
     }
 
@@ -561,7 +625,7 @@ impl Builder {
             }
             Tag::Object => {
                 let members = value.entries().map(|(key, value)| {
-                    let key = self.string(key);
+                    let key = self.key(key);
                     (key, self.copy(value))
                 });
                 let members = members.collect();
@@ -588,7 +652,7 @@ impl Builder {
             Value::Map(map) => {
                 let members = map.iter().map(|(key, value)| {
                     let key = match key {
-                        Key::String(text) => self.string(&text),
+                        Key::String(text) => self.key(&text),
                         Key::Bool(value) => self.string(if value { "true" } else { "false" }),
                         Key::Int(value) => self.string(&value.to_string()),
                         Key::UInt(value) => self.string(&value.to_string()),
@@ -690,6 +754,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             if key.tag() != Tag::String {
                 return Err(A::Error::custom("a key is not text"));
             }
+            let key = self.builder.shared(key);
             members.push((key, object.next_value_seed(self.inner()?)?));
         }
         Ok(self.builder.object(members))
@@ -763,7 +828,7 @@ impl Builder {
             }
             serde_json::Value::Object(members) => {
                 let members = members.iter().map(|(key, value)| {
-                    let key = self.string(key);
+                    let key = self.key(key);
                     (key, self.foreign(value))
                 });
                 let members = members.collect();

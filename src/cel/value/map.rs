@@ -181,7 +181,6 @@ impl<'a> Map<'a> {
     }
 
     /// The value under a text key. Does not allocate; at worst logarithmic in the entries.
-    #[inline]
     #[must_use]
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
         match self {

@@ -15,7 +15,7 @@ mod order;
 mod tests;
 mod time;
 
-pub use json::{Json, JsonError, JsonRef};
+pub use json::{Guess, Json, JsonError, JsonRef};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};
@@ -314,5 +314,19 @@ impl From<i64> for Value<'_> {
 impl From<f64> for Value<'_> {
     fn from(value: f64) -> Self {
         Self::Double(value)
+    }
+}
+
+/// Whether two runs of bytes of one length are the same. Most keys and states are short: two words that may overlap settle them
+/// sooner than a call of the C library.
+#[inline]
+pub(in crate::cel) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+        Some((bytes.first_chunk()?, bytes.last_chunk()?))
+    }
+    match a.len() {
+        4..=7 => ends::<4>(a) == ends::<4>(b),
+        8..=16 => ends::<8>(a) == ends::<8>(b),
+        _ => a == b,
     }
 }

@@ -41,13 +41,7 @@ impl Value<'_> {
     #[inline]
     pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         match (self, other) {
-            (Self::String(a), Value::String(b)) => {
-                if a.len() != b.len() {
-                    return Ok(false);
-                }
-                meter.charge_text(a.len())?;
-                return Ok(**a == **b);
-            }
+            (Self::String(a), Value::String(b)) if a.len() == b.len() => meter.charge_text(a.len())?,
             (Self::Bytes(a), Value::Bytes(b)) if a.len() == b.len() => meter.charge_text(a.len())?,
             (Self::List(a), Value::List(b)) if a.len() == b.len() => {
                 meter.charge(self.weight(meter.left()))?
