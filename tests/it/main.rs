@@ -29,6 +29,7 @@ mod context_expression;
 mod context_scope;
 mod differential;
 mod event;
+mod folds;
 mod functions;
 mod fuzz_bodies;
 mod launches;
