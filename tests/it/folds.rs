@@ -162,7 +162,8 @@ fn entry(number: usize) -> TaskIo {
     match number / 4 {
         0 => entry,
         _ => entry.with_extra(
-            Json::from(json!({"ticket_id": format!("T-{}", number % 3), "score": number as f64 / 10.0})).root(),
+            Json::from(json!({"ticket_id": format!("T-{}", number % 3), "score": number as f64 / 10.0}))
+                .root(),
         ),
     }
 }
