@@ -270,7 +270,7 @@ static PAIRS: LazyLock<Vec<(Programs, Programs)>> = LazyLock::new(|| {
 #[test]
 fn to_go_on_is_to_go_through_all() {
     let count = std::env::var("CELADOR_FOLDS").ok().map(|count| count.parse().unwrap());
-    let config = ProptestConfig { cases: count.unwrap_or(48), ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: count.unwrap_or(24), ..ProptestConfig::default() };
     let asked = prop::collection::vec((0..PAIRS.len(), 0..EXPRESSIONS.len()), 1..8);
     let steps = prop::collection::vec((change(), asked, 0..6_usize), 1..60);
     let (compared, failed, over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
