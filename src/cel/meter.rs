@@ -27,10 +27,7 @@ const BYTES_PER_UNIT: usize = 10;
 impl Spent {
     /// What was spent after an earlier point.
     pub(in crate::cel) fn since(self, earlier: Self) -> Self {
-        Self {
-            cost: self.cost.saturating_sub(earlier.cost),
-            built: self.built.saturating_sub(earlier.built),
-        }
+        Self { cost: self.cost.saturating_sub(earlier.cost), built: self.built.saturating_sub(earlier.built) }
     }
 }
 

@@ -16,8 +16,8 @@ mod order;
 mod tests;
 mod time;
 
-pub use fold::{Folds, GrowingEnd, Growth};
 pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
+pub use fold::{Folds, GrowingEnd, Growth};
 pub use json::{Json, JsonError, JsonRef};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};
