@@ -200,7 +200,7 @@ impl Running {
             }
             // mostly the last, as in a task
             Change::Restrict(age) => {
-                let age = if age < 20 { 0 } else { age - 20 };
+                let age = age.saturating_sub(20);
                 let id = self.recorded.len().checked_sub(age + 1).map(|place| self.recorded[place]);
                 id.into_iter().for_each(|id| task.restrict(id));
             }
