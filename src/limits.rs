@@ -80,6 +80,8 @@ limits! {
     max_cost: u64 = 1_000_000, "cost units";
     /// What one evaluation may build: strings, lists and maps.
     max_built_bytes: u64 = 16_777_216, "bytes";
+    /// Loops over the history of one task of which it is kept what they came to.
+    max_folds: usize = 64, "loops";
     /// Questions of one expression to its host: reviews, files.
     max_questions: usize = 256, "questions";
     /// Size of one compiled regular expression.

@@ -14,8 +14,22 @@ pub struct Meter<'l> {
     limits: &'l EvalLimits,
 }
 
+/// What some work took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cel) struct Spent {
+    cost: u64,
+    built: u64,
+}
+
 /// Bytes of text that one cost unit pays for.
 const BYTES_PER_UNIT: usize = 10;
+
+impl Spent {
+    /// What was spent after an earlier point.
+    pub(in crate::cel) fn since(self, earlier: Self) -> Self {
+        Self { cost: self.cost.saturating_sub(earlier.cost), built: self.built.saturating_sub(earlier.built) }
+    }
+}
 
 impl<'l> Meter<'l> {
     /// A full budget.
@@ -66,6 +80,23 @@ impl<'l> Meter<'l> {
     #[must_use]
     pub fn spent_cost(&self) -> u64 {
         self.limits.max_cost.saturating_sub(self.cost)
+    }
+
+    /// What was spent so far.
+    pub(in crate::cel) fn spent(&self) -> Spent {
+        Spent { cost: self.spent_cost(), built: self.limits.max_built_bytes.saturating_sub(self.built) }
+    }
+
+    /// Pays for work that was done before. Says no, and takes nothing, if that is more than there is: doing it again
+    /// would then exceed the budget on the way.
+    pub(in crate::cel) fn pay(&mut self, spent: Spent) -> bool {
+        let (Some(cost), Some(built)) =
+            (self.cost.checked_sub(spent.cost), self.built.checked_sub(spent.built))
+        else {
+            return false;
+        };
+        (self.cost, self.built) = (cost, built);
+        true
     }
 
     /// The cost units left.

@@ -98,6 +98,8 @@ pub(super) struct Record {
     pub(super) counts: Counts,
     /// The model's calls that ran.
     executed: u32,
+    /// How often the status of another invocation than the last changed.
+    pub(super) rewritten: u64,
 }
 
 /// The log, and what is kept about it.
@@ -155,6 +157,8 @@ impl History {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
             record.counts.remove(before);
             record.counts.add(Status::Restricted);
+            let is_last = record.positions.last() == Some(&id.0);
+            record.rewritten = record.rewritten.saturating_add(u64::from(!is_last));
         }
     }
 

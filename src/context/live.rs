@@ -5,7 +5,7 @@
 use super::history::{Invocation, Status};
 use super::part::{MAX_INDEX, Part};
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
-use crate::cel::{At, Json, JsonRef, LiveList, LiveRecord, RecordType, Value};
+use crate::cel::{At, GrowingEnd, Growth, Json, JsonRef, LiveList, LiveRecord, RecordType, Value};
 
 impl TaskContext {
     /// `context`, as expressions see it.
@@ -151,6 +151,18 @@ impl LiveRecord for TaskContext {
             _ => None,
         }
     }
+
+    /// The names of the capabilities are those of the schema.
+    fn growth(&self, at: At) -> Option<Growth<'_>> {
+        let (part, _) = Part::of(at);
+        let settled = self.shape(at).fields.len();
+        (part == Part::Capabilities).then_some(Growth {
+            folds: &self.folds,
+            end: GrowingEnd::Back,
+            settled,
+            epoch: 0,
+        })
+    }
 }
 
 impl LiveList for TaskContext {
@@ -199,6 +211,27 @@ impl LiveList for TaskContext {
 
     fn forwards(&self, at: At) -> bool {
         matches!(Part::of(at).0, Part::PendingInput | Part::PendingOutput)
+    }
+
+    /// All lists but those of one entry grow. The last input and response may still be replaced or taken back, and the
+    /// last invocation of a record may become restricted.
+    fn growth(&self, at: At) -> Option<Growth<'_>> {
+        let (part, index) = Part::of(at);
+        let (end, settled, epoch) = match part {
+            Part::Turns => (GrowingEnd::Back, self.turns.len(), 0),
+            Part::Invocations => (GrowingEnd::Back, self.history.log().len(), 0),
+            Part::Inputs => (GrowingEnd::Back, self.inputs.settled, self.inputs.epoch),
+            Part::Outputs => (GrowingEnd::Back, self.outputs.settled, self.outputs.epoch),
+            Part::Timestamps | Part::RecordInputs | Part::RecordOutputs | Part::TaskIds => {
+                (GrowingEnd::Front, self.history.of(index)?.len(), 0)
+            }
+            Part::Successful | Part::Errored | Part::Restricted => {
+                let record = self.history.of(index)?;
+                (GrowingEnd::Front, record.len().saturating_sub(1), record.rewritten)
+            }
+            _ => return None,
+        };
+        Some(Growth { folds: &self.folds, end, settled, epoch })
     }
 }
 

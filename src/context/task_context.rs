@@ -10,7 +10,7 @@ use super::log::Log;
 use super::moment::Moment;
 use super::schema::{ContextSchema, FunctionId};
 use super::task_io::TaskIo;
-use crate::cel::{Field, RecordType, Storage, Timestamp, Type};
+use crate::cel::{Field, Folds, RecordType, Storage, Timestamp, Type};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -71,12 +71,18 @@ pub struct TaskContext {
     pub(super) inputs: Entries,
     pub(super) outputs: Entries,
     pub(super) history: History,
+    /// What is kept of the loops over all this; nothing that it is needed for.
+    pub(super) folds: Folds,
 }
 
 /// `context.input` or `context.output`, oldest first (`CTX-11`, `CTX-12`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
     entries: Log<Entry>,
+    /// How many have another after them: only the last is taken back or replaced.
+    pub(super) settled: usize,
+    /// How often one of those was taken back all the same.
+    pub(super) epoch: u64,
     document_bytes: usize,
 }
 
@@ -104,6 +110,7 @@ impl TaskContext {
             llm_turns: 0,
             inputs: Entries::default(),
             outputs: Entries::default(),
+            folds: Folds::default(),
         }
     }
 
@@ -275,6 +282,7 @@ impl TaskContext {
             .saturating_add(self.inputs.heap_bytes())
             .saturating_add(self.outputs.heap_bytes())
             .saturating_add(self.history.heap_bytes())
+            .saturating_add(self.folds.heap_bytes())
     }
 }
 
@@ -306,12 +314,17 @@ impl Entries {
         let shape = shared.unwrap_or_else(|| shape_of(&io));
         let bytes = io.heap_bytes().saturating_add(own_names);
         self.document_bytes = self.document_bytes.saturating_add(bytes);
+        self.settled = self.entries.len();
         self.entries.push(Entry { io, shape, bytes });
     }
 
     fn pop(&mut self) -> Option<TaskIo> {
         let last = self.entries.pop()?;
         self.document_bytes = self.document_bytes.saturating_sub(last.bytes);
+        if self.entries.len() < self.settled {
+            self.settled = self.entries.len();
+            self.epoch = self.epoch.saturating_add(1);
+        }
         Some(last.io)
     }
 

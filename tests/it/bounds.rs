@@ -33,7 +33,7 @@ const OF_MANIFESTS: [&str; 8] = [
 ];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 1] = ["max_questions"];
+const OF_TASKS: [&str; 2] = ["max_folds", "max_questions"];
 
 #[test]
 fn every_bound_is_tested_and_has_a_value_by_name() {

@@ -31,6 +31,7 @@ mod context_scope;
 mod counting;
 mod differential;
 mod event;
+mod folds;
 mod functions;
 mod fuzz_bodies;
 mod growth;

@@ -1,21 +1,22 @@
-//! The macros over lists and maps: each is one loop that stops as soon as its answer is known.
+//! The macros over lists and maps: each is one loop. Those that make a list or a map are here, those that end in a truth
+//! or a number in `tally`.
 //!
-//! `all` and `exists` absorb the errors of their predicate as `&&` and `||` do; the others do not. The variables of a
-//! loop are places of the frame that each round overwrites.
+//! The variables of a loop are places of the frame that each round overwrites. An error of a body ends the loop.
 
 use super::evaluator::Evaluator;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::plan::{Loop, LoopKind, NodeId};
-use crate::cel::value::{Entries, Key, List, Map, Value};
+use crate::cel::types::At;
+use crate::cel::value::{Entries, Growth, Key, List, Map, Value};
 
 /// What a loop goes through.
-enum Range<'a> {
+pub(super) enum Range<'a> {
     List(List<'a>),
     Map(Map<'a>),
 }
 
 impl<'a> Range<'a> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Self::List(list) => list.len(),
             Self::Map(map) => map.len(),
@@ -27,6 +28,15 @@ impl<'a> Range<'a> {
         match self {
             Self::List(list) => list.get(index),
             Self::Map(map) => map.key(index).map(|key| key.value()),
+        }
+    }
+
+    /// How it grows, if it is a part of a host's structs that does, and which part that is.
+    pub(super) fn growth(&self) -> Option<(At, Growth<'a>)> {
+        match *self {
+            Self::List(List::Live { of, at }) => of.growth(at).map(|growth| (at, growth)),
+            Self::Map(Map::Live { of, at }) => of.growth(at).map(|growth| (at, growth)),
+            _ => None,
         }
     }
 
@@ -47,10 +57,9 @@ impl<'a> Evaluator<'a, '_, '_> {
             other => return self.progress.fail(id, Fault::no_overload([other.kind()])),
         };
         match inner.kind {
-            LoopKind::All => self.quantify(id, inner, &range, false),
-            LoopKind::Exists => self.quantify(id, inner, &range, true),
-            LoopKind::ExistsOne => self.count(id, inner, &range).map(|count| Value::Bool(count == 1)),
-            LoopKind::Count => self.count(id, inner, &range).map(Value::Int),
+            LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne | LoopKind::Count => {
+                self.tally(id, inner, &range)
+            }
             LoopKind::Filter => self.filter(id, inner, &range),
             LoopKind::Map => self.transform(id, inner, &range),
             LoopKind::TransformMap => self.transform_map(id, inner, &range),
@@ -60,7 +69,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Begins a round: pays for it and gives the variables their values.
-    fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Option<()> {
+    pub(super) fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Option<()> {
         self.progress.charge(id, 1)?;
         match inner.second {
             None => match range.element(index) {
@@ -76,34 +85,6 @@ impl<'a> Evaluator<'a, '_, '_> {
             },
         }
         Some(())
-    }
-
-    fn quantify(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, deciding: bool) -> Option<Value<'a>> {
-        let mut error = None;
-        for index in 0..range.len() {
-            self.round(id, inner, range, index)?;
-            match self.bool(inner.body) {
-                Some(value) if value == deciding => return Some(Value::Bool(deciding)),
-                Some(_) => {}
-                None => {
-                    let halt = self.progress.absorb()?;
-                    error.get_or_insert(halt);
-                }
-            }
-        }
-        match error {
-            Some(halt) => self.progress.halt(halt),
-            None => Some(Value::Bool(!deciding)),
-        }
-    }
-
-    fn count(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<i64> {
-        let mut count: i64 = 0;
-        for index in 0..range.len() {
-            self.round(id, inner, range, index)?;
-            count = count.saturating_add(i64::from(self.bool(inner.body)?));
-        }
-        Some(count)
     }
 
     fn filter(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>) -> Option<Value<'a>> {

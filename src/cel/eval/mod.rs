@@ -12,6 +12,7 @@ mod loops;
 mod progress;
 mod read;
 mod select;
+mod tally;
 
 pub use activation::{Activation, Host, Interruption};
 pub use error::{EvalError, Stop};

@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::function::{PureCode, TestCode};
 use super::stdlib::Pattern;
 use super::types::At;
-use super::value::{Guess, Value};
+use super::value::{FoldId, Guess, Value};
 use crate::source::Span;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -280,6 +280,8 @@ pub struct Loop {
     pub filter: Option<NodeId>,
     /// The predicate, or what each element becomes.
     pub body: NodeId,
+    /// Under which name what the loop came to may be kept: if that depends on nothing but the elements.
+    pub(in crate::cel) fold: Option<FoldId>,
 }
 
 /// What a loop makes of its elements.
@@ -305,7 +307,58 @@ pub enum LoopKind {
     SortBy,
 }
 
+impl LoopKind {
+    /// Whether a number says what the elements came to, however many there were.
+    #[must_use]
+    pub fn is_fold(self) -> bool {
+        matches!(self, Self::All | Self::Exists | Self::ExistsOne | Self::Count)
+    }
+}
+
 impl Node {
+    /// Whether the step gives the same whenever its operands and the variables of the loop around it are the same: it reads
+    /// no variable of the scope, nothing of a block, asks no host, and no loop further out.
+    fn is_closed(&self, first: Local) -> bool {
+        match self {
+            Self::Local(local) => local.0 >= first.0,
+            Self::Variable(_)
+            | Self::HasVariable(_)
+            | Self::Path { .. }
+            | Self::Host { .. }
+            | Self::Block { .. }
+            | Self::Bound(..) => false,
+            Self::Constant(_)
+            | Self::Field { .. }
+            | Self::Member { .. }
+            | Self::OptionalMember { .. }
+            | Self::HasMember { .. }
+            | Self::Index { .. }
+            | Self::OptionalIndex { .. }
+            | Self::Not(_)
+            | Self::And(..)
+            | Self::Or(..)
+            | Self::Conditional(..)
+            | Self::Equal(..)
+            | Self::NotEqual(..)
+            | Self::Compare(..)
+            | Self::CompareInt { .. }
+            | Self::CompareSize { .. }
+            | Self::Arithmetic(..)
+            | Self::Negate(_)
+            | Self::In(..)
+            | Self::Matches(..)
+            | Self::Test { .. }
+            | Self::Call { .. }
+            | Self::List(_)
+            | Self::Map(_)
+            | Self::Loop(_)
+            | Self::Bind { .. }
+            | Self::MapOptional { .. }
+            | Self::OrOptional { .. }
+            | Self::Fail(_) => true,
+        }
+    }
+
     /// Whether the step gives a `bool` by what it is.
     #[inline]
     #[must_use]

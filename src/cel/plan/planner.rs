@@ -8,7 +8,7 @@ use crate::cel::function::{Code, Declaration};
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};
-use crate::cel::value::{Blob, Guess, Text, TypeName, Value};
+use crate::cel::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 
@@ -349,6 +349,7 @@ impl Planner<'_> {
         let range = self.expr(&comprehension.range);
         let first = self.enter();
         let second = comprehension.second.is_some().then(|| self.enter());
+        let inside = self.nodes.len();
         let filter = comprehension.filter.as_ref().map(|filter| self.expr(filter));
         let body = self.expr(&comprehension.body);
         self.leave(if second.is_some() { 2 } else { 1 });
@@ -362,7 +363,12 @@ impl Planner<'_> {
             ComprehensionKind::TransformMapEntry => LoopKind::TransformMapEntry,
             ComprehensionKind::SortBy => LoopKind::SortBy,
         });
-        self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body })))
+        // where an element stands in a list changes while the list grows, so the index must not be asked for
+        let is_closed = |node: &Node| node.is_closed(first);
+        let is_fold = kind.is_fold() && second.is_none();
+        let is_fold = is_fold && self.nodes.get(inside..).is_some_and(|nodes| nodes.iter().all(is_closed));
+        let fold = is_fold.then(FoldId::next);
+        self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold })))
     }
 
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the

@@ -1,6 +1,6 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
-use super::{JsonRef, Value};
+use super::{Growth, JsonRef, Value};
 use crate::cel::fault::Fault;
 use crate::cel::meter::Meter;
 use crate::cel::types::At;
@@ -23,6 +23,11 @@ pub trait LiveList: fmt::Debug + Sync {
     /// Whether a field selected on the list is one of its first element (`GR-08`).
     fn forwards(&self, _at: At) -> bool {
         false
+    }
+
+    /// How the list grows, if that is all that happens to it: loops over it then go on where they were.
+    fn growth(&self, _at: At) -> Option<Growth<'_>> {
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! Maps: a host's own record, a stored JSON object, constants, or one that was computed.
 
-use super::{JsonRef, Text, Value};
+use super::{Growth, JsonRef, Text, Value};
 use crate::cel::types::{At, RecordType};
 use indexmap::{Equivalent, IndexMap};
 use std::fmt;
@@ -14,6 +14,12 @@ pub trait LiveRecord: fmt::Debug + Sync {
 
     /// The field in a slot of [`LiveRecord::shape`].
     fn field(&self, at: At, slot: usize) -> Option<Value<'_>>;
+
+    /// How the names of the record grow, as [`LiveList::growth`](super::LiveList::growth) has it: not at all where they
+    /// are declared once, which is why loops over them are not gone through again.
+    fn growth(&self, _at: At) -> Option<Growth<'_>> {
+        None
+    }
 }
 
 /// Entries of a computed map, in the order in which they were written.

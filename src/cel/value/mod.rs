@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod convert;
+mod fold;
 mod json;
 mod list;
 mod map;
@@ -15,6 +16,8 @@ mod order;
 mod tests;
 mod time;
 
+pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
+pub use fold::{Folds, GrowingEnd, Growth};
 pub use json::{Guess, Json, JsonError, JsonRef};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};

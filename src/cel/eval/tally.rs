@@ -1,0 +1,159 @@
+//! The loops that end in one truth or one number: `all`, `exists`, `exists_one`, and `filter(…).size()`.
+//!
+//! `all` and `exists` absorb the errors of their predicate as `&&` and `||` do; the others do not. Over a list that only
+//! grows, such a loop goes through what was appended since it ran last and takes the rest from memory. What comes out is
+//! the same either way, to the error, its place and the cost: a loop over a list is a loop over its beginning followed by
+//! one over its end, so what each of them came to can be put together, whichever of them was kept.
+
+use super::error::Halt;
+use super::evaluator::Evaluator;
+use super::loops::Range;
+use super::progress::Progress;
+use crate::cel::meter::Spent;
+use crate::cel::plan::{Loop, LoopKind, NodeId};
+use crate::cel::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
+
+/// What a run of rounds came to.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    /// In how many the predicate held.
+    count: i64,
+    /// The first error.
+    error: Option<Halt>,
+    /// Whether no further round matters: `all` and `exists` are decided, the others have failed.
+    over: bool,
+}
+
+impl Tally {
+    /// What these rounds and then those come to.
+    fn then(self, next: Self) -> Self {
+        if self.over {
+            return self;
+        }
+        let count = self.count.saturating_add(next.count);
+        Self { count, error: self.error.or(next.error), over: next.over }
+    }
+
+    fn of(kept: &Kept) -> Self {
+        let error = kept.error.map(|(fault, at)| Halt::Fault(fault, NodeId(at)));
+        Self { count: kept.count, error, over: kept.over }
+    }
+
+    fn kept(self, epoch: u64, seen: usize, spent: Spent) -> Kept {
+        let error = self.error.and_then(|halt| match halt {
+            Halt::Fault(fault, at) => Some((fault, at.0)),
+            // is never absorbed, so it is in no tally
+            Halt::Asked => None,
+        });
+        Kept { epoch, seen, spent, count: self.count, over: self.over, error }
+    }
+}
+
+/// The truth that decides at once, of the loops that have one.
+fn deciding(kind: LoopKind) -> Option<bool> {
+    match kind {
+        LoopKind::All => Some(false),
+        LoopKind::Exists => Some(true),
+        _ => None,
+    }
+}
+
+impl<'a> Evaluator<'a, '_, '_> {
+    /// The truth or the number that a loop ends in.
+    pub(super) fn tally(&mut self, id: NodeId, inner: &'a Loop, range: &Range<'a>) -> Option<Value<'a>> {
+        let keeps = self.progress.meter.limits().max_folds > 0;
+        let growth = inner.fold.filter(|_| keeps).and_then(|fold| Some((fold, range.growth()?)));
+        let tally = match growth {
+            Some((fold, (at, growth))) => self.go_on(id, inner, range, FoldKey(fold, at), &growth)?,
+            None => self.visit(id, inner, range, 0..range.len(), Tally::default())?,
+        };
+        match (deciding(inner.kind), tally) {
+            (Some(deciding), Tally { over: true, .. }) => Some(Value::Bool(deciding)),
+            (_, Tally { error: Some(halt), .. }) => self.progress.halt(halt),
+            (Some(deciding), _) => Some(Value::Bool(!deciding)),
+            (None, Tally { count, .. }) if inner.kind == LoopKind::ExistsOne => Some(Value::Bool(count == 1)),
+            (None, Tally { count, .. }) => Some(Value::Int(count)),
+        }
+    }
+
+    /// Goes through a part of the range, unless the loop is over before.
+    fn visit(
+        &mut self,
+        id: NodeId,
+        inner: &'a Loop,
+        range: &Range<'a>,
+        part: std::ops::Range<usize>,
+        mut tally: Tally,
+    ) -> Option<Tally> {
+        let deciding = deciding(inner.kind);
+        for index in part {
+            if tally.over {
+                break;
+            }
+            self.round(id, inner, range, index)?;
+            match self.bool(inner.body) {
+                Some(value) => {
+                    tally.count = tally.count.saturating_add(i64::from(value));
+                    tally.over = deciding == Some(value);
+                }
+                None => {
+                    let halt = self.progress.absorb()?;
+                    tally.error.get_or_insert(halt);
+                    tally.over = deciding.is_none();
+                }
+            }
+        }
+        Some(tally)
+    }
+
+    /// Goes through the range in its order, but takes from memory what was gone through before. Counted from the oldest
+    /// element, there is what was `seen`, what `settled` since, and what may still change and is gone through each time.
+    fn go_on(
+        &mut self,
+        id: NodeId,
+        inner: &'a Loop,
+        range: &Range<'a>,
+        key: FoldKey,
+        growth: &Growth<'_>,
+    ) -> Option<Tally> {
+        let length = range.len();
+        let settled = growth.settled.min(length);
+        let kept = growth.folds.get(key);
+        let kept = kept.filter(|kept| kept.epoch == growth.epoch && kept.seen <= settled);
+        let seen = kept.map_or(0, |kept| kept.seen);
+        let keep = |progress: &Progress<'_>, before: Spent, tally: Tally| {
+            if settled > seen {
+                let spent = progress.meter.spent().since(before);
+                let kept = tally.kept(growth.epoch, settled, spent);
+                growth.folds.put(key, kept, progress.meter.limits().max_folds);
+            }
+        };
+        match growth.end {
+            GrowingEnd::Back => {
+                let before = self.progress.meter.spent();
+                let (from, known) = match kept.filter(|kept| self.progress.meter.pay(kept.spent)) {
+                    Some(kept) => (seen, Tally::of(&kept)),
+                    None => (0, Tally::default()),
+                };
+                let tally = self.visit(id, inner, range, from..settled, known)?;
+                keep(&self.progress, before, tally);
+                self.visit(id, inner, range, settled..length, tally)
+            }
+            GrowingEnd::Front => {
+                let (open, known) = (length.saturating_sub(settled), length.saturating_sub(seen));
+                let first = self.visit(id, inner, range, 0..open, Tally::default())?;
+                if first.over {
+                    return Some(first);
+                }
+                let before = self.progress.meter.spent();
+                let new = self.visit(id, inner, range, open..known, Tally::default())?;
+                let tally = match kept.filter(|kept| !new.over && self.progress.meter.pay(kept.spent)) {
+                    Some(kept) => new.then(Tally::of(&kept)),
+                    None => self.visit(id, inner, range, known..length, new)?,
+                };
+                keep(&self.progress, before, tally);
+                Some(first.then(tally))
+            }
+        }
+    }
+}

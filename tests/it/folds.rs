@@ -1,0 +1,448 @@
+//! Loops over what a task has done go on where they were: with the outcome that going through all of it would have, and
+//! with work that does not grow with the task.
+//!
+//! `CELADOR_FOLDS=100000 cargo test --release folds -- --nocapture` tries as many random tasks.
+
+use celador::cel::{
+    Activation, At, EXTENSIONS, ErrorCode, Growth, Json, List, LiveList, LiveRecord, Map, Program,
+    RecordType, STANDARD, Stop, Timestamp, Type, Value,
+};
+use celador::context::{
+    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, Origin, SchemaDecl, Scope,
+    ScopeDecl, ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
+};
+use celador::limits::EvalLimits;
+use celador::source::Span;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+const FUNCTIONS: [&str; 4] = ["ledger_lookup", "ledger_post_entry", "probe", "fact_checker"];
+
+const EXPRESSIONS: &[&str] = &[
+    // lists that grow at the back
+    "c.cap._meta.invocations.filter(f, f == 'probe').size() < 3",
+    "c.cap._meta.invocations.filter(f, f.startsWith('ledger')).size()",
+    "c.cap._meta.invocations.exists(f, f == 'fact_checker')",
+    "c.cap._meta.invocations.exists_one(f, f == 'fact_checker')",
+    "c.cap._meta.invocations.all(f, f != 'ledger_post_entry')",
+    "c.cap._meta.invocations.all(f, 100 / (size(f) - 5) < 100)",
+    "c.cap._meta.invocations.exists(f, 100 / (size(f) - 5) > 100)",
+    "c.cap._meta.invocations.filter(f, 100 / (size(f) - 12) > 0).size()",
+    "c.cap._meta.invocations.exists_one(f, f == 'probe' || 1 / (size(f) - 12) == 1)",
+    "c.cap._meta.invocations.filter(f, dyn(f)).size()",
+    "c._history.turns.filter(t, t == 'llm').size()",
+    "c._history.turns.exists_one(t, t == 'input')",
+    "c._history.turns.all(t, t.matches('^(input|llm)$'))",
+    // names
+    "c.cap.exists(k, k.startsWith('delete_'))",
+    "c.cap.all(k, k != 'probe')",
+    "c.cap.exists_one(k, k.contains('_lookup'))",
+    "c.cap.filter(k, size(k) > 5).size()",
+    // entries of which the last may be another one soon
+    "c.input.all(t, t.message.all(p, size(p.text) < 12))",
+    "c.input.exists(t, t.message.exists(p, p.text.contains('b')))",
+    "c.input.exists(t, t.ticket_id == 'T-1')",
+    "c.input.all(t, t.ticket_id != 'T-1')",
+    "c.input.filter(t, size(t.message) > 6).size()",
+    "c.input.filter(t, has(t.ticket_id)).size()",
+    "c.input.exists_one(t, t.message[0].text == 'abc')",
+    "c.input.all(t, size(t.message.map(p, p.text + '!')) < 3)",
+    "c.input.all(t, t.message.all(p, c.input.exists(u, u.message[0].text == 'abc')))",
+    "c.output.all(t, t.message.exists(p, p.text.contains('a')))",
+    "c.output.filter(t, t.score > 0.5).size()",
+    "c.output.exists(t, t.score > 0.8)",
+    // lists that grow at the front
+    "c.cap.ledger_lookup.outputs.exists(o, o.balance > 5)",
+    "c.cap.ledger_lookup.outputs.all(o, o.balance < 5)",
+    "c.cap.ledger_lookup.outputs.filter(o, o.balance == 3).size()",
+    "c.cap.ledger_lookup.outputs.filter(o, o != null && o.balance > 3).size()",
+    "c.cap.ledger_lookup.outputs.exists_one(o, o == null || o.balance == 7)",
+    "c.cap.ledger.inputs.all(i, i.account == 'a1')",
+    "c.cap.ledger.inputs.exists(i, i.account == 'a3' && i.n / i.d == 1)",
+    "c.cap.ledger.inputs.exists(i, i.n / i.d == 1)",
+    "c.cap.ledger.inputs.all(i, i.n / i.d < 3)",
+    "c.cap.ledger.inputs.filter(i, i.n % i.d == 0).size()",
+    "c.cap.ledger.inputs.exists_one(i, i.n == 3)",
+    "c.cap.ledger.inputs.all(i, [1, 2, 3].exists(x, x == i.n) || cel.bind(y, i.n, y > 2))",
+    "c.cap.probe.timestamps.all(t, timestamp(t) < timestamp('2030-01-01T00:00:00Z'))",
+    "c.cap.fact_checker.task_ids.filter(t, t == null).size()",
+    // of which an older one may change all the same
+    "c.cap.ledger.successful.filter(s, s).size()",
+    "c.cap.ledger.restricted.filter(r, r).size()",
+    "c.cap.ledger.restricted.exists(r, r)",
+    "c.cap.probe.errored.exists_one(e, e)",
+    "c.cap.probe.successful.all(s, s)",
+    "c.cap.probe.restricted.all(r, !r)",
+    // a loop that is run several times, over one list and over several
+    "[1, 2].all(x, c.cap._meta.invocations.exists(f, f == 'probe'))",
+    "['probe', 'ledger'].exists(k, c.cap[k].inputs.all(i, i.account == 'a1'))",
+    "c.cap.all(k, k == '_meta' || c.cap[k].restricted.filter(r, r).size() < 2)",
+    "c.cap.exists(k, k != '_meta' && c.cap[k].outputs.exists(o, o.balance == 9))",
+    // not kept: what they come to depends on more than the elements
+    "c.cap.probe.inputs.exists(i, i.account == c.agent.name)",
+    "c.cap.probe.inputs.exists(i, i.n == c.cap._meta.count)",
+    "c.cap.all(k, c.cap.probe.inputs.all(i, i.account != k))",
+    "c.cap.probe.inputs.exists(n, i, n == 1 && i.account == 'a1')",
+    "c.cap.probe.inputs.map(i, i.account).exists(a, a == 'a1')",
+    "cel.bind(n, c.cap._meta.count, c.cap.probe.inputs.exists(i, i.n == n))",
+];
+
+/// One change to a task.
+#[derive(Clone, Debug)]
+enum Change {
+    Record { function: u32, status: Status, number: i64 },
+    Restrict(usize),
+    PushInput(usize),
+    ReplaceInput(usize),
+    PopInput,
+    PushOutput(usize),
+    ReplaceOutput(usize),
+    PopOutput,
+    Turn(TurnKind),
+    Clone,
+    Restore,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let status =
+        prop::sample::select(&[Status::Successful, Status::Successful, Status::Errored, Status::Restricted]);
+    let turn = prop::sample::select(&[TurnKind::Input, TurnKind::Llm, TurnKind::Capability]);
+    let recorded = (0..4_u32, status, 0..12_i64);
+    prop_oneof![
+        8 => recorded.prop_map(|(function, status, number)| Change::Record { function, status, number }),
+        2 => (0..40_usize).prop_map(Change::Restrict),
+        3 => (0..8_usize).prop_map(Change::PushInput),
+        1 => (0..8_usize).prop_map(Change::ReplaceInput),
+        2 => Just(Change::PopInput),
+        3 => (0..8_usize).prop_map(Change::PushOutput),
+        1 => (0..8_usize).prop_map(Change::ReplaceOutput),
+        2 => Just(Change::PopOutput),
+        3 => turn.prop_map(Change::Turn),
+        1 => Just(Change::Clone),
+        1 => Just(Change::Restore),
+    ]
+}
+
+static SCHEMA: LazyLock<Arc<ContextSchema>> = LazyLock::new(|| {
+    let function = |key: &str| FunctionDecl {
+        key: key.into(),
+        input: Type::Dyn,
+        output: Type::Dyn,
+        delegation: key == "fact_checker",
+    };
+    let declared = SchemaDecl {
+        functions: FUNCTIONS.map(function).into(),
+        tools: vec![ToolDecl { key: "ledger".into(), members: vec![FunctionId(0), FunctionId(1)] }],
+        parameters: vec![("ticket_id".into(), Type::String)],
+        exposes: vec![("score".into(), Type::Double)],
+    };
+    ContextSchema::new(&declared).unwrap()
+});
+
+fn task() -> TaskContext {
+    let start = TaskStart {
+        agent: "clerk".into(),
+        namespace: "demo".into(),
+        started_at: Timestamp::from_unix(1_780_311_600).unwrap(),
+        user_id: "u-1".into(),
+        user_email: None,
+        model: "test/model".into(),
+    };
+    TaskContext::new(SCHEMA.clone(), start)
+}
+
+/// An entry of `context.input` or `context.output`: some with further keys, some without.
+fn entry(number: usize) -> TaskIo {
+    let texts = [&["abc"][..], &["a", "b"], &["a longer text than most"], &["é", "abc", "ab"]];
+    let parts: Vec<_> = texts[number % 4].iter().map(|text| json!({ "text": text })).collect();
+    let entry = TaskIo::new(Json::from(json!(parts)).root()).unwrap();
+    match number / 4 {
+        0 => entry,
+        _ => entry.with_extra(
+            Json::from(json!({"ticket_id": format!("T-{}", number % 3), "score": number as f64 / 10.0}))
+                .root(),
+        ),
+    }
+}
+
+fn invocation(function: u32, status: Status, number: i64) -> Invocation {
+    let input = match number {
+        0 => json!({ "account": null }),
+        _ => json!({"account": format!("a{}", number % 4), "n": number, "d": number % 5}),
+    };
+    Invocation {
+        function: FunctionId(function),
+        at: Timestamp::from_unix(1_780_311_600 + number).unwrap().into(),
+        input: input.into(),
+        output: (number % 6 != 5).then(|| json!({ "balance": number }).into()),
+        status,
+        executed: status != Status::Restricted,
+        origin: Origin::Model,
+        task_id: (number % 2 == 0).then(|| "child".into()),
+    }
+}
+
+/// A task and the ids of what was recorded, in order.
+struct Running {
+    context: TaskContext,
+    recorded: Vec<InvocationId>,
+}
+
+impl Running {
+    fn apply(&mut self, change: &Change) {
+        let task = &mut self.context;
+        match *change {
+            Change::Record { function, status, number } => {
+                self.recorded.push(task.record(invocation(function, status, number)));
+            }
+            // mostly the last, as in a task
+            Change::Restrict(age) => {
+                let age = age.saturating_sub(20);
+                let id = self.recorded.len().checked_sub(age + 1).map(|place| self.recorded[place]);
+                id.into_iter().for_each(|id| task.restrict(id));
+            }
+            Change::PushInput(number) => task.push_input(entry(number)),
+            Change::ReplaceInput(number) => task.replace_last_input(entry(number)),
+            Change::PopInput => drop(task.pop_input()),
+            Change::PushOutput(number) => task.push_output(entry(number)),
+            Change::ReplaceOutput(number) => task.replace_last_output(entry(number)),
+            Change::PopOutput => drop(task.pop_output()),
+            Change::Turn(kind) => task.turn(kind),
+            Change::Clone => *task = task.clone(),
+            Change::Restore => *task = TaskContext::restore(SCHEMA.clone(), task.state()).unwrap(),
+        }
+    }
+}
+
+/// A scope and its programs, one for each expression.
+struct Programs(ScopeEnv, Vec<Program>);
+
+impl Programs {
+    fn new(limits: EvalLimits) -> Self {
+        let libraries = [STANDARD, EXTENSIONS].concat();
+        let scope = ScopeEnv::new(&ScopeDecl {
+            schema: Some(&SCHEMA),
+            libraries: &libraries,
+            limits,
+            ..ScopeDecl::new(Scope::Before)
+        });
+        let program = |text: &&str| {
+            Program::compile(scope.env(), text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"))
+        };
+        let programs = EXPRESSIONS.iter().map(program).collect();
+        Self(scope, programs)
+    }
+
+    fn outcome(&self, expression: usize, task: &TaskContext) -> Outcome {
+        let bound = Bound { context: Some(task), ..Bound::default() };
+        let activation = self.0.activation(&bound).unwrap();
+        let (found, cost) = self.1[expression].run_metered(&activation, None);
+        let found = match found {
+            Ok(value) => Ok(Json::from_value(&value).unwrap().to_string()),
+            Err(Stop::Failed(error)) => Err((error.code, error.span, error.to_string())),
+            Err(Stop::Asked) => unreachable!("no host"),
+        };
+        (found, cost)
+    }
+}
+
+/// The value, or why there is none and where; and what it cost.
+type Outcome = (Result<String, (ErrorCode, Span, String)>, u64);
+
+/// Programs that go on where they were, beside the same that keep nothing.
+static PAIRS: LazyLock<Vec<(Programs, Programs)>> = LazyLock::new(|| {
+    let standard = EvalLimits::default();
+    let budgets = [
+        standard,
+        EvalLimits { max_cost: 40, ..standard },
+        EvalLimits { max_cost: 120, ..standard },
+        EvalLimits { max_built_bytes: 600, ..standard },
+        // too few for all expressions, so that they push each other out
+        EvalLimits { max_folds: 2, ..standard },
+    ];
+    let pair = |limits| (Programs::new(limits), Programs::new(EvalLimits { max_folds: 0, ..limits }));
+    budgets.map(pair).into()
+});
+
+#[test]
+fn to_go_on_is_to_go_through_all() {
+    let count = std::env::var("CELADOR_FOLDS").ok().map(|count| count.parse().unwrap());
+    let config = ProptestConfig { cases: count.unwrap_or(24), ..ProptestConfig::default() };
+    let asked = prop::collection::vec((0..PAIRS.len(), 0..EXPRESSIONS.len()), 1..8);
+    let steps = prop::collection::vec((change(), asked, 0..6_usize), 1..60);
+    let (compared, failed, over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let result = TestRunner::new(config).run(&steps, |steps| {
+        let mut task = Running { context: task(), recorded: Vec::new() };
+        // what a policy asks is asked again and again
+        let mut asked_before: Vec<(usize, usize)> = Vec::new();
+        for (change, asked, again) in steps {
+            task.apply(&change);
+            asked_before.extend(asked);
+            for &(pair, expression) in asked_before.iter().rev().take(4 + 6 * again) {
+                let (resumed, full) = &PAIRS[pair];
+                let found = resumed.outcome(expression, &task.context);
+                let wanted = full.outcome(expression, &task.context);
+                prop_assert_eq!(&found, &wanted, "{} after {:?}", EXPRESSIONS[expression], change);
+                compared.fetch_add(1, Ordering::Relaxed);
+                match wanted.0 {
+                    Err((ErrorCode::BudgetExceeded, ..)) => over.fetch_add(1, Ordering::Relaxed),
+                    Err(_) => failed.fetch_add(1, Ordering::Relaxed),
+                    Ok(_) => 0,
+                };
+            }
+        }
+        Ok(())
+    });
+    println!("{compared:?} outcomes compared: {failed:?} errors, {over:?} over budget");
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// A context that counts which elements and entries are looked at.
+#[derive(Debug)]
+struct Counted {
+    context: TaskContext,
+    visits: AtomicUsize,
+}
+
+impl Counted {
+    /// The same, read through this.
+    fn seen<'a>(&'a self, value: Value<'a>) -> Value<'a> {
+        match value {
+            Value::Map(Map::Live { at, .. }) => Value::record(self, at),
+            Value::List(List::Live { at, .. }) => Value::view(self, at),
+            other => other,
+        }
+    }
+
+    /// The outcome of a program, and how many elements it looked at.
+    fn run(&self, env: &ScopeEnv, program: &Program) -> (Json, usize) {
+        let root = self.seen(self.context.value());
+        let activation = Activation::new(env.env()).with(env.env(), "context", root);
+        self.visits.store(0, Ordering::Relaxed);
+        let value = program.run(&activation, None).unwrap();
+        (Json::from_value(&value).unwrap(), self.visits.load(Ordering::Relaxed))
+    }
+}
+
+impl LiveRecord for Counted {
+    fn shape(&self, at: At) -> &RecordType {
+        self.context.shape(at)
+    }
+
+    fn field(&self, at: At, slot: usize) -> Option<Value<'_>> {
+        self.context.field(at, slot).map(|value| self.seen(value))
+    }
+
+    fn growth(&self, at: At) -> Option<Growth<'_>> {
+        LiveRecord::growth(&self.context, at)
+    }
+}
+
+impl LiveList for Counted {
+    fn len(&self, at: At) -> usize {
+        self.context.len(at)
+    }
+
+    fn item(&self, at: At, index: usize) -> Option<Value<'_>> {
+        self.visits.fetch_add(1, Ordering::Relaxed);
+        self.context.item(at, index).map(|value| self.seen(value))
+    }
+
+    fn size(&self, at: At) -> usize {
+        self.context.size(at)
+    }
+
+    fn forwards(&self, at: At) -> bool {
+        self.context.forwards(at)
+    }
+
+    fn growth(&self, at: At) -> Option<Growth<'_>> {
+        LiveList::growth(&self.context, at)
+    }
+}
+
+/// How many elements an expression looks at after one more step, however long the task is. A step is two invocations, a
+/// turn and an input.
+const WORK: &[(&str, usize)] = &[
+    ("c.cap._meta.invocations.filter(f, f == 'delete_repo').size() < 3", 2),
+    ("c._history.turns.all(t, t != 'output')", 1),
+    ("c.cap.probe.inputs.exists(i, i.account == 'zz')", 2),
+    ("c.cap.probe.outputs.all(o, o == null || o.balance >= 0)", 2),
+    ("c.cap.probe.outputs.filter(o, o != null && o.balance > 100).size()", 2),
+    // the last of them may still become restricted
+    ("c.cap.probe.restricted.filter(r, r).size() > 3", 3),
+    // the last entry and the one before it, and their two parts
+    ("c.input.all(t, t.message.all(p, size(p.text) < 50000))", 4),
+];
+
+#[test]
+fn one_more_step_is_the_same_work_in_any_task() {
+    let env = Programs::new(EvalLimits::default()).0;
+    for &(text, wanted) in WORK {
+        let program = Program::compile(env.env(), text).unwrap();
+        let mut counted = Counted { context: task(), visits: AtomicUsize::new(0) };
+        let step = |context: &mut TaskContext| {
+            let id = context.record(invocation(2, Status::Successful, 4));
+            context.restrict(id);
+            context.record(invocation(2, Status::Successful, 5));
+            context.turn(TurnKind::Capability);
+            context.push_input(entry(0));
+        };
+        for length in [10, 100, 1_000] {
+            (0..length).for_each(|_| step(&mut counted.context));
+            let (first, visited) = counted.run(&env, &program);
+            assert!(visited >= length, "{text}: {visited} of {length} the first time");
+            step(&mut counted.context);
+            let (_, visited) = counted.run(&env, &program);
+            assert_eq!(visited, wanted, "{text}: after a step of {length}");
+            let (again, visited) = counted.run(&env, &program);
+            assert!(visited <= 2, "{text}: {visited} with nothing new");
+            assert_eq!(first, again);
+        }
+    }
+}
+
+/// Other threads find the memory in use and go without; what they get is the same.
+#[test]
+fn threads_share_a_task() {
+    let mut running = Running { context: task(), recorded: Vec::new() };
+    let (resumed, full) = &PAIRS[0];
+    for number in 0..200 {
+        running.apply(&Change::Record { function: 2, status: Status::Successful, number });
+        let context = &running.context;
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for expression in [0, 4, 38] {
+                        assert_eq!(resumed.outcome(expression, context), full.outcome(expression, context));
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// What is kept is bounded by number, and a task holds no more for it after a thousand expressions than after ten.
+#[test]
+fn max_folds() {
+    let bytes = |most: usize| {
+        let limits = EvalLimits { max_folds: most, ..EvalLimits::default() };
+        let env = Programs::new(limits).0;
+        let mut context = task();
+        context.record(invocation(2, Status::Successful, 1));
+        let bare = context.heap_bytes();
+        for number in 0..200 {
+            let text = format!("c.cap._meta.invocations.exists(f, size(f) == {number})");
+            let program = Program::compile(env.env(), &text).unwrap();
+            let activation = env.activation(&Bound { context: Some(&context), ..Bound::default() }).unwrap();
+            program.run(&activation, None).unwrap();
+        }
+        context.heap_bytes() - bare
+    };
+    assert_eq!(bytes(0), 0);
+    assert!(bytes(1) > 0 && bytes(8) < bytes(64), "{} {} {}", bytes(1), bytes(8), bytes(64));
+    assert!(bytes(64) < 16_384, "{}", bytes(64));
+}
