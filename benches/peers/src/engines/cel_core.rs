@@ -53,6 +53,11 @@ impl Engine for CelCore {
     fn case(&self, kind: Kind, name: &'static str) -> Option<Case> {
         let (env, roots, bound, expected) = (self.env, self.roots, self.bound, expected(name));
         let text = spelt_out(expression(name));
+        // what it does not compile it has no figure for
+        if let Err(error) = compile(env, &text) {
+            eprintln!("{NAME} does not compile {name}: {error}");
+            return None;
+        }
         let program = |text: &str| compile(env, text).expect("the workload compiles");
         match kind {
             Kind::Compile => Some(Case::repeated(NAME, move || compile(env, black_box(&text)).is_ok())),
