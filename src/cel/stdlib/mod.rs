@@ -22,28 +22,13 @@ use super::function::Function;
 use super::meter::Meter;
 use super::value::Value;
 
-/// The libraries of standard CEL.
-pub const STANDARD: &[&[Function]] =
-    &[operators::OPERATORS, conversions::CONVERSIONS, strings::STRINGS, times::TIMES];
-
-/// The libraries that extend it, as other implementations of CEL have them.
-pub const EXTENSIONS: &[&[Function]] = &[
-    strings_ext::STRINGS_EXT,
-    math::MATH,
-    lists::LISTS,
-    sets::SETS,
-    optionals::OPTIONALS,
-    encoders::ENCODERS,
-    regex::REGEX,
-    network::NETWORK,
-];
-
 /// The whole language: standard CEL and its extensions, which scopes of policies know.
 pub const LANGUAGE: &[&[Function]] = &[
     operators::OPERATORS,
     conversions::CONVERSIONS,
     strings::STRINGS,
     times::TIMES,
+    // the extensions
     strings_ext::STRINGS_EXT,
     math::MATH,
     lists::LISTS,
@@ -53,6 +38,14 @@ pub const LANGUAGE: &[&[Function]] = &[
     regex::REGEX,
     network::NETWORK,
 ];
+
+const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
+
+/// The libraries of standard CEL.
+pub const STANDARD: &[&[Function]] = PARTS.0;
+
+/// The libraries that extend it, as other implementations of CEL have them.
+pub const EXTENSIONS: &[&[Function]] = PARTS.1;
 
 /// All of them, each with a heading for people who look something up.
 pub const LIBRARIES: &[(&str, &[Function])] = &[
