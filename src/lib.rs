@@ -95,6 +95,8 @@ pub mod limits;
 pub mod manifest;
 pub mod policy;
 pub mod scenario;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod source;
 pub mod task;
 
