@@ -89,6 +89,7 @@
 
 pub mod cel;
 pub mod context;
+pub mod decision_log;
 pub mod diagnostic;
 pub mod engine;
 pub mod limits;

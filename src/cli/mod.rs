@@ -12,6 +12,7 @@ mod files;
 mod functions;
 mod init;
 mod limits;
+mod log;
 mod messages;
 mod repl;
 mod run;
@@ -74,6 +75,7 @@ enum Command {
     Functions(functions::Arguments),
     Schema(schema::Arguments),
     Limits(limits::Arguments),
+    Log(log::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -111,6 +113,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Schema(schema) => schema.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
+        Command::Log(log) => log.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };
     let answer = answer.and_then(|code| Ok(screen.flush().map(|()| code)?));

@@ -29,6 +29,7 @@ mod context;
 mod context_expression;
 mod context_scope;
 mod counting;
+mod decision_log;
 mod differential;
 mod event;
 mod folds;
