@@ -96,6 +96,8 @@ pub mod manifest;
 pub mod policy;
 pub mod scenario;
 pub mod source;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod task;
 
 pub use cel::{Json, Timestamp};
