@@ -99,6 +99,8 @@ pub mod scenario;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod source;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod task;
 
 pub use cel::{Json, Timestamp};

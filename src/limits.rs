@@ -114,6 +114,12 @@ limits! {
     max_cache_bytes: u64 = 33_554_432, "bytes";
     /// Diagnostics reported for one file; the rest are counted.
     max_diagnostics: usize = 100, "diagnostics";
+    /// Connections of one store, those that read and those that write.
+    max_connections: usize = 8, "connections";
+    /// How long a request to a store waits for a connection.
+    max_connection_wait: u64 = 30, "seconds";
+    /// The file of a store that is checked whole when it is opened; a larger one is only when somebody asks for it.
+    max_checked_file_bytes: u64 = 268_435_456, "bytes";
 }
 
 #[cfg(feature = "server")]

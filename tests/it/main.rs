@@ -54,7 +54,11 @@ mod rules;
 mod scenario_read;
 mod schemas;
 mod secrets;
+#[cfg(feature = "store")]
+mod servers;
 mod starter;
+#[cfg(feature = "store")]
+mod store_database;
 mod task;
 mod task_fixture;
 mod task_on_fail;
