@@ -30,6 +30,21 @@ macro_rules! limits {
                 },)+
             ];
 
+            /// Changes a bound by its name. False if there is none of this name, or it cannot have this value.
+            pub fn set(&mut self, name: &str, value: u64) -> bool {
+                match name {
+                    $(stringify!($name) => match value.try_into() {
+                        Ok(value) => {
+                            self.$name = value;
+                            true
+                        }
+                        // `u64` in `u64` cannot fail, and what is larger than the machine is no bound
+                        Err(_) => false,
+                    },)+
+                    _ => false,
+                }
+            }
+
             /// The value of a bound by its name.
             #[must_use]
             pub fn get(&self, name: &str) -> Option<u64> {

@@ -38,6 +38,15 @@ pub enum ServeError {
     /// A clock outside the calendar.
     #[error("{}", messages::no_time())]
     Clock,
+    /// A log filter that cannot be read, or a collector that cannot be one.
+    #[error("cannot log or trace: {0}")]
+    Telemetry(String),
+    /// The store cannot be opened.
+    #[error("the store cannot be opened: {0}")]
+    Store(#[from] crate::store::StoreError),
+    /// The decision log cannot be written.
+    #[error("the decision log cannot be written: {0}")]
+    Log(#[from] crate::decision_log::LogError),
     /// The system gives no threads.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),

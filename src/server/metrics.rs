@@ -49,6 +49,7 @@ pub(super) struct Metrics {
     replays: Counter,
     conflicts: Counter,
     store_errors: Counter,
+    log_errors: Counter,
     reloads: Family<Outcome, Counter>,
     pub(super) in_flight: Gauge,
     pub(super) connections: Gauge,
@@ -68,6 +69,7 @@ impl Metrics {
             replays: Counter::default(),
             conflicts: Counter::default(),
             store_errors: Counter::default(),
+            log_errors: Counter::default(),
             reloads: Family::default(),
             in_flight: Gauge::default(),
             connections: Gauge::default(),
@@ -86,6 +88,7 @@ impl Metrics {
         registry.register("replays", "Answers that were given again for a key", metrics.replays.clone());
         registry.register("conflicts", "Steps that another process took first", metrics.conflicts.clone());
         registry.register("store_errors", "Accesses of the store that failed", metrics.store_errors.clone());
+        registry.register("log_errors", "Decisions that the log lacks", metrics.log_errors.clone());
         registry.register("reloads", "Manifests that were loaded anew", metrics.reloads.clone());
         registry.register("requests_in_flight", "Requests at work", metrics.in_flight.clone());
         registry.register("connections", "Connections that are open", metrics.connections.clone());
@@ -124,6 +127,10 @@ impl Metrics {
 
     pub(super) fn store_error(&self) {
         self.store_errors.inc();
+    }
+
+    pub(super) fn log_error(&self) {
+        self.log_errors.inc();
     }
 
     pub(super) fn reload(&self, outcome: &'static str) {

@@ -10,9 +10,11 @@
 //! | `steps`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `tasks` | tasks in memory, their locks, and the store behind them |
 //! | `manifests` | what is served, and how it is replaced |
+//! | `service` | what all requests share |
 //! | `auth`, `identity` | tokens in, callers out |
 //! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
 //! | `problem`, `messages` | everything that is said when it is not done |
+//! | `recorder`, `metrics`, `telemetry` | the decision log, figures, logs, traces |
 
 mod auth;
 mod error;
@@ -25,16 +27,19 @@ mod manifests;
 mod messages;
 mod metrics;
 mod problem;
+mod recorder;
 mod request;
 mod routes;
 mod service;
 mod settings;
 mod steps;
 mod tasks;
+mod telemetry;
 
 pub use error::ServeError;
-pub use service::Clock;
+pub use service::{Clock, Parts};
 pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, Settings, Tls};
+pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use crate::cel::Timestamp;
 use axum::Router;
@@ -69,14 +74,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server: reads manifests and keys, opens the store, listens.
+    /// Starts a server: reads manifests and keys, listens.
     ///
     /// # Errors
     /// [`ServeError`]; nothing runs then.
-    pub fn start(settings: Settings, clock: Clock) -> Result<Self, ServeError> {
+    pub fn start(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
         let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
-        let service = Arc::new(Service::open(settings, clock)?);
+        let service = Arc::new(Service::open(settings, parts)?);
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("celador")

@@ -9,7 +9,7 @@ use super::problem::{Kind, Problem};
 use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::{
-    After, Before, Circumstances, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume,
+    After, Before, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume,
     Script, Step,
 };
 use crate::cel::Json;
@@ -232,11 +232,7 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 /// Any step of a task.
 fn step<S: Step>(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let step: S = request.read(&service.settings.eval_limits)?;
-    service.tasks.step(request, S::KIND, |task| {
-        let namespace = task.policy().agent().namespace.text.clone();
-        let at = Circumstances { now: service.now(), settings: service.settings_of(&namespace) };
-        step.take(task, &at)
-    })
+    service.tasks.step(request, &step)
 }
 
 fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {

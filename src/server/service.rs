@@ -7,15 +7,27 @@ use super::error::ServeError;
 use super::ledger::Ledger;
 use super::manifests::Manifests;
 use super::metrics::Metrics;
+use super::recorder::Recorder;
 use super::settings::Settings;
 use super::tasks::Tasks;
-use crate::cel::{Json, Timestamp};
-use std::collections::BTreeMap;
+use crate::cel::Timestamp;
+use crate::decision_log::DecisionLog;
+use crate::store::Database;
 use std::sync::Arc;
 use tracing::{info, warn};
 
 /// Where the time comes from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What a server stands on, made by whoever starts it.
+pub struct Parts {
+    /// The time.
+    pub clock: Clock,
+    /// Where tasks and contexts are kept.
+    pub database: Database,
+    /// Where every decision is written down.
+    pub log: Option<DecisionLog>,
+}
 
 /// What all requests share.
 pub(super) struct Service {
@@ -25,29 +37,25 @@ pub(super) struct Service {
     pub(super) manifests: Arc<Manifests>,
     pub(super) tasks: Tasks,
     pub(super) metrics: Arc<Metrics>,
-    no_settings: BTreeMap<String, Json>,
 }
 
 impl Service {
     /// Reads everything that the settings name.
-    pub(super) fn open(settings: Settings, clock: Clock) -> Result<Self, ServeError> {
+    pub(super) fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+        let Parts { clock, database, log } = parts;
         let authority = Authority::open(&settings.authentication)?;
         if !authority.is_required() && !settings.address.ip().is_loopback() && !settings.allow_unauthenticated {
             return Err(ServeError::OpenToAll(settings.address));
         }
         let manifests = Arc::new(Manifests::open(&settings.policies, settings.eval_limits, clock())?);
         let metrics = Arc::new(Metrics::new());
-        let tasks = Tasks::new(Ledger::default(), manifests.clone(), metrics.clone(), settings.limits);
-        Ok(Self { settings, clock, authority, manifests, tasks, metrics, no_settings: BTreeMap::new() })
+        let recorder = Recorder::new(log, settings.log_content, metrics.clone());
+        let tasks = Tasks::new(Ledger::default(), manifests.clone(), recorder, clock.clone(), &settings);
+        Ok(Self { settings, clock, authority, manifests, tasks, metrics })
     }
 
     pub(super) fn now(&self) -> Timestamp {
         (self.clock)()
-    }
-
-    /// The settings of a namespace.
-    pub(super) fn settings_of(&self, namespace: &str) -> &BTreeMap<String, Json> {
-        self.settings.namespaces.get(namespace).unwrap_or(&self.no_settings)
     }
 
     /// Reads again what has changed on disk.

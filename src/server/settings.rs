@@ -29,6 +29,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// Settings of namespaces, for the secrets of webhooks (WH-07).
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
+    /// Whether the decision log holds what was handled and answered.
+    pub log_content: bool,
     /// Its own bounds.
     pub limits: ServerLimits,
     /// The engine's.
@@ -78,6 +80,7 @@ impl Settings {
             allow_unauthenticated: false,
             tls: None,
             namespaces: BTreeMap::new(),
+            log_content: false,
             limits: ServerLimits::default(),
             eval_limits: EvalLimits::default(),
         }

@@ -21,6 +21,11 @@ pub(super) trait Step: DeserializeOwned {
     /// The step's word: the last part of its path, and the kind of its event.
     const KIND: &'static str;
 
+    /// The function that it is about, for the decision log.
+    fn function(&self) -> Option<&str> {
+        None
+    }
+
     /// Takes it.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem>;
 }
@@ -86,6 +91,10 @@ pub(super) struct Before {
 impl Step for Before {
     const KIND: &'static str = "before";
 
+    fn function(&self) -> Option<&str> {
+        Some(&self.function)
+    }
+
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let call = Call { function: self.function.clone(), arguments: self.arguments.clone() };
         Ok(task.before(&call, at.now))
@@ -99,6 +108,10 @@ pub(super) struct Invoke(Before);
 
 impl Step for Invoke {
     const KIND: &'static str = "invoke";
+
+    fn function(&self) -> Option<&str> {
+        self.0.function()
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let call = Call { function: self.0.function.clone(), arguments: self.0.arguments.clone() };

@@ -10,12 +10,19 @@ use super::ledger::{Kept, Ledger, LedgerError};
 use super::manifests::Manifests;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
+use super::recorder::{Recorder, Taken};
 use super::request::{Answer, Request};
+use super::service::Clock;
+use super::settings::Settings;
+use super::steps::{Circumstances, Step};
+use crate::cel::Json;
 use crate::limits::ServerLimits;
 use crate::task::{Progress, StartTask, Task};
 use quick_cache::sync::Cache;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 /// The owner and the id.
 type Key = (Option<String>, String);
@@ -32,14 +39,17 @@ struct Open {
 pub(super) struct Tasks {
     ledger: Ledger,
     manifests: Arc<Manifests>,
-    metrics: Arc<Metrics>,
+    recorder: Recorder,
+    clock: Clock,
     live: Cache<Key, Arc<Seat>>,
     limits: ServerLimits,
+    namespaces: BTreeMap<String, BTreeMap<String, Json>>,
+    no_settings: BTreeMap<String, Json>,
 }
 
 /// What became of a step.
 #[derive(Serialize)]
-struct Taken<'p> {
+struct Stepped<'p> {
     task: &'p str,
     version: u64,
     #[serde(flatten)]
@@ -79,10 +89,20 @@ impl Tasks {
     pub(super) fn new(
         ledger: Ledger,
         manifests: Arc<Manifests>,
-        metrics: Arc<Metrics>,
-        limits: ServerLimits,
+        recorder: Recorder,
+        clock: Clock,
+        settings: &Settings,
     ) -> Self {
-        Self { ledger, manifests, metrics, live: Cache::new(limits.max_live_tasks), limits }
+        Self {
+            ledger,
+            manifests,
+            recorder,
+            clock,
+            live: Cache::new(settings.limits.max_live_tasks),
+            limits: settings.limits,
+            namespaces: settings.namespaces.clone(),
+            no_settings: BTreeMap::new(),
+        }
     }
 
     /// How many are in memory.
@@ -117,21 +137,11 @@ impl Tasks {
     }
 
     /// Takes a step of a task and answers when it is durable.
-    pub(super) fn step(
-        &self,
-        request: &Request,
-        kind: &'static str,
-        take: impl Fn(&mut Task) -> Result<Progress, Problem>,
-    ) -> Result<Answer, Problem> {
+    pub(super) fn step<S: Step>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
+        let begun = Instant::now();
         let owner = &request.caller.identity;
         let seat = self.seat(owner, &request.id);
-        let mut open = seat.lock().unwrap_or_else(|poisoned| {
-            // a panic in the middle of a step: what is in memory may be half of it
-            let mut open = poisoned.into_inner();
-            *open = None;
-            open
-        });
-        seat.clear_poison();
+        let mut open = sit(&seat);
         for _ in 0..self.limits.max_conflicts.max(1) {
             if let Some(answer) = self.kept(request, &request.id)? {
                 return Ok(answer);
@@ -140,7 +150,9 @@ impl Tasks {
                 Some(open) => open,
                 None => self.open(&request.caller, &request.id)?,
             };
-            let progress = match take(&mut task) {
+            let now = (self.clock)();
+            let at = Circumstances { now, settings: self.settings_of(&task) };
+            let progress = match step.take(&mut task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
                     // nothing has happened, as the operations promise
@@ -149,23 +161,35 @@ impl Tasks {
                 }
             };
             let next = version.saturating_add(1);
-            let (shown, verdict) = match &progress {
-                Progress::Decided(decision) => (Shown::Decided(decision), Some(decision.verdict)),
-                Progress::Asks(request) => (Shown::Asks(request), None),
+            let shown = match &progress {
+                Progress::Decided(decision) => Shown::Decided(decision),
+                Progress::Asks(request) => Shown::Asks(request),
             };
-            let answer = Answer::json(200, &Taken { task: &request.id, version: next, progress: shown })?;
+            let answer = Answer::json(200, &Stepped { task: &request.id, version: next, progress: shown })?;
             let retry = request.key.as_deref().map(|key| (key, keep(request, &answer)));
             match self.ledger.append(owner, &request.id, version, task.save(), retry) {
                 Ok(()) => {
+                    let taken = Taken {
+                        at: now,
+                        took: begun.elapsed(),
+                        operation: S::KIND,
+                        function: step.function(),
+                        progress: &progress,
+                    };
+                    self.recorder.record(request, &task, &taken, &answer);
                     *open = Some(Open { task, version: next });
-                    self.metrics.decision(kind, verdict);
                     return Ok(answer);
                 }
-                Err(LedgerError::Conflict) => self.metrics.conflict(),
+                Err(LedgerError::Conflict) => self.metrics().conflict(),
                 Err(error) => return Err(self.problem(&error)),
             }
         }
         Err(Kind::Contended.into())
+    }
+
+    /// The settings of a task's namespace.
+    fn settings_of(&self, task: &Task) -> &BTreeMap<String, Json> {
+        self.namespaces.get(&*task.policy().agent().namespace.text).unwrap_or(&self.no_settings)
     }
 
     /// Looks at a task as it is now, whichever process took its last step.
@@ -175,7 +199,7 @@ impl Tasks {
         look: impl FnOnce(&Task, u64) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         let seat = self.seat(&request.caller.identity, &request.id);
-        let mut open = seat.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = sit(&seat);
         let present = self.ledger.version(&request.caller.identity, &request.id);
         let present = present.map_err(|error| self.gone(request, &error))?;
         let held = match open.take() {
@@ -227,7 +251,7 @@ impl Tasks {
         if kept.digest != request.digest() {
             return Err(Kind::KeyReused.into());
         }
-        self.metrics.replay();
+        self.metrics().replay();
         let answer = Answer {
             status: kept.status,
             media_type: super::request::JSON,
@@ -235,6 +259,10 @@ impl Tasks {
             headers: Vec::new(),
         };
         Ok(Some(answer.with_header("idempotency-replayed", "true")))
+    }
+
+    fn metrics(&self) -> &Metrics {
+        self.recorder.metrics()
     }
 
     fn gone(&self, request: &Request, error: &LedgerError) -> Problem {
@@ -248,6 +276,16 @@ impl Tasks {
             LedgerError::Conflict => Kind::Contended.into(),
         }
     }
+}
+
+/// Takes the seat of a task. After a panic in the middle of a step, what is in memory may be half of it.
+fn sit(seat: &Seat) -> MutexGuard<'_, Option<Open>> {
+    seat.lock().unwrap_or_else(|poisoned| {
+        seat.clear_poison();
+        let mut open = poisoned.into_inner();
+        *open = None;
+        open
+    })
 }
 
 fn keep(request: &Request, answer: &Answer) -> Kept {
