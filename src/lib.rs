@@ -89,6 +89,8 @@
 
 pub mod cel;
 pub mod context;
+#[cfg(feature = "store")]
+pub mod conversation;
 pub mod diagnostic;
 pub mod engine;
 pub mod limits;

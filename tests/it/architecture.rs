@@ -17,6 +17,7 @@ const LAYERS: &[&str] = &[
     "engine",
     "scenario",
     "store",
+    "conversation",
     "cli",
 ];
 
