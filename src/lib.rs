@@ -89,6 +89,8 @@
 
 pub mod cel;
 pub mod context;
+#[cfg(feature = "store")]
+pub mod conversation;
 pub mod decision_log;
 pub mod diagnostic;
 pub mod engine;

@@ -1,7 +1,8 @@
 //! `celador serve`: decisions over HTTP until the process is asked to end.
 
-use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
+use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
+use celador::conversation::{self, HistoryOrder, ListShape};
 use celador::decision_log::{self, DecisionLog};
 use celador::limits::{EvalLimits, ServerLimits};
 use celador::server::{
@@ -89,6 +90,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     namespaces: Option<PathBuf>,
 
+    /// The answer of `contexts/list`: as documented, or as servers deployed today give it
+    #[arg(long, value_name = "SHAPE", value_parser = ["documented", "deployed"], default_value = "documented")]
+    bindu_list_shape: String,
+
+    /// The order of a context's history: as documented, or as servers deployed today give it
+    #[arg(long, value_name = "ORDER", value_parser = ["oldest_first", "newest_first"], default_value = "oldest_first")]
+    aion_history_order: String,
+
+    /// Where clients reach the context protocols, for the agent card; where the request went if not said
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+
     /// A folder for the decision log
     #[arg(long, value_name = "FOLDER")]
     decision_log: Option<PathBuf>,
@@ -168,6 +181,16 @@ impl Arguments {
             }),
             _ => None,
         };
+        let conversation = conversation::Settings {
+            bindu_list_shape: match &*self.bindu_list_shape {
+                "deployed" => ListShape::Deployed,
+                _ => ListShape::Documented,
+            },
+            aion_history_order: match &*self.aion_history_order {
+                "newest_first" => HistoryOrder::NewestFirst,
+                _ => HistoryOrder::OldestFirst,
+            },
+        };
         let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
         Ok(Settings {
             address: self.listen,
@@ -176,6 +199,8 @@ impl Arguments {
             allow_unauthenticated: self.allow_unauthenticated,
             tls: tls.map(|(certificates, key)| Tls { certificates, key }),
             namespaces: self.namespaces.as_deref().map(namespaces).transpose()?.unwrap_or_default(),
+            conversation,
+            public_url: self.public_url.clone(),
             log_content: self.log_content,
             limits,
             eval_limits,

@@ -7,6 +7,7 @@
 use super::identity::{Caller, Scope};
 use super::messages;
 use super::problem::{Kind, Problem};
+use super::protocols;
 use super::request::{Answer, JSON, Request};
 use super::routes::{Access, Body, Route};
 use super::service::Service;
@@ -30,6 +31,9 @@ pub(super) struct Gate {
 /// Names of headers that have no constant.
 const REQUEST_ID: &str = "x-request-id";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// The one way to say who one is.
+const BEARER: &str = "Bearer";
 
 /// The seconds after which who was sent away may come again.
 const RETRY_AFTER: &str = "1";
@@ -72,7 +76,8 @@ impl Gate {
         parts: &Parts,
         body: axum::body::Body,
     ) -> Result<Answer, Problem> {
-        let caller = self.admit(route.access, &parts.headers)?;
+        let caller = self.admit(route.access, &parts.headers);
+        let caller = if route.takes == Body::Raw { caller } else { Ok(caller?) };
         let permit = match route.access {
             Access::Public => None,
             Access::Needs(_) | Access::Known => Some(self.enter()?),
@@ -82,6 +87,10 @@ impl Gate {
         let begun = Instant::now();
         let body = timeout(time, self.body(route.takes, &parts.headers, body));
         let body = body.await.unwrap_or_else(|_| Err(Kind::SlowRequest.into()))?;
+        let caller = match caller {
+            Ok(caller) => caller,
+            Err(_) => return Ok(protocols::nobody(&body).with_header(header::WWW_AUTHENTICATE, BEARER)),
+        };
         let request = Request {
             caller,
             target: format!("{} {}", parts.method, parts.uri.path()),
@@ -198,7 +207,7 @@ fn respond(answer: Answer) -> Response {
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
     for (name, value) in answer.headers {
         if let Ok(value) = HeaderValue::from_str(&value) {
-            headers.insert(HeaderName::from_static(name), value);
+            headers.insert(name, value);
         }
     }
     response
@@ -218,7 +227,6 @@ fn refuse(problem: &Problem, request_id: &str) -> Response {
 /// The same for JSON-RPC: the status says what HTTP needs, the code what its clients look at (PROTOCOLS 4.5).
 fn refuse_rpc(problem: &Problem) -> Response {
     let (code, message) = match problem.kind {
-        Kind::Unauthenticated => (-32009, "Authentication is required"),
         Kind::Forbidden => (-32013, "The token lacks a scope"),
         Kind::TooLarge | Kind::BadRequest => (-32600, "Invalid Request"),
         _ => (-32603, "Internal error"),
@@ -236,7 +244,7 @@ fn refuse_rpc(problem: &Problem) -> Response {
 fn with_advice(mut response: Response, problem: &Problem) -> Response {
     let headers = response.headers_mut();
     if problem.kind == Kind::Unauthenticated {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(BEARER));
     }
     if problem.kind.is_passing() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));

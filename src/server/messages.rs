@@ -50,10 +50,6 @@ pub(super) fn body_over(bound: usize) -> String {
     format!("`max_body_bytes` {bound} exceeded")
 }
 
-pub(super) fn header_over(bound: usize) -> String {
-    format!("`max_header_bytes` {bound} exceeded")
-}
-
 pub(super) fn too_deep(bound: usize) -> String {
     format!("`max_json_depth` {bound} exceeded")
 }
@@ -126,14 +122,6 @@ pub(super) fn no_time() -> &'static str {
 
 pub(super) fn no_prompt() -> &'static str {
     "the agent has no prompt"
-}
-
-pub(super) fn authentication_needed() -> &'static str {
-    "authentication is required"
-}
-
-pub(super) fn scope_needed(scope: &str) -> String {
-    format!("the scope {scope} is needed")
 }
 
 pub(super) fn task_has_them() -> &'static str {

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `routes` | the table of routes; each row's function |
 //! | `steps`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
+//! | `protocols` | JSON-RPC of conversation contexts, the agent card |
 //! | `tasks` | tasks in memory, their locks, and the store behind them |
 //! | `manifests` | what is served, and how it is replaced |
 //! | `service` | what all requests share |
@@ -27,6 +28,7 @@ mod manifests;
 mod messages;
 mod metrics;
 mod problem;
+mod protocols;
 mod recorder;
 mod request;
 mod routes;

@@ -7,6 +7,7 @@ use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
 use crate::limits::EvalLimits;
+use axum::http::HeaderName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -31,7 +32,7 @@ pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) media_type: &'static str,
     pub(super) body: Vec<u8>,
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) headers: Vec<(HeaderName, String)>,
 }
 
 /// JSON on the wire.
@@ -45,7 +46,7 @@ impl Answer {
     }
 
     /// The same with one header more.
-    pub(super) fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(super) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }

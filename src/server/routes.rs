@@ -6,6 +6,7 @@
 use super::evaluate::{AgentName, Check, Evaluate, Render};
 use super::identity::Scope;
 use super::problem::{Kind, Problem};
+use super::protocols;
 use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::{
@@ -53,7 +54,7 @@ pub(super) enum Body {
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route> {
-    use Access::{Needs, Public};
+    use Access::{Known, Needs, Public};
     use Scope::{ManifestsRead, ManifestsWrite, MetricsRead, TasksRead, TasksWrite};
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -101,6 +102,8 @@ pub(super) fn routes() -> Vec<Route> {
             takes: Body::None,
             ..post("/v1/manifests/reload", "reloadManifests", Needs(ManifestsWrite), reload)
         },
+        Route { takes: Body::Raw, ..post("/", "jsonRpc", Known, protocols::rpc) },
+        get("/.well-known/agent-card.json", "readAgentCard", Public, protocols::card),
         get("/healthz", "readHealth", Public, health),
         get("/readyz", "readReadiness", Public, readiness),
         get("/metrics", "readMetrics", Needs(MetricsRead), metrics),

@@ -11,6 +11,7 @@ use super::recorder::Recorder;
 use super::settings::Settings;
 use super::tasks::Tasks;
 use crate::cel::Timestamp;
+use crate::conversation::Conversations;
 use crate::decision_log::DecisionLog;
 use crate::store::Database;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub(super) struct Service {
     pub(super) authority: Authority,
     pub(super) manifests: Arc<Manifests>,
     pub(super) tasks: Tasks,
+    pub(super) conversations: Conversations,
     pub(super) metrics: Arc<Metrics>,
 }
 
@@ -51,7 +53,8 @@ impl Service {
         let metrics = Arc::new(Metrics::new());
         let recorder = Recorder::new(log, settings.log_content, metrics.clone());
         let tasks = Tasks::new(Ledger::default(), manifests.clone(), recorder, clock.clone(), &settings);
-        Ok(Self { settings, clock, authority, manifests, tasks, metrics })
+        let conversations = Conversations::new(database);
+        Ok(Self { settings, clock, authority, manifests, tasks, conversations, metrics })
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -3,6 +3,7 @@
 //! Plain data with defaults that are safe on a developer's machine: loopback, no token needed, all bounds on.
 
 use crate::cel::Json;
+use crate::conversation;
 use crate::limits::{EvalLimits, ServerLimits};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,6 +30,10 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// Settings of namespaces, for the secrets of webhooks (WH-07).
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
+    /// The settings of the context protocols.
+    pub conversation: conversation::Settings,
+    /// Where clients of the context protocols reach it, if not where it listens: what the agent card says.
+    pub public_url: Option<String>,
     /// Whether the decision log holds what was handled and answered.
     pub log_content: bool,
     /// Its own bounds.
@@ -80,6 +85,8 @@ impl Settings {
             allow_unauthenticated: false,
             tls: None,
             namespaces: BTreeMap::new(),
+            conversation: conversation::Settings::default(),
+            public_url: None,
             log_content: false,
             limits: ServerLimits::default(),
             eval_limits: EvalLimits::default(),

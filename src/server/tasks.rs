@@ -18,11 +18,16 @@ use super::steps::{Circumstances, Step};
 use crate::cel::Json;
 use crate::limits::ServerLimits;
 use crate::task::{Progress, StartTask, Task};
+use axum::http::HeaderName;
+use axum::http::header::LOCATION;
 use quick_cache::sync::Cache;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
+
+/// Says that an answer was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The owner and the id.
 type Key = (Option<String>, String);
@@ -133,7 +138,7 @@ impl Tasks {
         }
         let seat = Arc::new(Mutex::new(Some(Open { task, version: 0 })));
         self.live.insert((owner.clone(), id.clone()), seat);
-        Ok(answer.with_header("location", format!("/v1/tasks/{id}")))
+        Ok(answer.with_header(LOCATION, format!("/v1/tasks/{id}")))
     }
 
     /// Takes a step of a task and answers when it is durable.
@@ -258,7 +263,7 @@ impl Tasks {
             body: kept.body,
             headers: Vec::new(),
         };
-        Ok(Some(answer.with_header("idempotency-replayed", "true")))
+        Ok(Some(answer.with_header(REPLAYED, "true")))
     }
 
     fn metrics(&self) -> &Metrics {

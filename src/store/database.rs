@@ -170,7 +170,7 @@ impl Database {
 
     /// Writes rows that are tested in the very statement that changes them; other than that as [`Database::write`]. What
     /// else is read may be changed by others meanwhile, so there are fewer that are in the way.
-    pub(super) fn write_rows<T>(
+    pub(crate) fn write_rows<T>(
         &self,
         work: impl FnMut(&mut Sql<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

@@ -18,6 +18,7 @@ const LAYERS: &[&str] = &[
     "scenario",
     "decision_log",
     "store",
+    "conversation",
     "server",
     "cli",
 ];

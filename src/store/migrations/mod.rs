@@ -17,7 +17,10 @@ struct Migration {
 }
 
 /// All steps; the number of each is its position, from 1.
-const MIGRATIONS: &[Migration] = &[Migration { name: "tasks", statements: include_str!("0001-tasks.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "tasks", statements: include_str!("0001-tasks.sql") },
+    Migration { name: "contexts", statements: include_str!("0002-contexts.sql") },
+];
 
 /// Where it stands which of them were taken.
 const TAKEN: &str = "CREATE TABLE celador_schema (
