@@ -66,9 +66,9 @@ use tokio::time::{MissedTickBehavior, interval};
 use tracing::info;
 
 /// A server at work. Dropping it cuts off what was begun; [`Server::stop`] does not.
-#[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    service: Arc<Service>,
     runtime: Runtime,
     stop: watch::Sender<bool>,
     listening: JoinHandle<()>,
@@ -102,13 +102,18 @@ impl Server {
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");
         let grace = Duration::from_millis(limits.max_shutdown_ms);
-        Ok(Self { address, runtime, stop, listening, grace })
+        Ok(Self { address, service, runtime, stop, listening, grace })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Looks at once at the files of manifests, tokens and keys, as it otherwise does every [`Settings::watch`].
+    pub fn refresh(&self) {
+        self.service.refresh();
     }
 
     /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops.
@@ -138,6 +143,13 @@ impl Server {
         self.runtime.shutdown_timeout(self.grace);
         info!("stopped");
     }
+}
+
+/// The routes, one row each: method, path, and the operation of the OpenAPI document.
+#[must_use]
+pub fn route_rows() -> Vec<String> {
+    let row = |route: Route| format!("{} {} {}", route.method, route.path, route.operation);
+    routes::routes().into_iter().map(row).collect()
 }
 
 /// The clock of this machine.

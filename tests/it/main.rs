@@ -44,6 +44,8 @@ mod laws_values;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+#[cfg(feature = "server")]
+mod openapi;
 mod policy;
 mod policy_messages;
 mod programs;
@@ -54,8 +56,12 @@ mod rules;
 mod scenario_read;
 mod schemas;
 mod secrets;
+#[cfg(feature = "server")]
+mod server;
 #[cfg(feature = "store")]
 mod servers;
+#[cfg(feature = "server")]
+mod serving;
 mod starter;
 #[cfg(feature = "store")]
 mod store_database;
