@@ -59,6 +59,7 @@ mod starter;
 #[cfg(feature = "store")]
 mod store_database;
 mod task;
+mod task_change;
 mod task_fixture;
 mod task_on_fail;
 mod task_properties;
