@@ -58,6 +58,10 @@ mod servers;
 mod starter;
 #[cfg(feature = "store")]
 mod store_database;
+#[cfg(feature = "store")]
+mod store_fixture;
+#[cfg(feature = "store")]
+mod store_tasks;
 mod task;
 mod task_change;
 mod task_fixture;

@@ -2,16 +2,15 @@
 
 use crate::task_fixture::{at, call, engine, noon, start};
 use celador::cel::Timestamp;
-use celador::engine::Engine;
 use celador::task::{
-    Answer, CallId, CallResult, CallStatus, Decision, Next, Progress, Request, SavedTask, Task, TaskChange,
-    TaskError, Usage,
+    Answer, CallId, CallResult, CallStatus, Decision, Next, Progress, Request, Task, TaskChange,
+    TaskError, TaskMark, Usage,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// An agent that changes whatever a task can change: it asks, transforms, withholds, calls, binds late, locks.
-const AGENT: &str = "mount: agent
+pub const AGENT: &str = "mount: agent
 limits: {max_age: 100h, max_turns: 8}
 guardrails:
   before:
@@ -37,7 +36,7 @@ capabilities:
 ";
 
 #[derive(Clone, Debug)]
-enum Deed {
+pub enum Deed {
     Input(String),
     Output(String),
     Turn,
@@ -50,7 +49,7 @@ enum Deed {
     Interrupt,
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+pub fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         "[abqz][a-y]{0,4}".prop_map(Deed::Input),
         "[abz][a-y]{0,4}".prop_map(Deed::Output),
@@ -113,41 +112,25 @@ fn json_of(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).unwrap()
 }
 
-/// A task in memory and, if it is kept, what a store would have of it.
-struct Kept<'e> {
-    engine: &'e Engine,
-    task: Task,
-    saved: Option<SavedTask>,
-}
+/// What keeps a task: it is told of the task after each step and of where it was before, and may give the task back as it
+/// was kept.
+pub type Keep<'k> = dyn FnMut(&Task, &TaskMark) -> Option<Task> + 'k;
 
-impl Kept<'_> {
-    /// Does something to the task; stores what that changed, and now and then goes on with what is stored.
-    fn step<T>(&mut self, reload: bool, step: impl FnOnce(&mut Task) -> T) -> T {
-        let mark = self.task.mark();
-        let done = step(&mut self.task);
-        if let Some(saved) = self.saved.take() {
-            let change = serde_json::to_string(&self.task.change_since(&mark)).unwrap();
-            let saved = saved.apply(serde_json::from_str::<TaskChange>(&change).unwrap()).unwrap();
-            assert_eq!(json_of(&saved), json_of(&self.task.save()), "after {change}");
-            if reload {
-                self.task = self.engine.restore(saved.clone()).unwrap();
-            }
-            self.saved = Some(saved);
-        }
-        done
+/// Does something to the task, tells whoever keeps it, and goes on with what was kept.
+fn step<T>(task: &mut Task, keep: &mut Keep<'_>, step: impl FnOnce(&mut Task) -> T) -> T {
+    let mark = task.mark();
+    let done = step(task);
+    if let Some(kept) = keep(task, &mark) {
+        *task = kept;
     }
+    done
 }
 
 /// All that can be seen of a run: decisions, questions and contexts.
-fn run(
-    engine: &Engine,
-    deeds: &[Deed],
-    rolls: &[u8],
-    keep: bool,
-) -> (Vec<Option<Decision>>, Vec<Request>, Vec<String>) {
-    let task = start(engine);
-    let saved = keep.then(|| task.save());
-    let mut kept = Kept { engine, task, saved };
+pub type Seen = (Vec<Option<Decision>>, Vec<Request>, Vec<String>);
+
+/// Runs a task that somebody keeps.
+pub fn run(mut task: Task, deeds: &[Deed], rolls: &[u8], keep: &mut Keep<'_>) -> Seen {
     let (mut decisions, mut requests, mut contexts) = (Vec::new(), Vec::new(), Vec::new());
     let mut open = Vec::new();
     let mut minute = 0;
@@ -159,16 +142,16 @@ fn run(
     for deed in deeds {
         let mut roll = || rolls.next().unwrap();
         let now = clock();
-        let mut progress = kept.step(roll().is_multiple_of(2), |task| perform(task, &open, deed, now));
+        let mut progress = step(&mut task, keep, |task| perform(task, &open, deed, now));
         while let Some(Progress::Asks(request)) = progress {
             // somebody who does not wait is rejected, and changes nothing
             let now = clock();
-            let rejected = kept.step(roll().is_multiple_of(2), |task| task.limits(Next::Other, now));
+            let rejected = step(&mut task, keep, |task| task.limits(Next::Other, now));
             decisions.push(Some(rejected));
             let answer = answer(&request, roll());
             requests.push(request);
             let now = clock();
-            progress = kept.step(roll().is_multiple_of(2), |task| task.resume(answer, now).ok());
+            progress = step(&mut task, keep, |task| task.resume(answer, now).ok());
         }
         let decision = progress.and_then(|progress| match progress {
             Progress::Decided(decision) => Some(decision),
@@ -176,7 +159,7 @@ fn run(
         });
         open.extend(decision.as_ref().and_then(|decision| decision.call));
         decisions.push(decision);
-        contexts.push(kept.task.context_json().unwrap().to_string());
+        contexts.push(task.context_json().unwrap().to_string());
     }
     (decisions, requests, contexts)
 }
@@ -188,9 +171,19 @@ proptest! {
     fn a_task_kept_as_its_changes_decides_the_same(
         deeds in prop::collection::vec(deed(), 1..24),
         rolls in prop::collection::vec(any::<u8>(), 1..32),
+        reloads in prop::collection::vec(any::<bool>(), 1..8),
     ) {
         let engine = engine(AGENT);
-        prop_assert_eq!(run(&engine, &deeds, &rolls, false), run(&engine, &deeds, &rolls, true));
+        let mut saved = start(&engine).save();
+        let mut reloads = reloads.into_iter().cycle();
+        let mut keep = |task: &Task, mark: &TaskMark| {
+            let change = serde_json::to_string(&task.change_since(mark)).unwrap();
+            saved = saved.clone().apply(serde_json::from_str::<TaskChange>(&change).unwrap()).unwrap();
+            assert_eq!(json_of(&saved), json_of(&task.save()), "after {change}");
+            reloads.next().unwrap().then(|| engine.restore(saved.clone()).unwrap())
+        };
+        let kept = run(start(&engine), &deeds, &rolls, &mut keep);
+        prop_assert_eq!(run(start(&engine), &deeds, &rolls, &mut |_, _| None), kept);
     }
 }
 
