@@ -57,9 +57,13 @@ mod secrets;
 mod servers;
 mod starter;
 #[cfg(feature = "store")]
+mod store_crash;
+#[cfg(feature = "store")]
 mod store_database;
 #[cfg(feature = "store")]
 mod store_fixture;
+#[cfg(feature = "store")]
+mod store_load;
 #[cfg(feature = "store")]
 mod store_tasks;
 mod task;

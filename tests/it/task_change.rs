@@ -3,8 +3,8 @@
 use crate::task_fixture::{at, call, engine, noon, start};
 use celador::cel::Timestamp;
 use celador::task::{
-    Answer, CallId, CallResult, CallStatus, Decision, Next, Progress, Request, Task, TaskChange,
-    TaskError, TaskMark, Usage,
+    Answer, CallId, CallResult, CallStatus, Decision, Next, Progress, Request, Task, TaskChange, TaskError,
+    TaskMark, Usage,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
