@@ -135,6 +135,12 @@ limits! {
     max_connection_wait: u64 = 30, "seconds";
     /// The file of a store that is checked whole when it is opened; a larger one is only when somebody asks for it.
     max_checked_file_bytes: u64 = 268_435_456, "bytes";
+    /// Events of a stored task after its last snapshot: what opening it replays.
+    max_events_to_replay: u64 = 256, "events";
+    /// Writes that wait for one commit of a store.
+    max_commit_batch: usize = 256, "writes";
+    /// One page of a list that is read from a store.
+    max_page: usize = 1_000, "rows";
 }
 
 #[cfg(feature = "server")]

@@ -64,8 +64,17 @@ mod servers;
 mod serving;
 mod starter;
 #[cfg(feature = "store")]
+mod store_crash;
+#[cfg(feature = "store")]
 mod store_database;
+#[cfg(feature = "store")]
+mod store_fixture;
+#[cfg(feature = "store")]
+mod store_load;
+#[cfg(feature = "store")]
+mod store_tasks;
 mod task;
+mod task_change;
 mod task_fixture;
 mod task_on_fail;
 mod task_properties;
