@@ -1,0 +1,80 @@
+//! Where an Aletheia agent keeps which context and task it is in: a store of keys with three operations (section 7).
+//!
+//! In: a key and a [`StoredContext`]. Out: what was set last under the key, or nothing. Three stores have the contract:
+//! Redis as the agents' own library writes it, byte for byte; Postgres in a table that is there; and the embedded
+//! database. Exactly one command per operation, no transaction: the last writer wins. Everything blocks.
+
+mod embedded;
+mod postgres;
+mod redis;
+
+pub use self::embedded::EmbeddedContextStore;
+pub use self::postgres::PostgresContextStore;
+pub use self::redis::{RedisContextStore, RedisOptions};
+
+use super::members::Members;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// What is kept under a key. With neither id it is a value all the same, and not an absence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredContext {
+    /// The context that the agent is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_id: Option<String>,
+    /// The task that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+}
+
+/// Why a store did not do what it was asked for. No key and no value is in the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContextStoreError {
+    /// The server cannot be reached, or the connection broke; the text says of which kind the failure was.
+    #[error("the context store is not available: {0}")]
+    Unavailable(String),
+    /// The server answered with an error, such as `WRONGTYPE`; the text is its code.
+    #[error("the context store refused: {0}")]
+    Refused(String),
+}
+
+/// A store of contexts by key.
+pub trait ContextStore: Send + Sync {
+    /// What was set last under the key. What cannot be read as a context is nothing (S4, S5).
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn get(&self, key: &str) -> Result<Option<StoredContext>, ContextStoreError>;
+
+    /// Puts the whole value in the place of what was there (S2, S3, P1).
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn set(&self, key: &str, data: &StoredContext) -> Result<(), ContextStoreError>;
+
+    /// Removes the key, if it is there (S6, P1).
+    ///
+    /// # Errors
+    /// Those of the server.
+    fn delete(&self, key: &str) -> Result<(), ContextStoreError>;
+}
+
+impl StoredContext {
+    /// The JSON of S2: compact, `contextId` first, unset members left out.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // two optional strings always have a text
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads what somebody wrote: any order, white space and further members; what is no string is unset (S4). Text that
+    /// is no JSON object is nothing (S5).
+    #[must_use]
+    pub fn from_json(text: &str) -> Option<Self> {
+        let value: &RawValue = serde_json::from_str(text).ok()?;
+        let members = Members::of(value)?;
+        Some(Self { context_id: members.text("contextId"), task_id: members.text("taskId") })
+    }
+}

@@ -1,0 +1,159 @@
+//! What may happen to a context, and to a task in it, in each of their states (L1 to L3).
+//!
+//! In: states and what is wanted. Out: whether it may be, or the refusal. The tables of the rules stand here as `match`es
+//! and nowhere else. Whose a context is was asked before (L2); nothing here reads or writes.
+
+use super::refusal::Refusal;
+
+/// The state of a context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Takes tasks and messages. What has no status counts as this.
+    #[default]
+    Active,
+    /// Goes on with its unfinished tasks and takes no new ones.
+    Paused,
+    /// Takes nothing; what describes it may still change.
+    Completed,
+    /// Read only.
+    Archived,
+}
+
+impl Status {
+    /// Every status, in the order in which a context goes through them.
+    pub const ALL: [Self; 4] = [Self::Active, Self::Paused, Self::Completed, Self::Archived];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// The status of this name, exactly.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether the context may become `to`: `Ok(false)` if it is so already (L1).
+    ///
+    /// # Errors
+    /// [`Refusal::Unsupported`] for a transition that the table does not have, and for completing a context of which a
+    /// task is unfinished.
+    pub fn change(self, to: Self, every_task_finished: bool) -> Result<bool, Refusal> {
+        use Status::{Active, Archived, Completed, Paused};
+        match (self, to) {
+            (from, to) if from == to => Ok(false),
+            (Active, Paused) | (Paused, Active) | (Active | Paused | Completed, Archived) => Ok(true),
+            (Active | Paused, Completed) if every_task_finished => Ok(true),
+            _ => Err(Refusal::Unsupported),
+        }
+    }
+
+    /// Whether a message may come to the task in this state, or to a new task (L2, L3).
+    ///
+    /// # Errors
+    /// [`Refusal::TaskFinished`] before [`Refusal::Unsupported`].
+    pub fn message(self, task: Option<TaskState>) -> Result<(), Refusal> {
+        match (self, task) {
+            (_, Some(task)) if task.is_terminal() => Err(Refusal::TaskFinished),
+            (Self::Active, _) | (Self::Paused, Some(_)) => Ok(()),
+            _ => Err(Refusal::Unsupported),
+        }
+    }
+
+    /// Whether name, tags, metadata and the like may change (L2).
+    ///
+    /// # Errors
+    /// [`Refusal::Unsupported`] for what is archived.
+    pub fn description(self) -> Result<(), Refusal> {
+        if self == Self::Archived { Err(Refusal::Unsupported) } else { Ok(()) }
+    }
+
+    /// Whether the context may be cleared (K5).
+    ///
+    /// # Errors
+    /// [`Refusal::Archived`].
+    pub fn clear(self) -> Result<(), Refusal> {
+        if self == Self::Archived { Err(Refusal::Archived) } else { Ok(()) }
+    }
+}
+
+/// The state of a task of A2A (A12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TaskState {
+    /// Nothing is known of it.
+    Unspecified,
+    /// It was taken on.
+    Submitted,
+    /// It is under way.
+    Working,
+    /// It ended well.
+    Completed,
+    /// It ended with an error.
+    Failed,
+    /// Somebody stopped it.
+    Canceled,
+    /// It waits for its user.
+    InputRequired,
+    /// The agent would not have it.
+    Rejected,
+    /// It waits for somebody to sign in.
+    AuthRequired,
+}
+
+impl TaskState {
+    /// Each state with its name in A2A 1.0 and in A2A 0.3 (A12, O2).
+    pub const ROWS: [(Self, &'static str, &'static str); 9] = [
+        (Self::Unspecified, "TASK_STATE_UNSPECIFIED", "unknown"),
+        (Self::Submitted, "TASK_STATE_SUBMITTED", "submitted"),
+        (Self::Working, "TASK_STATE_WORKING", "working"),
+        (Self::Completed, "TASK_STATE_COMPLETED", "completed"),
+        (Self::Failed, "TASK_STATE_FAILED", "failed"),
+        (Self::Canceled, "TASK_STATE_CANCELED", "canceled"),
+        (Self::InputRequired, "TASK_STATE_INPUT_REQUIRED", "input-required"),
+        (Self::Rejected, "TASK_STATE_REJECTED", "rejected"),
+        (Self::AuthRequired, "TASK_STATE_AUTH_REQUIRED", "auth-required"),
+    ];
+
+    /// The name in A2A 1.0.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ROWS.into_iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The name in A2A 0.3.
+    #[must_use]
+    pub fn older_name(self) -> &'static str {
+        Self::ROWS.into_iter().find(|row| row.0 == self).map_or("", |row| row.2)
+    }
+
+    /// The state of this name in A2A 1.0, exactly.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ROWS.into_iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// Whether nothing more comes of the task.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
+    }
+}
+
+/// Whether the caller may change what is `owner`'s: they are equal, nobody equal to nobody (K3).
+#[must_use]
+pub fn owns(owner: Option<&str>, caller: Option<&str>) -> bool {
+    owner == caller
+}
+
+/// Whether the caller may read what is `owner`'s: a caller without identity reads everything (B9, A13).
+#[must_use]
+pub fn sees(owner: Option<&str>, caller: Option<&str>) -> bool {
+    caller.is_none() || owner == caller
+}

@@ -1,0 +1,65 @@
+//! What a store answers instead of what it was asked for: kinds that callers branch on.
+//!
+//! In: the failure of a database, or something in it that must not be there. Out: a [`StoreError`] that says what the
+//! caller can do about it. It holds codes, ids and places, and never task data.
+
+use super::messages;
+use std::borrow::Cow;
+
+/// Why a store did not do what it was asked for. A clone is cheap: all who wait for one commit get the same.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The database does not answer, or not in time. Nothing was written; the same request may succeed later.
+    #[error("{}", messages::unavailable(.0))]
+    Unavailable(Cow<'static, str>),
+    /// There is no room. Nothing was written; the same request may succeed later.
+    #[error("{}", messages::full())]
+    Full,
+    /// The database went away while it was told to commit: what was to be written is there as a whole or not at all.
+    /// Whoever has to know reads.
+    #[error("{}", messages::uncertain())]
+    Uncertain,
+    /// Somebody else was first: the task is at another version than was expected. Nothing was written.
+    #[error("{}", messages::conflict(*.expected, *.found))]
+    Conflict {
+        /// The version that the writer knew.
+        expected: u64,
+        /// The version that the task has.
+        found: u64,
+    },
+    /// What is to be created is there already. Nothing was written.
+    #[error("{}", messages::already_exists())]
+    AlreadyExists,
+    /// There is no such thing, or it is not the caller's: who asks cannot tell the two apart.
+    #[error("{}", messages::not_found())]
+    NotFound,
+    /// What was read is not what was written; the text says where. Nothing is decided on it.
+    #[error("{}", messages::corrupt(.0))]
+    Corrupt(String),
+    /// A later release wrote it.
+    #[error("{}", messages::newer_version(*.found, *.known))]
+    NewerVersion {
+        /// The schema that is there.
+        found: u64,
+        /// The latest one that is known here.
+        known: u64,
+    },
+    /// A file or database of something else, or one whose beginning is damaged.
+    #[error("{}", messages::not_ours())]
+    NotOurs,
+    /// A value that cannot be stored, and why.
+    #[error("{}", messages::not_storable(.0))]
+    NotStorable(&'static str),
+    /// The database refused a statement, with its own code.
+    #[error("{}", messages::refused(.0))]
+    Refused(String),
+}
+
+impl StoreError {
+    /// Whether the same request may succeed later, unchanged.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Full | Self::Uncertain)
+    }
+}
