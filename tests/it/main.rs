@@ -67,7 +67,11 @@ mod starter;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]
+mod store_damage;
+#[cfg(feature = "store")]
 mod store_database;
+#[cfg(feature = "store")]
+mod store_faults;
 #[cfg(feature = "store")]
 mod store_fixture;
 #[cfg(feature = "store")]
