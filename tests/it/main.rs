@@ -76,6 +76,8 @@ mod store_faults;
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
+#[cfg(feature = "server")]
+mod store_servers;
 #[cfg(feature = "store")]
 mod store_tasks;
 mod task;
