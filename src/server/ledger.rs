@@ -35,13 +35,7 @@ struct Shelf {
 pub(super) struct Ledger(Mutex<Shelf>);
 
 impl Ledger {
-    pub(super) fn create(
-        &self,
-        owner: &Owner,
-        id: &str,
-        task: SavedTask,
-        retry: Option<(&str, Kept)>,
-    ) -> Result<(), LedgerError> {
+    pub(super) fn create(&self, owner: &Owner, id: &str, task: SavedTask, retry: Option<(&str, Kept)>) -> Result<(), LedgerError> {
         let mut shelf = self.shelf();
         if let Some((key, kept)) = retry {
             let key = (owner.clone(), String::new(), key.to_owned());
@@ -79,11 +73,7 @@ impl Ledger {
     }
 
     pub(super) fn version(&self, owner: &Owner, id: &str) -> Result<u64, LedgerError> {
-        self.shelf()
-            .tasks
-            .get(&(owner.clone(), id.to_owned()))
-            .map(|task| task.1)
-            .ok_or(LedgerError::NotFound)
+        self.shelf().tasks.get(&(owner.clone(), id.to_owned())).map(|task| task.1).ok_or(LedgerError::NotFound)
     }
 
     /// The answer that a key had; the id is empty for the creation of tasks.
@@ -91,12 +81,7 @@ impl Ledger {
         Ok(self.shelf().answers.get(&(owner.clone(), id.to_owned(), key.to_owned())).cloned())
     }
 
-    pub(super) fn list(
-        &self,
-        owner: &Owner,
-        after: &str,
-        most: usize,
-    ) -> Result<Vec<(String, u64)>, LedgerError> {
+    pub(super) fn list(&self, owner: &Owner, after: &str, most: usize) -> Result<Vec<(String, u64)>, LedgerError> {
         let shelf = self.shelf();
         let mine = shelf.tasks.iter().filter(|((of, id), _)| of == owner && id.as_str() > after);
         Ok(mine.take(most).map(|((_, id), (_, version))| (id.clone(), *version)).collect())

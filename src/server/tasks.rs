@@ -133,9 +133,7 @@ impl Tasks {
         match self.ledger.create(owner, &id, task.save(), retry) {
             Ok(()) => {}
             // somebody used the key while this task was made
-            Err(LedgerError::Conflict) => {
-                return self.kept(request, "")?.ok_or_else(|| Kind::Contended.into());
-            }
+            Err(LedgerError::Conflict) => return self.kept(request, "")?.ok_or_else(|| Kind::Contended.into()),
             Err(error) => return Err(self.problem(&error)),
         }
         let seat = Arc::new(Mutex::new(Some(Open { task, version: 0 })));

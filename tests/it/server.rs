@@ -65,8 +65,7 @@ fn run(story: &Value) -> Result<usize, String> {
         } else {
             serving.send_anything(method, path, &headers, body.as_bytes())
         };
-        let about =
-            |what: &str| format!("row {number}, {request}: {what}\n{} {}", reply.status, reply.text());
+        let about = |what: &str| format!("row {number}, {request}: {what}\n{} {}", reply.status, reply.text());
         if Some(u64::from(reply.status)) != row["status"].as_u64() {
             return Err(about("another status"));
         }
@@ -97,8 +96,7 @@ fn run(story: &Value) -> Result<usize, String> {
 #[test]
 fn stories_go_as_they_are_told() {
     let (mut rows, mut wrong) = (0, Vec::new());
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
         let stories: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -166,10 +164,7 @@ fn keys_are_each_callers_own() {
     };
     let (first, again, other) = (create(&ann), create(&ann), create(&bob));
     assert_eq!(first.json(), again.json());
-    assert_eq!(
-        (first.header("idempotency-replayed"), again.header("idempotency-replayed")),
-        (None, Some("true"))
-    );
+    assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
     assert_eq!((other.status, other.header("idempotency-replayed")), (201, None));
     assert_ne!(first.json()["task"], other.json()["task"]);
 }
@@ -214,8 +209,7 @@ fn every_route_asks_who_and_for_which_scope() {
             })
             .collect();
         assert_eq!(allowed.len(), 1, "{row} is allowed by {allowed:?}");
-        let writes =
-            method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
+        let writes = method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
         assert_eq!(allowed[0].ends_with(":write"), writes && operation != "jsonRpc", "{row}: {allowed:?}");
     }
 }
@@ -235,9 +229,7 @@ fn a_bad_manifest_leaves_the_old_one_in_force_and_is_told() {
     let policies = tempfile::tempdir().unwrap();
     let file = policies.path().join("agent.yaml");
     let manifest = |prompt: &str| {
-        format!(
-            "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
-        )
+        format!("kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n")
     };
     fs::write(&file, manifest("First.")).unwrap();
     let serving =
