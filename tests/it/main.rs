@@ -28,6 +28,12 @@ mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+#[cfg(feature = "store")]
+mod conversation;
+#[cfg(feature = "store")]
+mod conversation_laws;
+#[cfg(feature = "store")]
+mod conversation_servers;
 mod counting;
 mod differential;
 mod event;
