@@ -99,15 +99,15 @@ fn load(conversations: &Conversations, world: &World) -> Result<(), String> {
             details,
         })
     });
-    let message = |raw: &Box<RawValue>| Message::read(raw).map_err(|error| error.to_string());
-    let artifact = |raw: &Box<RawValue>| Artifact::read(raw).map_err(|error| error.to_string());
+    let message = |raw: &RawValue| Message::read(raw).map_err(|error| error.to_string());
+    let artifact = |raw: &RawValue| Artifact::read(raw).map_err(|error| error.to_string());
     let tasks = world.tasks.iter().map(|task| {
         let record = TaskRecord {
             id: task.id.clone(),
             state: TaskState::from_name(&task.state).ok_or("unknown state")?,
-            history: task.history.iter().map(message).collect::<Result<_, _>>()?,
-            status_message: task.status_message.as_ref().map(message).transpose()?,
-            artifacts: task.artifacts.iter().map(artifact).collect::<Result<_, _>>()?,
+            history: task.history.iter().map(|raw| message(raw)).collect::<Result<_, _>>()?,
+            status_message: task.status_message.as_deref().map(message).transpose()?,
+            artifacts: task.artifacts.iter().map(|raw| artifact(raw)).collect::<Result<_, _>>()?,
         };
         Ok((task.context_id.clone(), record))
     });
