@@ -58,6 +58,8 @@ mod schemas;
 mod secrets;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod server_rim;
 #[cfg(feature = "store")]
 mod servers;
 #[cfg(feature = "server")]
