@@ -91,12 +91,15 @@ pub mod cel;
 pub mod context;
 #[cfg(feature = "store")]
 pub mod conversation;
+pub mod decision_log;
 pub mod diagnostic;
 pub mod engine;
 pub mod limits;
 pub mod manifest;
 pub mod policy;
 pub mod scenario;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod source;
 #[cfg(feature = "store")]
 pub mod store;

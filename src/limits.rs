@@ -1,23 +1,25 @@
 //! Every bound of the engine, one row each: name, default, unit, what it protects.
 //!
 //! A bound is named in its message (`max_depth` 64 exceeded), so the row is where a reader looks first. These are the
-//! engine's bounds; the limits of a task (`max_turns`, …) belong to its manifest. All are on by default.
+//! bounds of the engine and of the server; the limits of a task (`max_turns`, …) belong to its manifest. All are on by
+//! default.
 
 macro_rules! limits {
-    ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $default:literal, $unit:literal;)+) => {
-        /// The engine's bounds. Start from [`EvalLimits::default`] and change what must differ.
+    (#[doc = $about:literal] $limits:ident
+     $($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $default:literal, $unit:literal;)+) => {
+        #[doc = $about]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct EvalLimits {
+        pub struct $limits {
             $($(#[doc = $doc])+ #[doc = concat!("\n\nDefault ", stringify!($default), " ", $unit, ".")] pub $name: $kind,)+
         }
 
-        impl Default for EvalLimits {
+        impl Default for $limits {
             fn default() -> Self {
                 Self { $($name: $default,)+ }
             }
         }
 
-        impl EvalLimits {
+        impl $limits {
             /// The rows: name, default, unit, and what the bound protects.
             pub const ROWS: &'static [LimitRow] = &[
                 $(LimitRow {
@@ -27,6 +29,21 @@ macro_rules! limits {
                     protects: concat!($($doc),+),
                 },)+
             ];
+
+            /// Changes a bound by its name. False if there is none of this name, or it cannot have this value.
+            pub fn set(&mut self, name: &str, value: u64) -> bool {
+                match name {
+                    $(stringify!($name) => match value.try_into() {
+                        Ok(value) => {
+                            self.$name = value;
+                            true
+                        }
+                        // `u64` in `u64` cannot fail, and what is larger than the machine is no bound
+                        Err(_) => false,
+                    },)+
+                    _ => false,
+                }
+            }
 
             /// The value of a bound by its name.
             #[must_use]
@@ -68,6 +85,8 @@ pub struct LimitRow {
 }
 
 limits! {
+    /// The engine's bounds. Start from [`EvalLimits::default`] and change what must differ.
+    EvalLimits
     /// Length of one expression or template, before anything reads it.
     max_source_bytes: usize = 32_768, "bytes";
     /// Words and signs in one expression: what the parser works on.
@@ -116,4 +135,38 @@ limits! {
     max_connection_wait: u64 = 30, "seconds";
     /// The file of a store that is checked whole when it is opened; a larger one is only when somebody asks for it.
     max_checked_file_bytes: u64 = 268_435_456, "bytes";
+    /// Events of a stored task after its last snapshot: what opening it replays.
+    max_events_to_replay: u64 = 256, "events";
+    /// Writes that wait for one commit of a store.
+    max_commit_batch: usize = 256, "writes";
+    /// One page of a list that is read from a store.
+    max_page: usize = 1_000, "rows";
+}
+
+#[cfg(feature = "server")]
+limits! {
+    /// The server's bounds. Start from [`ServerLimits::default`] and change what must differ.
+    ServerLimits
+    /// The body of one request.
+    max_body_bytes: usize = 8_388_608, "bytes";
+    /// The header of one request.
+    max_header_bytes: usize = 65_536, "bytes";
+    /// Connections at a time; what is beyond waits to be accepted.
+    max_client_connections: usize = 1_024, "connections";
+    /// Requests at a time that the engine and the store work for; what is beyond is sent away.
+    max_requests_in_flight: usize = 256, "requests";
+    /// Time from a request's header to its answer.
+    max_request_ms: u64 = 30_000, "milliseconds";
+    /// Time to say what a connection is (TLS) and to send one request's header.
+    max_header_ms: u64 = 10_000, "milliseconds";
+    /// Time that a server takes to finish what was begun when it is stopped.
+    max_shutdown_ms: u64 = 20_000, "milliseconds";
+    /// Tasks kept in memory; those that were not used lately are opened from the store again.
+    max_live_tasks: usize = 10_000, "tasks";
+    /// Decisions of one step that are taken anew because another process was first.
+    max_conflicts: usize = 8, "tries";
+    /// Entries of one page of a list.
+    max_page_entries: usize = 100, "entries";
+    /// An `Idempotency-Key`.
+    max_idempotency_key_bytes: usize = 255, "bytes";
 }

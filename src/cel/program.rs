@@ -135,6 +135,18 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<bool, Stop> {
+        self.holds_metered(activation, host).0
+    }
+
+    /// The same, with how many cost units it spent.
+    ///
+    /// # Errors
+    /// As [`Program::run`], in the first part.
+    pub fn holds_metered<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> (Result<bool, Stop>, u64) {
         holds(&self.plan, activation, &self.limits, host)
     }
 

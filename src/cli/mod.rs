@@ -12,12 +12,15 @@ mod files;
 mod functions;
 mod init;
 mod limits;
+mod log;
 mod messages;
 mod repl;
 mod run;
 mod schedule;
 mod schema;
 mod screen;
+#[cfg(feature = "server")]
+mod serve;
 mod subject;
 mod test;
 mod timeline;
@@ -74,6 +77,9 @@ enum Command {
     Functions(functions::Arguments),
     Schema(schema::Arguments),
     Limits(limits::Arguments),
+    #[cfg(feature = "server")]
+    Serve(serve::Arguments),
+    Log(log::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -111,6 +117,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Functions(functions) => functions.run(&mut screen),
         Command::Schema(schema) => schema.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
+        #[cfg(feature = "server")]
+        Command::Serve(serve) => serve.run(&mut screen),
+        Command::Log(log) => log.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };
     let answer = answer.and_then(|code| Ok(screen.flush().map(|()| code)?));

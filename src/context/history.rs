@@ -106,6 +106,8 @@ pub(super) struct Record {
 #[derive(Clone, Debug)]
 pub(super) struct History {
     log: Log<Invocation>,
+    /// The positions that were made restricted, in that order.
+    restrictions: Log<u32>,
     /// Functions, then tools, as the schema has them.
     records: Box<[Record]>,
     pub(super) delegations: u32,
@@ -124,6 +126,7 @@ impl History {
     pub(super) fn new(schema: &ContextSchema) -> Self {
         Self {
             log: Log::default(),
+            restrictions: Log::default(),
             records: vec![Record::default(); schema.record_count()].into(),
             delegations: 0,
             calls_by_model: 0,
@@ -153,6 +156,7 @@ impl History {
     pub(super) fn restrict(&mut self, schema: &ContextSchema, id: InvocationId) {
         let Some(invocation) = self.log.get_mut(id.0 as usize) else { return };
         let before = std::mem::replace(&mut invocation.status, Status::Restricted);
+        self.restrictions.push(id.0);
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
             record.counts.remove(before);
@@ -160,6 +164,11 @@ impl History {
             let is_last = record.positions.last() == Some(&id.0);
             record.rewritten = record.rewritten.saturating_add(u64::from(!is_last));
         }
+    }
+
+    /// The positions that were made restricted since the context is in memory.
+    pub(super) fn restrictions(&self) -> &Log<u32> {
+        &self.restrictions
     }
 
     /// The invocations, oldest first.
@@ -194,7 +203,7 @@ impl History {
         let positions = positions.fold(0, usize::saturating_add);
         let records = self.records.len().saturating_mul(size_of::<Record>());
         let log = self.log.heap_bytes().saturating_add(self.document_bytes);
-        log.saturating_add(records).saturating_add(positions)
+        log.saturating_add(records).saturating_add(positions).saturating_add(self.restrictions.heap_bytes())
     }
 }
 

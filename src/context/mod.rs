@@ -18,9 +18,11 @@
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what, and the activation that carries the values |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
+//! | `change` | what became of a context since an earlier moment, for stores |
 //!
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
+mod change;
 mod function;
 mod history;
 mod live;
@@ -35,6 +37,7 @@ mod surroundings;
 mod task_context;
 mod task_io;
 
+pub use change::{ContextChange, ContextMark};
 pub use function::{FILE, MOUNT, PUT, REVIEW};
 pub use history::{Counts, Invocation, InvocationId, Origin, Status};
 pub use moment::Moment;

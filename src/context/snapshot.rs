@@ -28,25 +28,25 @@ pub struct TaskState {
     started_at: Timestamp,
     user_id: Arc<str>,
     user_email: Option<Arc<str>>,
-    model: Arc<str>,
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    turns: Vec<TurnKind>,
-    inputs: Vec<Json>,
-    outputs: Vec<Json>,
-    invocations: Vec<StoredInvocation>,
+    pub(super) model: Arc<str>,
+    pub(super) prompt_tokens: u64,
+    pub(super) completion_tokens: u64,
+    pub(super) turns: Vec<TurnKind>,
+    pub(super) inputs: Vec<Json>,
+    pub(super) outputs: Vec<Json>,
+    pub(super) invocations: Vec<StoredInvocation>,
 }
 
 /// An invocation with its function by key, so that a schema with other positions reads it right.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StoredInvocation {
+pub(super) struct StoredInvocation {
     function: Arc<str>,
     at: Moment,
     input: Json,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Json>,
-    status: Status,
+    pub(super) status: Status,
     executed: bool,
     origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl TaskContext {
         }
     }
 
-    fn stored(&self, invocation: &Invocation) -> StoredInvocation {
+    pub(super) fn stored(&self, invocation: &Invocation) -> StoredInvocation {
         StoredInvocation {
             function: self.schema.key(invocation.function).cloned().unwrap_or_default(),
             at: invocation.at,

@@ -115,6 +115,11 @@ impl TaskIo {
         Json::object(message.chain(self.extra().entries().map(|(key, value)| (key, value.to_json()))))
     }
 
+    /// Whether this is the very same entry, or a copy of it that shares its documents.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.message.is_same(&other.message) && self.extra.is_same(&other.extra)
+    }
+
     /// The bytes on the heap, as if nothing of it were shared.
     pub(super) fn heap_bytes(&self) -> usize {
         self.message.heap_bytes().saturating_add(self.extra.heap_bytes())

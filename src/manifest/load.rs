@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A file that was read.
 #[derive(Clone, Debug)]
@@ -89,6 +90,32 @@ pub fn load<P: AsRef<Path>>(
         }
     }
     Ok((files, findings))
+}
+
+/// What a file was like when it was looked at: enough to see that it was written since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    path: PathBuf,
+    written: Option<SystemTime>,
+    bytes: u64,
+}
+
+/// The stamps of the files that [`load`] would read now. Looks into none.
+///
+/// # Errors
+/// As [`load`].
+pub fn stamps<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Stamp>, LoadError> {
+    let mut stamps = Vec::new();
+    for path in paths {
+        let path = path.as_ref();
+        let kind = fs::metadata(path).map_err(|reason| unreadable(path, reason))?;
+        let found = if kind.is_dir() { yaml_files(path)? } else { vec![path.to_owned()] };
+        for path in found {
+            let data = fs::metadata(&path).map_err(|reason| unreadable(&path, reason))?;
+            stamps.push(Stamp { path, written: data.modified().ok(), bytes: data.len() });
+        }
+    }
+    Ok(stamps)
 }
 
 /// The YAML files of a folder, sorted by path. Links to folders are not followed, so no folder is searched twice.

@@ -16,6 +16,8 @@ pub struct AllowList {
     names: IndexMap<Arc<str>, Members>,
     /// How many sealed names have no value yet: a task asks at each step, and mostly there is none.
     awaited: usize,
+    /// The name of each value by its position, in the order in which the values came: what is new is found at its end.
+    arrivals: Vec<u32>,
 }
 
 /// The values of one parameter.
@@ -32,16 +34,19 @@ impl AllowList {
     pub fn sealed<'n>(names: impl IntoIterator<Item = &'n Arc<str>>) -> Self {
         let sealed = || Members { sealed: true, values: IndexMap::new() };
         let names: IndexMap<_, _> = names.into_iter().map(|name| (name.clone(), sealed())).collect();
-        Self { awaited: names.len(), names }
+        Self { awaited: names.len(), names, arrivals: Vec::new() }
     }
 
     /// Adds the arguments of a call that ran (ALW-03): of each name that is not sealed, unless it is null (ALW-14).
     pub fn add(&mut self, arguments: JsonRef<'_>) {
         for (name, value) in arguments.entries().filter(|(_, value)| !value.is_null()) {
-            if let Some(members) = self.names.get_mut(name) {
-                members.add(value);
-            } else {
-                self.names.entry(name.into()).or_default().add(value);
+            let position = match self.names.get_index_of(name) {
+                Some(position) => position,
+                None => self.names.insert_full(name.into(), Members::default()).0,
+            };
+            let is_new = self.names.get_index_mut(position).is_some_and(|(_, members)| members.add(value));
+            if is_new {
+                self.arrivals.push(position_of(position));
             }
         }
     }
@@ -82,9 +87,32 @@ impl AllowList {
     pub fn put(&mut self, name: Arc<str>, sealed: bool, values: Vec<Json>) {
         let values = values.into_iter().map(|value| (key(value.root()), value)).collect();
         let members = Members { sealed, values };
+        let count = members.values.len();
         self.awaited = self.awaited.saturating_add(usize::from(members.is_awaited()));
-        let before = self.names.insert(name, members);
+        let (position, before) = self.names.insert_full(name, members);
+        self.arrivals.extend(std::iter::repeat_n(position_of(position), count));
         self.awaited = self.awaited.saturating_sub(usize::from(before.is_some_and(|it| it.is_awaited())));
+    }
+
+    /// How many values have come, of all names.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// The names that got values after so many had come, each with whether it is sealed and with those values. Linear in
+    /// them.
+    pub fn since(&self, count: usize) -> impl Iterator<Item = (&Arc<str>, bool, Vec<Json>)> {
+        let mut arrived: IndexMap<u32, usize> = IndexMap::new();
+        for position in self.arrivals.iter().skip(count) {
+            let arrived = arrived.entry(*position).or_default();
+            *arrived = arrived.saturating_add(1);
+        }
+        arrived.into_iter().filter_map(|(position, arrived)| {
+            let (name, members) = self.names.get_index(position as usize)?;
+            let known = members.values.len().saturating_sub(arrived);
+            Some((name, members.sealed, members.values.values().skip(known).cloned().collect()))
+        })
     }
 
     /// An object with the values of each name that has some.
@@ -104,10 +132,14 @@ impl Members {
         self.sealed && self.values.is_empty()
     }
 
-    fn add(&mut self, value: JsonRef<'_>) {
-        if !self.sealed {
-            self.values.entry(key(value)).or_insert_with(|| value.to_json());
+    /// Whether the value is new.
+    fn add(&mut self, value: JsonRef<'_>) -> bool {
+        if self.sealed {
+            return false;
         }
+        let known = self.values.len();
+        self.values.entry(key(value)).or_insert_with(|| value.to_json());
+        self.values.len() > known
     }
 }
 
@@ -116,6 +148,11 @@ impl fmt::Debug for AllowList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.names.iter().map(|(name, members)| (name, members.values.len()))).finish()
     }
+}
+
+/// The position of a name; of names there are fewer than could ever be counted this far.
+fn position_of(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 /// The longest text that is kept beside its value.

@@ -108,14 +108,17 @@ impl Expression {
     /// # Cost
     /// At most the scope's `max_cost`; what ends in a bool allocates nothing.
     pub fn run<'a>(&'a self, bound: &Bound<'a>, host: Option<&mut dyn Host>) -> Result<Value<'a>, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
-        self.program.run(&activation, host)
+        self.run_metered(bound, host).0
     }
 
-    /// The same without a host, and what it cost, whether it gave a value or not.
-    pub(super) fn run_metered<'a>(&'a self, bound: &Bound<'a>) -> (Result<Value<'a>, Stop>, u64) {
+    /// The same, and what it cost in cost units, whether it gave a value or not.
+    pub(super) fn run_metered<'a>(
+        &'a self,
+        bound: &Bound<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> (Result<Value<'a>, Stop>, u64) {
         match self.scope.activation(bound) {
-            Ok(activation) => self.program.run_metered(&activation, None),
+            Ok(activation) => self.program.run_metered(&activation, host),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }
@@ -135,8 +138,19 @@ impl Expression {
     /// # Errors
     /// As [`Program::run`].
     pub fn holds(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<bool, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
-        self.program.holds(&activation, host)
+        self.holds_metered(bound, host).0
+    }
+
+    /// The same, and what it cost.
+    pub(crate) fn holds_metered(
+        &self,
+        bound: &Bound<'_>,
+        host: Option<&mut dyn Host>,
+    ) -> (Result<bool, Stop>, u64) {
+        match self.scope.activation(bound) {
+            Ok(activation) => self.program.holds_metered(&activation, host),
+            Err(fault) => (Err(self.failure(fault)), 0),
+        }
     }
 
     /// Runs it and keeps the result as JSON (CEL-41).
@@ -144,8 +158,17 @@ impl Expression {
     /// # Errors
     /// As [`Program::run`], and `not_json` or `budget_exceeded` for a result that JSON cannot express or store.
     pub fn json(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
-        let value = self.run(bound, host)?;
-        self.pack(&value)
+        self.json_metered(bound, host).0
+    }
+
+    /// The same, and what it cost.
+    pub(crate) fn json_metered(
+        &self,
+        bound: &Bound<'_>,
+        host: Option<&mut dyn Host>,
+    ) -> (Result<Json, Stop>, u64) {
+        let (result, cost) = self.run_metered(bound, host);
+        (result.and_then(|value| self.pack(&value)), cost)
     }
 
     /// The same, where the result goes into a document of somebody else: what is JSON as it is stays where it is.

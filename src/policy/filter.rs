@@ -150,7 +150,7 @@ impl Filter {
                 parameters: Some(Value::map(parameters.clone())),
                 ..Bound::default()
             };
-            let (result, cost) = self.expression.run_metered(&bound);
+            let (result, cost) = self.expression.run_metered(&bound, None);
             match result {
                 Ok(value) if value.is_truthy() => return Ok(()),
                 Ok(_) => {}

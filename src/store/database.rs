@@ -290,7 +290,7 @@ impl Sql<'_> {
 }
 
 /// Whether all values can be stored in every database.
-fn storable(values: &[SqlValue<'_>]) -> Result<(), StoreError> {
+pub(super) fn storable(values: &[SqlValue<'_>]) -> Result<(), StoreError> {
     let zero = |value: &SqlValue<'_>| matches!(value, SqlValue::Text(text) if text.contains('\0'));
     if values.iter().any(zero) {
         return Err(StoreError::NotStorable(messages::ZERO_CHARACTER));

@@ -62,6 +62,20 @@ pub(super) fn altered_schema(name: &str) -> String {
     format!("the definition of `{name}` is not the one that was made")
 }
 
+pub(super) fn altered_task(task: &str) -> String {
+    format!("the row of task `{}` is not what was written", task.escape_debug())
+}
+
+pub(super) fn altered_event(task: &str, version: u64) -> String {
+    format!("event {version} of task `{}` is not what was written", task.escape_debug())
+}
+
+pub(super) fn altered_answer(task: &str) -> String {
+    format!("an answer of task `{}` is not what was written", task.escape_debug())
+}
+
+pub(super) const NOT_JSON: &str = "a number that is not finite";
+
 pub(super) fn failed_check() -> String {
     "the database's own check of its pages and indexes failed".to_owned()
 }

@@ -13,10 +13,19 @@ mod messages;
 mod migrations;
 mod pool;
 mod postgresql;
+mod rows;
 mod sqlite;
+mod stored_tasks;
+mod task_store;
 mod value;
+mod verify;
+mod writer;
 
 pub use database::{Database, Location, Sql};
 pub use error::StoreError;
 pub use faults::{FaultPlan, Faults};
+pub use stored_tasks::StoredTasks;
+pub use task_store::{
+    LoadedTask, Once, Operation, Owner, Step, StoredEvent, TaskHead, TaskStore, TaskSummary, Verified,
+};
 pub use value::{Row, SqlValue};

@@ -41,6 +41,9 @@ pub struct Decision {
     pub exposes: Option<Json>,
     /// What went wrong or was ignored on the way without deciding by itself.
     pub findings: Vec<Finding>,
+    /// What the conditions, asserts and transforms of its steps cost, in cost units. One that asked and was evaluated
+    /// again with the answer costs each time.
+    pub cost: u64,
 }
 
 /// What is to happen.
@@ -268,6 +271,7 @@ impl Decision {
             trace: Vec::new(),
             exposes: None,
             findings: Vec::new(),
+            cost: 0,
         }
     }
 

@@ -23,6 +23,7 @@
 mod activity;
 mod allowed;
 mod capability_call;
+mod change;
 mod decision;
 mod delegation;
 mod driver;
@@ -48,6 +49,7 @@ mod steps;
 mod trial;
 
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
+pub use change::{TaskChange, TaskMark};
 pub use decision::{
     CallId, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };

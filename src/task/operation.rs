@@ -30,6 +30,9 @@ pub(super) struct Operation {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) trace: Vec<TraceEntry>,
     pub(super) findings: Vec<Finding>,
+    /// What its steps cost so far.
+    #[serde(default)]
+    pub(super) cost: u64,
 }
 
 /// What an operation is about.
@@ -171,6 +174,7 @@ impl Operation {
             exchanges: Vec::new(),
             trace: Vec::new(),
             findings: Vec::new(),
+            cost: 0,
         }
     }
 
@@ -278,12 +282,13 @@ impl Operation {
     pub(super) fn told_before(&self, mut decision: Decision) -> Decision {
         decision.trace.splice(0..0, self.trace.iter().cloned());
         decision.findings.splice(0..0, self.findings.iter().cloned());
+        decision.cost = decision.cost.saturating_add(self.cost);
         decision
     }
 
     /// The decision that it ends in, with what was found on the way.
     pub(super) fn decide(self, verdict: Verdict) -> Decision {
-        Decision { trace: self.trace, findings: self.findings, ..Decision::new(verdict) }
+        Decision { trace: self.trace, findings: self.findings, cost: self.cost, ..Decision::new(verdict) }
     }
 }
 

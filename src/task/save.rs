@@ -27,23 +27,23 @@ pub struct SavedTask {
     id: String,
     namespace: String,
     agent: String,
-    fingerprint: u64,
-    context: StoredContext,
+    pub(super) fingerprint: u64,
+    pub(super) context: StoredContext,
     version: String,
     dashboard_url: String,
     api_root: String,
-    end: Option<End>,
-    pending: Option<Pending>,
-    open: Vec<SavedCall>,
-    next_call: u64,
-    activity: Activity,
-    allowed: Vec<SavedAllowList>,
+    pub(super) end: Option<End>,
+    pub(super) pending: Option<Pending>,
+    pub(super) open: Vec<SavedCall>,
+    pub(super) next_call: u64,
+    pub(super) activity: Activity,
+    pub(super) allowed: Vec<SavedAllowList>,
 }
 
 /// What one capability's parameters have had, by its reference: positions change with the manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedAllowList {
-    capability: String,
+pub(super) struct SavedAllowList {
+    pub(super) capability: String,
     names: Vec<SavedName>,
 }
 
@@ -57,8 +57,8 @@ struct SavedName {
 
 /// A call that was let through, by the key of its function: positions change with the manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedCall {
-    id: CallId,
+pub(super) struct SavedCall {
+    pub(super) id: CallId,
     function: String,
     arguments: Json,
 }
@@ -69,6 +69,20 @@ impl SavedTask {
     pub fn agent(&self) -> (&str, &str) {
         (&self.namespace, &self.agent)
     }
+
+    /// The task's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What tells its policy from others ([`Policy::fingerprint`]). Restored under another one, a task has other
+    /// bindings and other functions: a store then begins anew with a snapshot, on which the changes of before have no
+    /// bearing.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
 }
 
 impl Task {
@@ -76,10 +90,6 @@ impl Task {
     #[must_use]
     pub fn save(&self) -> SavedTask {
         let agent = self.policy.agent();
-        let open = self.open.iter().filter_map(|call| {
-            let function = self.policy.function(call.function)?.key.to_string();
-            Some(SavedCall { id: call.id, function, arguments: call.arguments.clone() })
-        });
         SavedTask {
             format: FORMAT,
             id: self.id.clone(),
@@ -92,11 +102,16 @@ impl Task {
             api_root: self.runtime.api_root.to_string(),
             end: self.end.clone(),
             pending: self.pending.as_deref().cloned(),
-            open: open.collect(),
+            open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
             next_call: self.next_call,
             activity: self.activity,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
         }
+    }
+
+    pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
+        let function = self.policy.function(call.function)?.key.to_string();
+        Some(SavedCall { id: call.id, function, arguments: call.arguments.clone() })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -156,6 +171,24 @@ impl SavedAllowList {
             values: list.values(name).cloned().collect(),
         });
         Self { capability: capability.reference.text.to_string(), names: names.collect() }
+    }
+
+    /// What came after so many values had.
+    pub(super) fn since(capability: &Capability, list: &AllowList, count: usize) -> Self {
+        let names = list.since(count);
+        let names = names.map(|(name, sealed, values)| SavedName { name: name.clone(), sealed, values });
+        Self { capability: capability.reference.text.to_string(), names: names.collect() }
+    }
+
+    /// Adds what came later. A name that was sealed meanwhile has the value of its binding and no other.
+    pub(super) fn extend(&mut self, later: Self) {
+        for name in later.names {
+            match self.names.iter_mut().find(|known| known.name == name.name) {
+                Some(known) if known.sealed == name.sealed => known.values.extend(name.values),
+                Some(known) => *known = name,
+                None => self.names.push(name),
+            }
+        }
     }
 
     /// Puts the values back. A name that has a binding by now is sealed: what calls gave it before does not count.

@@ -108,6 +108,7 @@ impl Task {
             decided_by: step.map(Step::origin),
             trace,
             findings: operation.findings.clone(),
+            cost: operation.cost,
             ..Decision::new(Verdict::Suspend)
         };
         Some(match script {

@@ -141,7 +141,7 @@ impl Task {
                 return StepEnd::Skipped;
             }
             if let Some(condition) = &step.condition {
-                match self.run(operation, now, condition, Expression::holds) {
+                match self.run(operation, now, condition, Expression::holds_metered) {
                     Ok(true) => {}
                     Ok(false) => return StepEnd::Skipped,
                     Err(halt) => return halted(halt, operation, |error| condition.origin_of(error.span)),
@@ -150,16 +150,19 @@ impl Task {
             operation.entered = true;
         }
         match &step.action {
-            StepAction::Assert(expression) => match self.run(operation, now, expression, Expression::holds) {
-                Ok(true) => StepEnd::Passed,
-                Ok(false) => StepEnd::Failed(None),
-                Err(halt) => halted(halt, operation, |error| expression.origin_of(error.span)),
-            },
-            StepAction::Transform(expression) => match self.run(operation, now, expression, Expression::json)
-            {
-                Ok(value) => self.transform(operation, value, step),
-                Err(halt) => halted(halt, operation, |error| expression.origin_of(error.span)),
-            },
+            StepAction::Assert(expression) => {
+                match self.run(operation, now, expression, Expression::holds_metered) {
+                    Ok(true) => StepEnd::Passed,
+                    Ok(false) => StepEnd::Failed(None),
+                    Err(halt) => halted(halt, operation, |error| expression.origin_of(error.span)),
+                }
+            }
+            StepAction::Transform(expression) => {
+                match self.run(operation, now, expression, Expression::json_metered) {
+                    Ok(value) => self.transform(operation, value, step),
+                    Err(halt) => halted(halt, operation, |error| expression.origin_of(error.span)),
+                }
+            }
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
         }
     }
@@ -204,14 +207,16 @@ impl Task {
     /// Runs an expression of the step under way with the answers that it was given.
     fn run<T>(
         &self,
-        operation: &Operation,
+        operation: &mut Operation,
         now: &Moment,
         expression: &Expression,
-        judge: impl FnOnce(&Expression, &Bound<'_>, Option<&mut dyn Host>) -> Result<T, Stop>,
+        judge: impl FnOnce(&Expression, &Bound<'_>, Option<&mut dyn Host>) -> (Result<T, Stop>, u64),
     ) -> Result<T, Halt> {
         let mut replay = self.replay(&operation.exchanges);
-        let result = judge(expression, &self.bound(operation, now), Some(&mut replay));
-        replay.settle(result)
+        let (result, cost) = judge(expression, &self.bound(operation, now), Some(&mut replay));
+        let result = replay.settle(result);
+        operation.cost = operation.cost.saturating_add(cost);
+        result
     }
 }
 

@@ -35,6 +35,7 @@ mod conversation_laws;
 #[cfg(feature = "store")]
 mod conversation_servers;
 mod counting;
+mod decision_log;
 mod differential;
 mod event;
 mod folds;
@@ -49,6 +50,8 @@ mod laws_values;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
+#[cfg(feature = "server")]
+mod openapi;
 mod policy;
 mod policy_messages;
 mod programs;
@@ -59,12 +62,27 @@ mod rules;
 mod scenario_read;
 mod schemas;
 mod secrets;
+#[cfg(feature = "server")]
+mod server;
+#[cfg(feature = "server")]
+mod server_rim;
 #[cfg(feature = "store")]
 mod servers;
+#[cfg(feature = "server")]
+mod serving;
 mod starter;
 #[cfg(feature = "store")]
+mod store_crash;
+#[cfg(feature = "store")]
 mod store_database;
+#[cfg(feature = "store")]
+mod store_fixture;
+#[cfg(feature = "store")]
+mod store_load;
+#[cfg(feature = "store")]
+mod store_tasks;
 mod task;
+mod task_change;
 mod task_fixture;
 mod task_on_fail;
 mod task_properties;

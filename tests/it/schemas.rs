@@ -26,7 +26,7 @@ fn schema(kind: &str) -> Value {
 }
 
 /// What of a value does not fit a schema; nothing if it fits.
-fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Value>) -> Option<String> {
+pub(crate) fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Value>) -> Option<String> {
     let Value::Object(keywords) = schema else { panic!("no schema: {schema}") };
     let fits = |schema: &Value| misfit(schema, value, definitions).is_none();
     keywords.iter().find_map(|(keyword, wanted)| {
@@ -36,7 +36,7 @@ fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Value>) -> Op
         match keyword.as_str() {
             "$schema" | "$defs" | "title" | "description" => return None,
             "$ref" => {
-                let name = wanted.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+                let name = wanted.as_str().unwrap().rsplit('/').next().unwrap();
                 return misfit(&definitions[name], value, definitions);
             }
             "properties" => {

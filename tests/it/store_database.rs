@@ -15,8 +15,8 @@ pub fn databases() -> Vec<(&'static str, Database, Option<tempfile::TempDir>)> {
     ]
 }
 
-const INSERT: &str = "INSERT INTO task_answer (owner, task, key, request, answer, digest) \
-                      VALUES ($2, '', $1, $3, $3, $3) ON CONFLICT DO NOTHING";
+const INSERT: &str = "INSERT INTO task_answer (owner, task, key, request, answer, at, digest) \
+                      VALUES ($2, '', $1, $3, $3, $3, $3) ON CONFLICT DO NOTHING";
 
 fn insert(database: &Database, key: &str, owner: &str, text: &str) -> Result<u64, StoreError> {
     database.write(|sql| sql.execute(INSERT, &[key.into(), owner.into(), text.into()]))
@@ -69,8 +69,8 @@ fn a_transaction_that_fails_leaves_nothing() {
         // a statement that failed ends the transaction, even if its error is not passed on
         let swallowed = database.write(|sql| {
             sql.execute(INSERT, &["k".into(), "o".into(), "".into()])?;
-            let twice = "INSERT INTO task_answer (owner, task, key, request, answer, digest) \
-                         VALUES ('o', '', 'k', '', '', '')";
+            let twice = "INSERT INTO task_answer (owner, task, key, request, answer, at, digest) \
+                         VALUES ('o', '', 'k', '', '', '', '')";
             let _ = sql.execute(twice, &[]);
             Ok(())
         });

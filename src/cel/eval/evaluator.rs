@@ -33,12 +33,11 @@ pub(in crate::cel) fn holds<'a>(
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
-) -> Result<bool, Stop> {
+) -> (Result<bool, Stop>, u64) {
     start(plan, activation, limits, host, |evaluator| match plan.node(plan.root) {
         Some(node) if node.is_test() => evaluator.bool(plan.root),
         _ => evaluator.eval(plan.root).map(|value| value.is_truthy()),
     })
-    .0
 }
 
 /// Sets up what a run needs, on the stack as far as it goes.

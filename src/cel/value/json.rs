@@ -117,6 +117,12 @@ impl Word {
 }
 
 impl Json {
+    /// Whether both are one document, shared by its clones. Equal documents that were made apart are not.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// `null`.
     #[must_use]
     pub fn null() -> Self {

@@ -46,6 +46,7 @@ CREATE TABLE task_answer (
     key TEXT NOT NULL,
     request TEXT NOT NULL,
     answer TEXT NOT NULL,
+    at TEXT NOT NULL,
     digest TEXT NOT NULL,
     PRIMARY KEY (owner, task, key)
 );

@@ -1,0 +1,224 @@
+//! `celador serve`: decisions over HTTP until the process is asked to end.
+
+use super::{ExitCode, Failure, Format, Screen, messages, read_text};
+use celador::cel::Json;
+use celador::conversation::{self, HistoryOrder, ListShape};
+use celador::decision_log::{self, DecisionLog};
+use celador::limits::{EvalLimits, ServerLimits};
+use celador::server::{
+    Authentication, DEFAULT_ADDRESS, Jwt, LogFormat, Parts, ServeError, Server, Settings, Telemetry, Tls, system_clock,
+};
+use celador::store::{Database, Location};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Serve decisions over HTTP
+///
+/// Listens on loopback, keeps tasks in a file, looks at the manifests every second and serves what has changed as a whole;
+/// manifests with errors leave those of before in force. Ends on SIGTERM or SIGINT, when what was begun is finished.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador serve policies/support-desk
+  celador serve policies --store memory --listen 127.0.0.1:9000
+  CELADOR_STORE=postgres://celador@db/celador celador serve policies --tokens tokens.json \\
+      --listen 0.0.0.0:8717 --tls-certificates chain.pem --tls-key key.pem
+
+Environment:
+  CELADOR_STORE   as --store, so that a password stands in no list of processes
+  CELADOR_LOG     as --log
+
+A file of tokens: {\"tokens\": [{\"sha256\": \"…\", \"identity\": \"did:web:a\", \"scopes\": [\"tasks:write\"]}]}
+where sha256 is that of the token: printf %s \"$TOKEN\" | sha256sum")]
+pub(crate) struct Arguments {
+    /// Manifest files, and folders to search for them
+    #[arg(value_name = "MANIFESTS", default_value = "policies")]
+    manifests: Vec<PathBuf>,
+
+    /// Where to listen; port 0 for one that is free
+    #[arg(long, value_name = "ADDRESS", default_value_t = DEFAULT_ADDRESS)]
+    listen: SocketAddr,
+
+    /// Where to keep tasks: `memory`, `file:PATH` or `postgres://…`; `celador.db` in the data folder if not said
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+
+    /// The folder of the store
+    #[arg(long, value_name = "FOLDER", default_value = "celador-data")]
+    data: PathBuf,
+
+    /// How often to look for changed files, in seconds; 0 for never
+    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
+    watch: u64,
+
+    /// A file of token digests, identities and scopes
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+
+    /// A file of public keys, for JSON Web Tokens
+    #[arg(long, value_name = "FILE", requires_all = ["issuer", "audience"])]
+    jwks: Option<PathBuf>,
+
+    /// `iss` of such tokens
+    #[arg(long, value_name = "TEXT", requires = "jwks")]
+    issuer: Option<String>,
+
+    /// `aud` of such tokens
+    #[arg(long, value_name = "TEXT", requires = "jwks")]
+    audience: Option<String>,
+
+    /// The claim of such tokens that names the caller
+    #[arg(long, value_name = "CLAIM", default_value = "sub")]
+    identity_claim: String,
+
+    /// Listen beyond loopback although nobody has to say who he is
+    #[arg(long)]
+    allow_unauthenticated: bool,
+
+    /// The certificate chain, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificates: Option<PathBuf>,
+
+    /// The private key, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificates")]
+    tls_key: Option<PathBuf>,
+
+    /// A JSON file with the settings of namespaces, for the secrets of webhooks: {namespace: {key: value}}
+    #[arg(long, value_name = "FILE")]
+    namespaces: Option<PathBuf>,
+
+    /// The answer of `contexts/list`: as documented, or as servers deployed today give it
+    #[arg(long, value_name = "SHAPE", value_parser = ["documented", "deployed"], default_value = "documented")]
+    bindu_list_shape: String,
+
+    /// The order of a context's history: as documented, or as servers deployed today give it
+    #[arg(long, value_name = "ORDER", value_parser = ["oldest_first", "newest_first"], default_value = "oldest_first")]
+    aion_history_order: String,
+
+    /// Where clients reach the context protocols, for the agent card; where the request went if not said
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+
+    /// A folder for the decision log
+    #[arg(long, value_name = "FOLDER")]
+    decision_log: Option<PathBuf>,
+
+    /// Put arguments, messages and answers into the decision log
+    #[arg(long, requires = "decision_log")]
+    log_content: bool,
+
+    /// Change a bound, such as `max_body_bytes=65536`; `celador limits` lists them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+
+    /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `celador=debug`; `info` if not said
+    #[arg(long, value_name = "FILTER")]
+    log: Option<String>,
+
+    /// Send traces to this OpenTelemetry collector, such as `http://localhost:4318`
+    #[cfg(feature = "otel")]
+    #[arg(long, value_name = "URL")]
+    collector: Option<String>,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let format = match screen.format() {
+            Format::Human => LogFormat::Human,
+            Format::Json => LogFormat::Json,
+        };
+        let from_environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let filter = self.log.clone().or_else(|| from_environment("CELADOR_LOG"));
+        let telemetry = Telemetry {
+            format,
+            filter: filter.unwrap_or_else(|| "info".to_owned()),
+            #[cfg(feature = "otel")]
+            collector: self.collector.clone(),
+        };
+        let settings = self.settings()?;
+        let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
+            Some(store) => Location::parse(store.strip_prefix("file:").unwrap_or(&store)),
+            None => Location::File(self.data.join("celador.db")),
+        };
+        if let Location::File(path) = &location {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Failure::Unusable(messages::cannot_create(folder, &error)))?;
+        }
+        let fail = |error: ServeError, screen: &mut Screen| {
+            if let ServeError::Invalid(findings) = &error {
+                screen.complain(findings);
+                return Failure::Told(ExitCode::Invalid);
+            }
+            Failure::Unusable(error.to_string())
+        };
+        let _sending = telemetry.install().map_err(|error| fail(error, screen))?;
+        let server = serve(settings, &location, self.decision_log).map_err(|error| fail(error, screen))?;
+        screen.line(&messages::serving(server.address()))?;
+        screen.flush()?;
+        server.run().map_err(|error| fail(error, screen))?;
+        Ok(ExitCode::Yes)
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let (mut eval_limits, mut limits) = (EvalLimits::default(), ServerLimits::default());
+        for limit in &self.limits {
+            let (name, value) = limit.split_once('=').unwrap_or((limit, ""));
+            let value = value.parse().map_err(|_| Failure::Unusable(messages::no_limit(limit)))?;
+            if !limits.set(name, value) && !eval_limits.set(name, value) {
+                return Err(Failure::Unusable(messages::no_limit(limit)));
+            }
+        }
+        let jwt = match (&self.jwks, &self.issuer, &self.audience) {
+            (Some(jwks), Some(issuer), Some(audience)) => Some(Jwt {
+                jwks: jwks.clone(),
+                issuer: issuer.clone(),
+                audience: audience.clone(),
+                identity_claim: self.identity_claim.clone(),
+            }),
+            _ => None,
+        };
+        let conversation = conversation::Settings {
+            bindu_list_shape: match &*self.bindu_list_shape {
+                "deployed" => ListShape::Deployed,
+                _ => ListShape::Documented,
+            },
+            aion_history_order: match &*self.aion_history_order {
+                "newest_first" => HistoryOrder::NewestFirst,
+                _ => HistoryOrder::OldestFirst,
+            },
+        };
+        let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
+        Ok(Settings {
+            address: self.listen,
+            watch: (self.watch > 0).then(|| Duration::from_secs(self.watch)),
+            authentication: Authentication { tokens: self.tokens.clone(), jwt },
+            allow_unauthenticated: self.allow_unauthenticated,
+            tls: tls.map(|(certificates, key)| Tls { certificates, key }),
+            namespaces: self.namespaces.as_deref().map(namespaces).transpose()?.unwrap_or_default(),
+            conversation,
+            public_url: self.public_url.clone(),
+            log_content: self.log_content,
+            limits,
+            eval_limits,
+            ..Settings::new(self.manifests.clone())
+        })
+    }
+}
+
+fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Result<Server, ServeError> {
+    let clock = system_clock()?;
+    let database = Database::open(location, &settings.eval_limits)?;
+    let log = log.map(|folder| DecisionLog::open(decision_log::Settings::new(folder), clock()));
+    let parts = Parts { clock, database, log: log.transpose()? };
+    Server::start(settings, parts)
+}
+
+fn namespaces(path: &Path) -> Result<BTreeMap<String, BTreeMap<String, Json>>, Failure> {
+    let text = read_text(path, EvalLimits::default().max_manifest_bytes)?;
+    // what stands in this file is secret: where it is wrong, and not what is there
+    serde_json::from_str(&text).map_err(|error| Failure::Unusable(messages::no_settings(path, &error)))
+}

@@ -1,0 +1,162 @@
+//! What became of a context since an earlier moment, so that storing a step costs what the step changed.
+//!
+//! In: a context, and a [`ContextMark`] of it from before. Out: a [`ContextChange`], and from a stored state and the change
+//! the state after it. Histories only grow, but for the last input and the last response, which may still be replaced or
+//! taken back, and invocations that become restricted: so all costs are linear in what changed.
+
+use super::history::Status;
+use super::snapshot::{StoredInvocation, TaskState};
+use super::task_context::{Entries, TaskContext, TurnKind};
+use super::task_io::TaskIo;
+use crate::cel::Json;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Where a context was at one moment. Constant size; it shares the last input and response.
+#[derive(Clone, Debug)]
+pub struct ContextMark {
+    model: Arc<str>,
+    turns: usize,
+    inputs: EntriesMark,
+    outputs: EntriesMark,
+    invocations: usize,
+    restrictions: usize,
+}
+
+#[derive(Clone, Debug)]
+struct EntriesMark {
+    length: usize,
+    epoch: u64,
+    last: Option<TaskIo>,
+}
+
+/// What happened between two moments of one context, as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextChange {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<Arc<str>>,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    #[serde(default, skip_serializing_if = "Tail::is_nothing")]
+    turns: Tail<TurnKind>,
+    #[serde(default, skip_serializing_if = "Tail::is_nothing")]
+    inputs: Tail<Json>,
+    #[serde(default, skip_serializing_if = "Tail::is_nothing")]
+    outputs: Tail<Json>,
+    #[serde(default, skip_serializing_if = "Tail::is_nothing")]
+    invocations: Tail<StoredInvocation>,
+    /// Positions of earlier invocations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    restricted: Vec<u32>,
+}
+
+/// What a list ends in now: so many entries of before, then these. Nothing if it is as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Tail<T>(Option<(usize, Vec<T>)>);
+
+impl<T> Default for Tail<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Tail<T> {
+    /// A list that had this length, of which so many are kept.
+    fn new(before: usize, kept: usize, added: Vec<T>) -> Self {
+        Self((kept < before || !added.is_empty()).then_some((kept, added)))
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Puts it to a list; whether it fits there.
+    fn put_to(self, list: &mut Vec<T>) -> bool {
+        let Some((kept, added)) = self.0 else { return true };
+        let fits = kept <= list.len();
+        list.truncate(kept);
+        list.extend(added);
+        fits
+    }
+}
+
+impl TaskContext {
+    /// Where the context is now.
+    #[must_use]
+    pub fn mark(&self) -> ContextMark {
+        ContextMark {
+            model: self.start.model.clone(),
+            turns: self.turns.len(),
+            inputs: self.inputs.mark(),
+            outputs: self.outputs.mark(),
+            invocations: self.history.log().len(),
+            restrictions: self.history.restrictions().len(),
+        }
+    }
+
+    /// What happened since this context was at a mark. Linear in that; documents are shared.
+    #[must_use]
+    pub fn change_since(&self, mark: &ContextMark) -> ContextChange {
+        let turns = self.turns().skip(mark.turns).collect();
+        let invocations = self.invocations().skip(mark.invocations);
+        let invocations = invocations.map(|invocation| self.stored(invocation)).collect();
+        let restricted = self.history.restrictions().iter().skip(mark.restrictions).copied();
+        let earlier = |position: &u32| (*position as usize) < mark.invocations;
+        ContextChange {
+            model: (self.start.model != mark.model).then(|| self.start.model.clone()),
+            prompt_tokens: self.prompt_tokens.unsigned_abs(),
+            completion_tokens: self.completion_tokens.unsigned_abs(),
+            turns: Tail::new(mark.turns, mark.turns, turns),
+            inputs: self.inputs.tail_since(&mark.inputs),
+            outputs: self.outputs.tail_since(&mark.outputs),
+            invocations: Tail::new(mark.invocations, mark.invocations, invocations),
+            restricted: restricted.filter(earlier).collect(),
+        }
+    }
+}
+
+impl Entries {
+    fn mark(&self) -> EntriesMark {
+        let last = self.len().checked_sub(1).and_then(|last| self.get(last));
+        EntriesMark { length: self.len(), epoch: self.epoch, last: last.map(|entry| entry.io.clone()) }
+    }
+
+    fn tail_since(&self, mark: &EntriesMark) -> Tail<Json> {
+        let is_last_kept = |last: &TaskIo| {
+            let entry = mark.length.checked_sub(1).and_then(|at| self.get(at));
+            entry.is_some_and(|entry| entry.io.is_same(last))
+        };
+        let kept = if self.epoch != mark.epoch {
+            // earlier ones were taken back: which, nobody counts
+            0
+        } else if mark.last.as_ref().is_none_or(is_last_kept) {
+            mark.length
+        } else {
+            mark.length.saturating_sub(1)
+        };
+        let added = (kept..self.len()).filter_map(|at| self.get(at)).map(|entry| entry.io.to_json());
+        Tail::new(mark.length, kept, added.collect())
+    }
+}
+
+impl TaskState {
+    /// The state after a change; nothing if it is no change of this state. Linear in the change.
+    #[must_use]
+    pub fn after(mut self, change: ContextChange) -> Option<Self> {
+        self.model = change.model.unwrap_or(self.model);
+        self.prompt_tokens = change.prompt_tokens;
+        self.completion_tokens = change.completion_tokens;
+        let mut fits = change.turns.put_to(&mut self.turns);
+        fits &= change.inputs.put_to(&mut self.inputs);
+        fits &= change.outputs.put_to(&mut self.outputs);
+        for position in change.restricted {
+            match self.invocations.get_mut(position as usize) {
+                Some(invocation) => invocation.status = Status::Restricted,
+                None => fits = false,
+            }
+        }
+        fits &= change.invocations.put_to(&mut self.invocations);
+        fits.then_some(self)
+    }
+}

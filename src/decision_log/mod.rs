@@ -1,0 +1,26 @@
+//! The decision log: every decision as one JSON line, each chained to the one before it.
+//!
+//! In: what was decided, entry by entry. Out: files of lines that people read with `jq`, and that nobody changes unnoticed:
+//! a line holds the digest of the line before it and its own, so that a line which is changed, dropped, inserted or moved
+//! breaks the chain at its place. Whoever keeps the last digest elsewhere also knows that nothing was cut off the end.
+//! Content of a task (arguments, messages) is in it only if the host puts it there.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `entry` | what one line says |
+//! | `chain` | a line and its digests, written and read |
+//! | `folder` | the files of a log, in their order |
+//! | `writer` | appending: rotation, recovery after a crash, a full disk |
+//! | `verify` | reading all of it again |
+
+mod chain;
+mod entry;
+mod folder;
+mod messages;
+mod verify;
+mod writer;
+
+pub use chain::{Digest, Flaw};
+pub use entry::Entry;
+pub use verify::{Broken, Intact, VerifyError, verify};
+pub use writer::{DecisionLog, LogError, Settings, Sync};

@@ -1,0 +1,115 @@
+//! Reading a whole log again: is each line the one that was written, and does each follow the one before?
+//!
+//! In: the folder, and perhaps a digest that was noted once. Out: what there is, or the first line that is not as it was
+//! written, with its place. Line by line, so a log of any size takes the memory of its longest line. Nothing is repaired.
+
+use super::chain::{self, Digest, Flaw, Link};
+use super::folder::{LogFile, files};
+use super::messages;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+/// What an intact log holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intact {
+    /// How many files.
+    pub files: usize,
+    /// The number of the first line: more than 1 if files were removed by age.
+    pub first: u64,
+    /// The number of the last line.
+    pub last: u64,
+    /// The digest of the last line.
+    pub head: Digest,
+}
+
+/// The first line that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {flaw}", messages::broken(.path, *.line))]
+pub struct Broken {
+    /// The file.
+    pub path: PathBuf,
+    /// The line in it, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub flaw: Flaw,
+}
+
+/// Why a log is not intact, or cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// A line is not as it was written.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// No line has the digest that was noted.
+    #[error("{}", messages::not_there(&.0.to_string()))]
+    Missing(Digest),
+    /// There is no log.
+    #[error("{}", messages::empty(.0))]
+    Empty(PathBuf),
+    /// The system refuses.
+    #[error("{}: {reason}", messages::cannot("read", .path))]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        reason: io::Error,
+    },
+}
+
+impl VerifyError {
+    /// Whether the log was read and is not as it was written.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Self::Broken(_) | Self::Missing(_))
+    }
+}
+
+/// Reads the log of a folder. With a digest that was noted, some line must have it.
+///
+/// # Errors
+/// [`VerifyError::Broken`] with the first line that is not as it was written, [`VerifyError::Missing`] if no line has the
+/// digest, [`VerifyError::Empty`] and [`VerifyError::Unreadable`].
+///
+/// # Cost
+/// Linear in the log.
+pub fn verify(folder: &Path, noted: Option<Digest>) -> Result<Intact, VerifyError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |reason| VerifyError::Unreadable { path, reason }
+    };
+    let found = files(folder).map_err(unreadable(folder))?;
+    let mut chain: Option<Link> = None;
+    let mut first = 0;
+    let mut missing = noted;
+    for LogFile { first: named, path } in &found {
+        let mut lines = BufReader::new(File::open(path).map_err(unreadable(path))?);
+        let mut text = Vec::new();
+        let mut line = 0_u64;
+        while lines.read_until(b'\n', &mut text).map_err(unreadable(path))? > 0 {
+            line = line.saturating_add(1);
+            let broken = |flaw| Broken { path: path.clone(), line, flaw };
+            let whole = text.strip_suffix(b"\n").ok_or_else(|| broken(Flaw::CutOff))?;
+            let read = chain::open(whole).map_err(broken)?;
+            if line == 1 && read.link.number != *named {
+                return Err(broken(Flaw::Misnamed(*named)).into());
+            }
+            let before = chain.unwrap_or_else(|| {
+                first = read.link.number;
+                // the first line of all follows nothing; the first that is left follows what was removed
+                if first == 1 { Link::START } else { read.before() }
+            });
+            let link = read.follows(before).map_err(broken)?;
+            missing = missing.filter(|digest| *digest != link.digest);
+            chain = Some(link);
+            text.clear();
+        }
+    }
+    if let Some(digest) = missing {
+        return Err(VerifyError::Missing(digest));
+    }
+    match chain {
+        Some(link) => Ok(Intact { files: found.len(), first, last: link.number, head: link.digest }),
+        None => Err(VerifyError::Empty(folder.to_owned())),
+    }
+}

@@ -1,0 +1,104 @@
+//! Opaque bearer tokens: a file of digests, so that who reads the file cannot ask in another's name.
+//!
+//! In: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}` and a token. Out: the caller. Every digest is
+//! compared with every row, byte for byte to the end, so that the time says nothing about the rows.
+
+use crate::server::identity::{Caller, Scope};
+use crate::server::messages;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// The rows of a file of tokens.
+pub(super) struct Tokens(Vec<Row>);
+
+struct Row {
+    digest: [u8; 32],
+    caller: Caller,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    tokens: Vec<WrittenRow>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRow {
+    sha256: String,
+    identity: String,
+    scopes: Vec<String>,
+}
+
+impl Tokens {
+    /// The tokens of a file. A scope that is not known is a mistake of its author.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let file: File = serde_json::from_str(text).map_err(|error| messages::not_json_file(&error))?;
+        let rows = file.tokens.into_iter().enumerate().map(|(at, row)| {
+            let digest = from_hex(&row.sha256).ok_or_else(|| messages::no_digest(at))?;
+            if row.identity.is_empty() {
+                return Err(messages::no_identity(at));
+            }
+            let scope = |word: &String| Scope::read(word).ok_or_else(|| messages::unknown_scope(at));
+            let scopes = row.scopes.iter().map(scope).collect::<Result<_, _>>()?;
+            Ok(Row { digest, caller: Caller::new(row.identity, scopes) })
+        });
+        rows.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The caller of a token.
+    pub(super) fn caller(&self, token: &str) -> Option<Caller> {
+        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        let found = self.0.iter().fold(None, |found, row| if same(&row.digest, &digest) { Some(row) } else { found });
+        found.map(|row| row.caller.clone())
+    }
+}
+
+/// Whether two digests are equal, in a time that does not depend on where they differ.
+fn same(a: &[u8; 32], b: &[u8; 32]) -> bool {
+    let differences = a.iter().zip(b).fold(0, |differences, (a, b)| differences | (a ^ b));
+    std::hint::black_box(differences) == 0
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut digest = [0; 32];
+    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).and_then(|d| d.try_into().ok())).collect::<Option<_>>()?;
+    if digits.len() != 64 {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = pair.iter().fold(0, |byte: u8, digit| (byte << 4) | digit);
+    }
+    Some(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tokens, from_hex};
+    use crate::server::identity::Scope;
+
+    // printf secret | sha256sum
+    const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+
+    fn file(sha256: &str, scope: &str) -> String {
+        format!(r#"{{"tokens": [{{"sha256": "{sha256}", "identity": "did:web:a", "scopes": ["{scope}"]}}]}}"#)
+    }
+
+    #[test]
+    fn a_token_is_known_by_its_digest() {
+        let tokens = Tokens::read(&file(SECRET, "tasks:read")).unwrap_or_else(|error| panic!("{error}"));
+        let caller = tokens.caller("secret").unwrap_or_else(|| panic!("the token is in the file"));
+        assert_eq!(caller.identity.as_deref(), Some("did:web:a"));
+        assert!(caller.may(Scope::TasksRead) && !caller.may(Scope::TasksWrite));
+        assert_eq!(tokens.caller("Secret"), None);
+        assert_eq!(tokens.caller(SECRET), None);
+    }
+
+    #[test]
+    fn what_is_no_row_is_refused() {
+        for wrong in [file("2bb8", "tasks:read"), file(SECRET, "everything"), file(&SECRET.replace('2', "g"), "tasks:read")] {
+            assert!(Tokens::read(&wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(from_hex(&SECRET.to_uppercase()), from_hex(SECRET));
+    }
+}

@@ -1,0 +1,63 @@
+//! Why a server does not start, or why a file that it read before cannot be read again.
+
+use super::messages;
+use crate::diagnostic::Diagnostic;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// An address that is in use, or not one of this machine.
+    #[error("cannot listen on {address}: {reason}")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        reason: io::Error,
+    },
+    /// An address beyond loopback without authentication.
+    #[error("{}", messages::open_to_all(.0))]
+    OpenToAll(SocketAddr),
+    /// A file that cannot be read, or holds something else.
+    #[error("`{path}`: {what}")]
+    File {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Paths of manifests that cannot be read.
+    #[error(transparent)]
+    Manifests(#[from] crate::manifest::load::LoadError),
+    /// Manifests with errors, told finding by finding.
+    #[error("the manifests have errors")]
+    Invalid(Vec<Diagnostic>),
+    /// A clock outside the calendar.
+    #[error("{}", messages::no_time())]
+    Clock,
+    /// A log filter that cannot be read, or a collector that cannot be one.
+    #[error("cannot log or trace: {0}")]
+    Telemetry(String),
+    /// The store cannot be opened.
+    #[error("the store cannot be opened: {0}")]
+    Store(#[from] crate::store::StoreError),
+    /// The decision log cannot be written.
+    #[error("the decision log cannot be written: {0}")]
+    Log(#[from] crate::decision_log::LogError),
+    /// The system gives no threads.
+    #[error("cannot start: {0}")]
+    System(#[from] io::Error),
+}
+
+impl ServeError {
+    pub(super) fn file(path: &Path, what: impl Into<String>) -> Self {
+        Self::File { path: path.display().to_string(), what: what.into() }
+    }
+
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self::file(path, error.to_string())
+    }
+}

@@ -1,0 +1,323 @@
+//! Expressions and templates that a caller tries out: on a task of his, or on a context that he gives.
+//!
+//! In: a text, its scope, the values that a step would bring. Out: a value, a failure by code and place, or a question; of
+//! a check its findings, type and cost. Nothing of a task changes, and no secret can be reached: settings and tokens are
+//! not among the values.
+
+use super::messages;
+use super::problem::{Kind, Problem};
+use crate::cel::{
+    ErrorCode, EvalError, Host, Interruption, Issue, Json, LANGUAGE, Program, Stop, Timestamp, Value,
+};
+use crate::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
+use crate::limits::EvalLimits;
+use crate::policy::Policy;
+use crate::scenario::{SCOPES, restore};
+use crate::source::Span;
+use crate::task::{Exchange, Given, Request, Task, TemplateKind, Trial, Tried};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::sync::Arc;
+
+/// An expression and where it would stand.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Check {
+    #[serde(deserialize_with = "scope")]
+    scope: Scope,
+    expression: String,
+    /// `namespace` and `name`; only where no task says it.
+    #[serde(default)]
+    pub(super) agent: Option<AgentName>,
+}
+
+/// An expression with values.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Evaluate {
+    #[serde(deserialize_with = "scope")]
+    scope: Scope,
+    expression: String,
+    #[serde(default)]
+    input: Option<Json>,
+    #[serde(default)]
+    output: Option<Json>,
+    #[serde(default)]
+    event: Option<Json>,
+    #[serde(default)]
+    parameters: Option<Json>,
+    /// Answers to what the expression asked so far; only on a task.
+    #[serde(default)]
+    pub(super) answers: Vec<Exchange>,
+    #[serde(default)]
+    pub(super) agent: Option<AgentName>,
+    /// The context, as reading a task's gives it; only where there is no task.
+    #[serde(default)]
+    pub(super) context: Option<Json>,
+}
+
+/// An agent by its names.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AgentName {
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+/// A template.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Render {
+    kind: RenderKind,
+    /// The agent's own prompt, if it is left out.
+    #[serde(default)]
+    template: Option<String>,
+    #[serde(default)]
+    input: Option<Json>,
+    #[serde(default)]
+    output: Option<Json>,
+    #[serde(default)]
+    event: Option<Json>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum RenderKind {
+    Prompt,
+    Event,
+    ErrorMessage,
+}
+
+/// What trying an expression out gave.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Outcome {
+    Value(Json),
+    Failed(Failed),
+    Asks(Request),
+}
+
+/// Why an expression has no value.
+#[derive(Serialize)]
+pub(super) struct Failed {
+    code: &'static str,
+    message: String,
+    start: u32,
+    end: u32,
+}
+
+/// What is known of an expression before it runs.
+#[derive(Serialize)]
+pub(super) struct Checked {
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
+    findings: Vec<serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    min: u64,
+    max: Option<u64>,
+}
+
+/// A rendered text.
+#[derive(Serialize)]
+pub(super) struct Rendered {
+    text: String,
+}
+
+fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Scope, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    let found = SCOPES.iter().find(|(name, _)| *name == word).map(|(_, scope)| *scope);
+    found.ok_or_else(|| {
+        let known: Vec<String> = SCOPES.iter().map(|(name, _)| format!("`{name}`")).collect();
+        de::Error::custom(format_args!("expected one of {}", known.join(", ")))
+    })
+}
+
+impl Check {
+    /// What a compiler says in the scope of a policy.
+    pub(super) fn run(&self, policy: Option<&Policy>, limits: &EvalLimits) -> Checked {
+        let env = match policy {
+            Some(policy) => policy.trial_scope(self.scope),
+            None => alone(self.scope, None, limits),
+        };
+        match Program::compile(env.env(), &self.expression) {
+            Ok(program) => Checked {
+                valid: true,
+                result_type: Some(program.result_type().to_string()),
+                cost: Some(Cost { min: program.cost().min, max: program.cost().max }),
+                findings: findings(program.issues()),
+            },
+            Err(issues) => {
+                Checked { valid: false, result_type: None, cost: None, findings: findings(&issues) }
+            }
+        }
+    }
+}
+
+impl Evaluate {
+    /// The expression on a task.
+    pub(super) fn on_task(&self, task: &Task, now: Timestamp) -> Result<Outcome, Problem> {
+        let trial = Trial {
+            scope: self.scope,
+            text: &self.expression,
+            input: self.input.as_ref(),
+            output: self.output.as_ref(),
+            event: self.event.as_ref(),
+            parameters: self.parameters.as_ref(),
+        };
+        let tried = task.evaluate(&trial, &self.answers, now).map_err(|issues| invalid(&issues))?;
+        Ok(match tried {
+            Tried::Value(value) => Outcome::Value(value),
+            Tried::Failed(error) => Outcome::Failed(Failed::of(&error)),
+            Tried::Asks(request) => Outcome::Asks(request),
+        })
+    }
+
+    /// The expression on the context that came with it.
+    pub(super) fn on_context(
+        &self,
+        policy: Option<&Policy>,
+        limits: &EvalLimits,
+        now: Timestamp,
+    ) -> Result<Outcome, Problem> {
+        let empty = Json::object([]);
+        let snapshot = self.context.as_ref().unwrap_or(&empty);
+        let schema = policy.map(|policy| policy.schema().clone());
+        let no_context = |detail: String| Problem::new(Kind::InvalidContext, detail);
+        let mut context = restore(snapshot, schema).map_err(|error| no_context(error.to_string()))?;
+        if self.scope.tests_messages() {
+            let entry = |json: &Json| {
+                let root = json.root();
+                let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
+                entry.map_err(|error| no_context(error.to_string()))
+            };
+            self.input.as_ref().map(entry).transpose()?.into_iter().for_each(|it| context.push_input(it));
+            self.output.as_ref().map(entry).transpose()?.into_iter().for_each(|it| context.push_output(it));
+        }
+        let env = match policy {
+            Some(policy) => policy.trial_scope(self.scope),
+            None => alone(self.scope, Some(&context), limits),
+        };
+        let program = Program::compile(env.env(), &self.expression).map_err(|issues| invalid(&issues))?;
+        let (now, runtime) = (Moment::from(now), Runtime::default());
+        let bound = Bound {
+            context: Some(&context),
+            input: self.input.as_ref().map(Json::value),
+            output: self.output.as_ref().map(Json::value),
+            event: self.event.as_ref().map(Json::value),
+            parameters: self.parameters.as_ref().map(Json::value),
+            now: Some(&now),
+            runtime: Some(&runtime),
+            ..Bound::default()
+        };
+        let whole = program.expr().span;
+        let activation = match env.activation(&bound) {
+            Ok(activation) => activation,
+            Err(fault) => return Ok(Failed::at(fault.code, fault.to_string(), whole)),
+        };
+        let mut asked = Asked::default();
+        let value = match program.run(&activation, Some(&mut asked)) {
+            Ok(value) => value,
+            Err(Stop::Failed(error)) => return Ok(Outcome::Failed(Failed::of(&error))),
+            Err(Stop::Asked) => {
+                return Ok(Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default() }));
+            }
+        };
+        Ok(match Json::from_value(&value) {
+            Ok(value) => Outcome::Value(value),
+            Err(fault) => Failed::at(fault.code, fault.to_string(), whole),
+        })
+    }
+}
+
+impl Render {
+    /// The text on a task.
+    pub(super) fn on_task(&self, task: &Task, now: Timestamp) -> Result<Rendered, Problem> {
+        let Some(template) = &self.template else {
+            let prompt = (self.kind == RenderKind::Prompt).then(|| task.render_prompt(now)).flatten();
+            let text = prompt.ok_or_else(|| Problem::new(Kind::InvalidExpression, messages::no_prompt()))?;
+            return Ok(Rendered { text });
+        };
+        let kind = match self.kind {
+            RenderKind::Prompt => TemplateKind::Prompt,
+            RenderKind::Event => TemplateKind::Event,
+            RenderKind::ErrorMessage => TemplateKind::ErrorMessage,
+        };
+        let given = Given {
+            input: self.input.as_ref(),
+            output: self.output.as_ref(),
+            event: self.event.as_ref(),
+            ..Given::default()
+        };
+        let text = task.interpolate(kind, template, &given, now);
+        let text = text.map_err(|error| Problem::new(Kind::InvalidExpression, error.to_string()))?;
+        Ok(Rendered { text })
+    }
+}
+
+impl Failed {
+    fn of(error: &EvalError) -> Self {
+        Self {
+            code: error.code.as_str(),
+            message: error.to_string(),
+            start: error.span.start,
+            end: error.span.end,
+        }
+    }
+
+    fn at(code: ErrorCode, message: String, span: Span) -> Outcome {
+        Outcome::Failed(Self { code: code.as_str(), message, start: span.start, end: span.end })
+    }
+}
+
+/// A scope without an agent: the context has the types that it shows.
+fn alone(scope: Scope, context: Option<&TaskContext>, limits: &EvalLimits) -> Arc<ScopeEnv> {
+    Arc::new(ScopeEnv::new(&ScopeDecl {
+        schema: context.map(TaskContext::schema),
+        libraries: LANGUAGE,
+        limits: *limits,
+        ..ScopeDecl::new(scope)
+    }))
+}
+
+fn invalid(issues: &[Issue]) -> Problem {
+    Problem::from(Kind::InvalidExpression).with_findings(findings(issues))
+}
+
+fn findings(issues: &[Issue]) -> Vec<serde_json::Value> {
+    let finding = |issue: &Issue| {
+        serde_json::json!({
+            "code": issue.code,
+            "severity": issue.severity,
+            "message": issue.message,
+            "start": issue.span.start,
+            "end": issue.span.end,
+            "help": issue.help,
+        })
+    };
+    issues.iter().map(finding).collect()
+}
+
+/// A host that knows no answer and remembers whom it would have to ask.
+#[derive(Default)]
+struct Asked {
+    reviewer: Option<String>,
+}
+
+impl Host for Asked {
+    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+        let reviewer = args.first().and_then(Value::as_str).filter(|reviewer| !reviewer.is_empty());
+        match (function, reviewer) {
+            ("review", Some(reviewer)) => {
+                self.reviewer = Some(reviewer.to_owned());
+                Err(Interruption::Asked)
+            }
+            ("review", None) => Err(Interruption::Fault(ErrorCode::InvalidArgument.into())),
+            _ => Err(Interruption::Fault(ErrorCode::HostFailed.into())),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! From an HTTP request to a route's answer: who asks, how much, how long, and what is told of it.
+//!
+//! In: a request whose path and method are a route's. Out: a response, always: an answer, or a problem with a status. Before
+//! a route's function runs, its caller is known and allowed, its body is within its bound, and there is room for it. What
+//! has begun goes on to its end even if nobody waits any more, so that nothing is half done.
+
+use super::identity::{Caller, Scope};
+use super::messages;
+use super::problem::{Kind, Problem};
+use super::protocols;
+use super::request::{Answer, JSON, Request};
+use super::routes::{Access, Body, Route};
+use super::service::Service;
+use axum::body::to_bytes;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use tracing::{Instrument, info, info_span};
+
+/// The entry of all routes.
+#[derive(Clone)]
+pub(super) struct Gate {
+    service: Arc<Service>,
+    room: Arc<Semaphore>,
+}
+
+/// Names of headers that have no constant.
+const REQUEST_ID: &str = "x-request-id";
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// The one way to say who one is.
+const BEARER: &str = "Bearer";
+
+/// The seconds after which who was sent away may come again.
+const RETRY_AFTER: &str = "1";
+
+impl Gate {
+    pub(super) fn new(service: Arc<Service>) -> Self {
+        let room = Arc::new(Semaphore::new(service.settings.limits.max_requests_in_flight));
+        Self { service, room }
+    }
+
+    /// Answers a request of a route.
+    pub(super) async fn serve(self, route: Arc<Route>, id: String, request: axum::extract::Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let request_id = request_id(&parts.headers);
+        let span = info_span!("request", id = %request_id, operation = route.operation);
+        let begun = Instant::now();
+        let mut body = Some(body);
+        let answered = self.answer(&route, id, &parts, &mut body).instrument(span.clone()).await;
+        let (status, refused) = match &answered {
+            Ok(answer) => (answer.status, ""),
+            Err(problem) => (problem.kind.status(), problem.kind.word()),
+        };
+        let took = begun.elapsed();
+        self.service.metrics.request(route.operation, status, took);
+        span.in_scope(|| {
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            info!(status, problem = refused, micros, "answered");
+        });
+        let response = match answered {
+            Ok(answer) => respond(answer),
+            Err(problem) if route.takes == Body::Raw => refuse_rpc(&problem),
+            Err(problem) => refuse(&problem, &request_id),
+        };
+        let is_read = match body {
+            Some(body) => drained(body).await,
+            None => true,
+        };
+        marked(if is_read { response } else { last(response) }, &request_id)
+    }
+
+    async fn answer(
+        &self,
+        route: &Arc<Route>,
+        id: String,
+        parts: &Parts,
+        body: &mut Option<axum::body::Body>,
+    ) -> Result<Answer, Problem> {
+        let caller = self.admit(route.access, &parts.headers);
+        let caller = if route.takes == Body::Raw { caller } else { Ok(caller?) };
+        let permit = match route.access {
+            Access::Public => None,
+            Access::Needs(_) | Access::Known => Some(self.enter()?),
+        };
+        let limits = &self.service.settings.limits;
+        let time = Duration::from_millis(limits.max_request_ms);
+        let begun = Instant::now();
+        let body = timeout(time, self.body(route.takes, &parts.headers, body));
+        let body = body.await.unwrap_or_else(|_| Err(Kind::SlowRequest.into()))?;
+        let caller = match caller {
+            Ok(caller) => caller,
+            Err(_) => return Ok(protocols::nobody(&body).with_header(header::WWW_AUTHENTICATE, BEARER)),
+        };
+        let request = Request {
+            caller,
+            target: format!("{} {}", parts.method, parts.uri.path()),
+            id,
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            body,
+            key: key(&parts.headers, limits.max_idempotency_key_bytes)?,
+            headers: texts(&parts.headers),
+        };
+        let (service, route, span) = (self.service.clone(), route.clone(), tracing::Span::current());
+        let work = tokio::task::spawn_blocking(move || {
+            let _room = permit;
+            let _span = span.enter();
+            service.metrics.in_flight.inc();
+            let answer = (route.answer)(&service, &request);
+            service.metrics.in_flight.dec();
+            answer
+        });
+        match timeout(time.saturating_sub(begun.elapsed()), work).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Kind::Internal.into()),
+            Err(_) => Err(Problem::new(Kind::TimedOut, messages::request_over(limits.max_request_ms))),
+        }
+    }
+
+    /// The caller, if he may.
+    fn admit(&self, access: Access, headers: &HeaderMap) -> Result<Caller, Problem> {
+        if access == Access::Public {
+            return Ok(Caller::anybody());
+        }
+        let header = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        let caller = self.service.authority.caller(header, self.service.now()).map_err(|refused| {
+            info!(why = refused.as_str(), "nobody is known to ask");
+            Problem::from(Kind::Unauthenticated)
+        })?;
+        match access {
+            Access::Needs(scope) if !caller.may(scope) => Err(lacking(scope)),
+            _ => Ok(caller),
+        }
+    }
+
+    fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let bound = self.service.settings.limits.max_requests_in_flight;
+        let room = self.room.clone().try_acquire_owned();
+        room.map_err(|_| Problem::new(Kind::Overloaded, messages::in_flight(bound)))
+    }
+
+    async fn body(
+        &self,
+        takes: Body,
+        headers: &HeaderMap,
+        body: &mut Option<axum::body::Body>,
+    ) -> Result<Vec<u8>, Problem> {
+        if takes == Body::Json && !is_json(headers) {
+            return Err(Problem::new(Kind::NotJson, messages::media_type()));
+        }
+        let most = if takes == Body::None { 0 } else { self.service.settings.limits.max_body_bytes };
+        let too_large = || Problem::new(Kind::TooLarge, messages::body_over(most));
+        let said = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if said.is_some_and(|said| said > most as u64) {
+            return Err(too_large());
+        }
+        let body = body.take().unwrap_or_default();
+        // what breaks off has nobody to be told so
+        let bytes = to_bytes(body, most).await.map_err(|_| too_large())?;
+        Ok(bytes.into())
+    }
+}
+
+/// The problem of a caller whose token does not allow this.
+pub(super) fn lacking(scope: Scope) -> Problem {
+    Problem::new(Kind::Forbidden, messages::lacks(scope.as_str()))
+}
+
+/// A response for a path or method that no route has.
+pub(super) fn nowhere(kind: Kind, headers: &HeaderMap) -> Response {
+    let request_id = request_id(headers);
+    marked(refuse(&kind.into(), &request_id), &request_id)
+}
+
+/// Whether the rest of a body that nobody wants could be read: a client that is still sending may not see its answer
+/// otherwise. A long one is not worth it.
+async fn drained(body: axum::body::Body) -> bool {
+    timeout(Duration::from_millis(500), to_bytes(body, 65_536)).await.is_ok_and(|read| read.is_ok())
+}
+
+/// The last response of its connection.
+fn last(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON)
+}
+
+fn key(headers: &HeaderMap, most: usize) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = value.to_str().ok().filter(|text| (1..=most).contains(&text.len()));
+    let text = text.filter(|text| values.next().is_none() && text.bytes().all(|byte| byte.is_ascii_graphic()));
+    let text = text.ok_or_else(|| Problem::new(Kind::BadRequest, messages::bad_key(most)))?;
+    Ok(Some(text.to_owned()))
+}
+
+fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    };
+    headers.iter().filter(|(name, _)| **name != header::AUTHORIZATION).filter_map(text).collect()
+}
+
+/// The id that the client gave, if it can stand in a log; one of ours otherwise.
+fn request_id(headers: &HeaderMap) -> String {
+    let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let given = given.filter(|id| {
+        (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    });
+    given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
+}
+
+fn respond(answer: Answer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, answer.body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
+    for (name, value) in answer.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    }
+    response
+}
+
+fn refuse(problem: &Problem, request_id: &str) -> Response {
+    let body = problem.to_json(&format!("urn:celador:request:{request_id}"));
+    let answer = Answer {
+        status: problem.kind.status(),
+        media_type: "application/problem+json",
+        body,
+        headers: Vec::new(),
+    };
+    with_advice(respond(answer), problem)
+}
+
+/// The same for JSON-RPC: the status says what HTTP needs, the code what its clients look at (PROTOCOLS 4.5).
+fn refuse_rpc(problem: &Problem) -> Response {
+    let (code, message) = match problem.kind {
+        Kind::Forbidden => (-32013, "The token lacks a scope"),
+        Kind::TooLarge | Kind::BadRequest => (-32600, "Invalid Request"),
+        _ => (-32603, "Internal error"),
+    };
+    let body = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    let answer = Answer {
+        status: problem.kind.status(),
+        media_type: JSON,
+        body: body.to_string().into_bytes(),
+        headers: Vec::new(),
+    };
+    with_advice(respond(answer), problem)
+}
+
+fn with_advice(mut response: Response, problem: &Problem) -> Response {
+    let headers = response.headers_mut();
+    if problem.kind == Kind::Unauthenticated {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(BEARER));
+    }
+    if problem.kind.is_passing() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+    }
+    response
+}
+
+/// What every response says: its request, and that nobody on the way may keep it.
+fn marked(mut response: Response, request_id: &str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(HeaderName::from_static(REQUEST_ID), id);
+    }
+    response
+}

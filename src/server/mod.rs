@@ -1,0 +1,217 @@
+//! The server: decisions over HTTP for runtimes in any language, and the protocols of conversation contexts.
+//!
+//! In: [`Settings`], a clock and a store. Out: a [`Server`] that answers until it is stopped. A request passes the gate (who
+//! asks, how much, how long), then the one function of its route, which runs on a thread of its own, decides, waits until
+//! the decision is durable, and answers. Nothing of a task stands in a log, a figure, a trace or a problem.
+//!
+//! | file | what |
+//! |---|---|
+//! | `routes` | the table of routes; each row's function |
+//! | `steps`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
+//! | `protocols` | JSON-RPC of conversation contexts, the agent card |
+//! | `tasks` | tasks in memory, their locks, and the store behind them |
+//! | `manifests` | what is served, and how it is replaced |
+//! | `service` | what all requests share |
+//! | `auth`, `identity` | tokens in, callers out |
+//! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
+//! | `problem`, `messages` | everything that is said when it is not done |
+//! | `recorder`, `metrics`, `telemetry` | the decision log, figures, logs, traces |
+
+mod auth;
+mod error;
+mod evaluate;
+mod gate;
+mod identity;
+mod listen;
+mod manifests;
+mod messages;
+mod metrics;
+mod problem;
+mod protocols;
+mod recorder;
+mod request;
+mod routes;
+mod service;
+mod settings;
+mod steps;
+mod tasks;
+mod telemetry;
+
+pub use error::ServeError;
+pub use service::{Clock, Parts};
+pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, Settings, Tls};
+pub use telemetry::{LogFormat, Sending, Telemetry};
+
+use crate::cel::Timestamp;
+use axum::Router;
+use axum::extract::{RawPathParams, Request};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use gate::Gate;
+use problem::Kind;
+use routes::Route;
+use service::Service;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::info;
+
+/// A server at work. Dropping it cuts off what was begun; [`Server::stop`] does not.
+pub struct Server {
+    address: SocketAddr,
+    service: Arc<Service>,
+    runtime: Runtime,
+    stop: watch::Sender<bool>,
+    listening: JoinHandle<()>,
+    grace: Duration,
+}
+
+impl Server {
+    /// Starts a server: reads manifests and keys, listens.
+    ///
+    /// # Errors
+    /// [`ServeError`]; nothing runs then.
+    pub fn start(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+        let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
+        let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
+        let service = Arc::new(Service::open(settings, parts)?);
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("celador")
+            // one for each request that may be at work, and some for looking at files
+            .max_blocking_threads(limits.max_requests_in_flight.saturating_add(16))
+            .build()?;
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(|reason| ServeError::Address { address, reason })?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        if let Some(every) = watch_every {
+            runtime.spawn(look_again(service.clone(), every, stopped.clone()));
+        }
+        let (router, metrics) = (router(&service), service.metrics.clone());
+        let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
+        info!(%address, "listening");
+        let grace = Duration::from_millis(limits.max_shutdown_ms);
+        Ok(Self { address, service, runtime, stop, listening, grace })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Looks at once at the files of manifests, tokens and keys, as it otherwise does every [`Settings::watch`].
+    pub fn refresh(&self) {
+        self.service.refresh();
+    }
+
+    /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops.
+    ///
+    /// # Errors
+    /// A system without signals.
+    pub fn run(self) -> Result<(), ServeError> {
+        let asked: Result<(), std::io::Error> = self.runtime.block_on(async {
+            let mut terminate = signal(SignalKind::terminate())?;
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            tokio::select! {
+                _ = terminate.recv() => info!("asked to end by SIGTERM"),
+                _ = interrupt.recv() => info!("asked to end by SIGINT"),
+            }
+            Ok(())
+        });
+        self.stop();
+        Ok(asked?)
+    }
+
+    /// Accepts nothing any more, finishes what was begun, at most for `max_shutdown_ms`, and ends.
+    pub fn stop(self) {
+        // the receiver is gone only if listening has ended already
+        let _ = self.stop.send(true);
+        let _ = self.runtime.block_on(self.listening);
+        // steps whose client has gone are finished too
+        self.runtime.shutdown_timeout(self.grace);
+        info!("stopped");
+    }
+}
+
+/// The routes, one row each: method, path, and the operation of the OpenAPI document.
+#[must_use]
+pub fn route_rows() -> Vec<String> {
+    let row = |route: Route| format!("{} {} {}", route.method, route.path, route.operation);
+    routes::routes().into_iter().map(row).collect()
+}
+
+/// The clock of this machine.
+///
+/// # Errors
+/// [`ServeError::Clock`] if it is outside the calendar. One that leaves it later stands still.
+pub fn system_clock() -> Result<Clock, ServeError> {
+    let read = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_nanos(i128::try_from(since.as_nanos()).unwrap_or_default())
+    };
+    let begun = read().map_err(|_| ServeError::Clock)?;
+    Ok(Arc::new(move || read().unwrap_or(begun)))
+}
+
+/// Looks at files that may have changed, again and again.
+async fn look_again(service: Arc<Service>, every: Duration, mut stopped: watch::Receiver<bool>) {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                let service = service.clone();
+                // one that panics is as one that found nothing
+                let _ = tokio::task::spawn_blocking(move || service.refresh()).await;
+            }
+            () = told(&mut stopped) => return,
+        }
+    }
+}
+
+/// Waits until the server is to stop.
+async fn told(stopped: &mut watch::Receiver<bool>) {
+    // a sender that is gone is a server that is gone
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// The router of the table.
+fn router(service: &Arc<Service>) -> Router {
+    let gate = Gate::new(service.clone());
+    let mut router = Router::new();
+    for route in routes::routes() {
+        let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
+        router = router.route(route.path, on(method, entry(&gate, route)));
+    }
+    router
+        .fallback(|headers: HeaderMap| async move { gate::nowhere(Kind::UnknownPath, &headers) })
+        .method_not_allowed_fallback(
+            |headers: HeaderMap| async move { gate::nowhere(Kind::WrongMethod, &headers) },
+        )
+}
+
+/// A response that is on its way.
+type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// A route as axum wants it.
+fn entry(
+    gate: &Gate,
+    route: Route,
+) -> impl Fn(RawPathParams, Request) -> Answering + Clone + Send + Sync + 'static {
+    let (gate, route) = (gate.clone(), Arc::new(route));
+    move |parameters, request| {
+        let id = parameters.iter().next().map(|(_, id)| id.to_owned()).unwrap_or_default();
+        Box::pin(gate.clone().serve(route.clone(), id, request))
+    }
+}

@@ -1,0 +1,179 @@
+//! What the server answers when it does not do what was asked: problem details (RFC 9457), one row a kind.
+//!
+//! In: a kind and, where it helps, a detail. Out: a status and a body of `application/problem+json`. The `type` of a kind is
+//! stable and documented in `docs/http.md`. Nothing of a body, a task or a token stands in a detail.
+
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Where the `type` of every problem begins.
+const TYPES: &str = "urn:celador:problem:";
+
+/// A request that is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) kind: Kind,
+    detail: Option<Cow<'static, str>>,
+    /// Findings about an expression or about manifests, as JSON for programs.
+    findings: Vec<serde_json::Value>,
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal, $status:literal, $title:literal;)+) => {
+        /// Why a request is not done.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(super) enum Kind {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Kind {
+            /// All of them.
+            #[cfg(test)]
+            pub(super) const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The last part of the `type`.
+            pub(super) const fn word(self) -> &'static str {
+                match self { $(Self::$name => $word,)+ }
+            }
+
+            /// The HTTP status.
+            pub(super) const fn status(self) -> u16 {
+                match self { $(Self::$name => $status,)+ }
+            }
+
+            const fn title(self) -> &'static str {
+                match self { $(Self::$name => $title,)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The body is not what the operation takes.
+    BadRequest = "bad-request", 400, "The request cannot be read";
+    /// No valid token.
+    Unauthenticated = "unauthenticated", 401, "Nobody is known to ask";
+    /// A valid token that may not do this.
+    Forbidden = "forbidden", 403, "The token lacks a scope";
+    /// No such address.
+    UnknownPath = "unknown-path", 404, "There is nothing at this address";
+    /// No such task, or one of another caller.
+    UnknownTask = "unknown-task", 404, "There is no such task";
+    /// Another method is meant.
+    WrongMethod = "wrong-method", 405, "The address does not take this method";
+    /// The body did not come in time.
+    SlowRequest = "slow-request", 408, "The request did not come in time";
+    /// The id of a call that awaits no result.
+    UnknownCall = "unknown-call", 409, "No result of this call is awaited";
+    /// An answer to a task that asks nothing.
+    NothingAsked = "nothing-asked", 409, "The task asks for nothing";
+    /// The task waits under a policy that is not loaded any more.
+    PolicyChanged = "policy-changed", 409, "The policy has changed since the task was suspended";
+    /// Other processes were first, again and again.
+    Contended = "contended", 409, "Other requests for the task were first";
+    /// The body is over its bound.
+    TooLarge = "too-large", 413, "The body is too large";
+    /// The body is no JSON.
+    NotJson = "not-json", 415, "The body has to be JSON";
+    /// The key was used for another request.
+    KeyReused = "key-reused", 422, "The idempotency key belongs to another request";
+    /// An answer of another kind than the question.
+    WrongAnswer = "wrong-answer", 422, "The answer is not of the kind that was asked for";
+    /// No such agent.
+    UnknownAgent = "unknown-agent", 422, "There is no such agent";
+    /// An agent whose manifests have errors.
+    InvalidAgent = "invalid-agent", 422, "The agent is not valid and must not run";
+    /// An expression or template that cannot be read.
+    InvalidExpression = "invalid-expression", 422, "The expression is not valid in its scope";
+    /// A context that is none.
+    InvalidContext = "invalid-context", 422, "The context is not one of the agent";
+    /// Manifests that must not replace those that are served.
+    InvalidManifests = "invalid-manifests", 422, "The manifests have errors; those of before are served on";
+    /// A mistake of the server's own.
+    Internal = "internal", 500, "The server has made a mistake";
+    /// The stored task cannot be opened.
+    NotRestorable = "not-restorable", 500, "The stored task cannot be opened";
+    /// The store does not answer.
+    StoreUnavailable = "store-unavailable", 503, "The store does not answer";
+    /// More requests than the server takes at a time.
+    Overloaded = "overloaded", 503, "The server has too much to do";
+    /// The decision takes too long.
+    TimedOut = "timed-out", 503, "The answer took too long";
+}
+
+impl Kind {
+    /// The `type` on the wire.
+    pub(super) fn uri(self) -> String {
+        format!("{TYPES}{}", self.word())
+    }
+
+    /// Whether the same request may work a moment later.
+    pub(super) const fn is_passing(self) -> bool {
+        matches!(self, Self::StoreUnavailable | Self::Overloaded | Self::TimedOut | Self::Contended)
+    }
+}
+
+#[derive(Serialize)]
+struct Details<'p> {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'p str>,
+    instance: &'p str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    findings: &'p [serde_json::Value],
+}
+
+impl Problem {
+    /// A problem of a kind, with a sentence about this one.
+    pub(super) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, detail: Some(detail.into()), findings: Vec::new() }
+    }
+
+    /// The same with what is wrong with a text, finding by finding.
+    pub(super) fn with_findings(self, findings: Vec<serde_json::Value>) -> Self {
+        Self { findings, ..self }
+    }
+
+    /// The body; `instance` names the request.
+    pub(super) fn to_json(&self, instance: &str) -> Vec<u8> {
+        let details = Details {
+            r#type: self.kind.uri(),
+            title: self.kind.title(),
+            status: self.kind.status(),
+            detail: self.detail.as_deref(),
+            instance,
+            findings: &self.findings,
+        };
+        serde_json::to_vec(&details).unwrap_or_default()
+    }
+}
+
+impl From<Kind> for Problem {
+    fn from(kind: Kind) -> Self {
+        Self { kind, detail: None, findings: Vec::new() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.title())?;
+        self.detail.as_deref().map_or(Ok(()), |detail| write!(f, ": {detail}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn every_problem_is_documented_with_its_status() {
+        let page = include_str!("../../docs/http.md");
+        for kind in Kind::ALL {
+            let row = format!("| `{}` | {} |", kind.uri(), kind.status());
+            assert!(page.contains(&row), "docs/http.md lacks {row}");
+        }
+    }
+}

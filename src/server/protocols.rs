@@ -1,0 +1,54 @@
+//! The context protocols of A2A agents over HTTP: JSON-RPC at `POST /`, and the agent card.
+//!
+//! In: a body as it came, its caller, the headers that ask for extensions. Out: what `conversation` answers, with the status
+//! and headers that HTTP wants beside it (PROTOCOLS 3, 4.5, 5.6). Nothing of the protocols is decided here.
+
+use super::gate::lacking;
+use super::identity::Scope;
+use super::problem::Problem;
+use super::request::{Answer, JSON, Request};
+use super::service::Service;
+use crate::conversation::{self, Card, EXTENSION_HEADERS, activated};
+use axum::http::HeaderName;
+
+/// `POST /`.
+pub(super) fn rpc(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let needed = conversation::needed_scope(&request.body).map(|scope| match scope {
+        conversation::Scope::Read => Scope::AgentRead,
+        conversation::Scope::Write => Scope::AgentWrite,
+    });
+    if let Some(scope) = needed.filter(|scope| !request.caller.may(*scope)) {
+        return Err(lacking(scope));
+    }
+    let (conversations, settings) = (&service.conversations, &service.settings.conversation);
+    let caller = request.caller.identity.as_deref();
+    let body = conversation::answer(conversations, settings, caller, &request.body, service.now());
+    let answer = Answer { status: 200, media_type: JSON, body, headers: Vec::new() };
+    Ok(EXTENSION_HEADERS.into_iter().fold(answer, |answer, name| {
+        let asked = request.headers.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name));
+        let activated = activated(asked.map(|(_, value)| &**value));
+        match (activated, HeaderName::from_bytes(name.as_bytes())) {
+            (Some(uris), Ok(name)) => answer.with_header(name, uris),
+            _ => answer,
+        }
+    }))
+}
+
+/// Answers a caller without an identity; the request's id comes back.
+pub(super) fn nobody(body: &[u8]) -> Answer {
+    Answer { status: 401, media_type: JSON, body: conversation::unauthenticated(body), headers: Vec::new() }
+}
+
+/// `GET /.well-known/agent-card.json`.
+pub(super) fn card(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let scheme = if service.settings.tls.is_some() { "https" } else { "http" };
+    let host = request.headers.iter().find(|(name, _)| name == "host").map(|(_, host)| &**host);
+    let here = format!("{scheme}://{}/", host.unwrap_or("localhost"));
+    let card = Card {
+        name: "Celador",
+        description: "Decisions for AI agents, and their conversation contexts",
+        version: env!("CARGO_PKG_VERSION"),
+        url: service.settings.public_url.as_deref().unwrap_or(&here),
+    };
+    Answer::json(200, &card.json())
+}

@@ -1,0 +1,184 @@
+//! A request that was let in, and the answer to it: what a route's function takes and gives.
+//!
+//! In: a body within its bound, the caller, the parts of the path. Out: bodies read strictly, with no member unknown and no
+//! value in what is said about them. Nothing here knows HTTP's connection; answers are complete when they are made.
+
+use super::identity::Caller;
+use super::messages;
+use super::problem::{Kind, Problem};
+use crate::limits::EvalLimits;
+use axum::http::HeaderName;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+/// A request that was let in.
+pub(super) struct Request {
+    pub(super) caller: Caller,
+    /// The method and the path as they came, for the digest of the request.
+    pub(super) target: String,
+    /// The id in the path; empty if the route has none.
+    pub(super) id: String,
+    pub(super) query: String,
+    pub(super) body: Vec<u8>,
+    /// `Idempotency-Key`.
+    pub(super) key: Option<String>,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) media_type: &'static str,
+    pub(super) body: Vec<u8>,
+    pub(super) headers: Vec<(HeaderName, String)>,
+}
+
+/// JSON on the wire.
+pub(super) const JSON: &str = "application/json";
+
+impl Answer {
+    /// A JSON answer.
+    pub(super) fn json<T: Serialize>(status: u16, value: &T) -> Result<Self, Problem> {
+        let body = serde_json::to_vec(value).map_err(|_| Problem::from(Kind::Internal))?;
+        Ok(Self { status, media_type: JSON, body, headers: Vec::new() })
+    }
+
+    /// The same with one header more.
+    pub(super) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+impl Request {
+    /// The body as a type of the wire.
+    ///
+    /// # Errors
+    /// A body that is not JSON, nested too deep, or not of this shape.
+    pub(super) fn read<T: DeserializeOwned>(&self, limits: &EvalLimits) -> Result<T, Problem> {
+        read_json(&self.body, limits.max_json_depth)
+    }
+
+    /// What a retry must be like to be one: method, path and body.
+    pub(super) fn digest(&self) -> String {
+        let caller = self.caller.identity.as_deref().unwrap_or_default();
+        let parts = [caller.as_bytes(), self.target.as_bytes(), &self.body];
+        let digest = parts.iter().fold(Sha256::new(), |digest, part| {
+            digest.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
+        });
+        super::manifests::hex(&digest.finalize())
+    }
+
+    /// The value of a query parameter; only those named are taken.
+    pub(super) fn query<const N: usize>(&self, known: [&str; N]) -> Result<[Option<String>; N], Problem> {
+        let refuse = || Problem::new(Kind::BadRequest, messages::bad_query(&known));
+        let mut values = [const { None }; N];
+        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let place = known.iter().position(|known| *known == name).and_then(|at| values.get_mut(at));
+            match place {
+                Some(place @ None) => *place = Some(unescaped(value).ok_or_else(refuse)?),
+                _ => return Err(refuse()),
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// A JSON text as a type of the wire.
+pub(super) fn read_json<T: DeserializeOwned>(body: &[u8], max_depth: usize) -> Result<T, Problem> {
+    if depth(body) > max_depth {
+        return Err(Problem::new(Kind::BadRequest, messages::too_deep(max_depth)));
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let detail = if error.is_data() { messages::misfit(&error) } else { messages::not_json(&error) };
+        Problem::new(Kind::BadRequest, detail)
+    })
+}
+
+/// How deep a JSON text is nested: brackets outside of strings. Linear, and right for whatever is JSON.
+pub(super) fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0_usize, false, false);
+    for byte in text {
+        match (in_string, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_string = !in_string,
+            (false, b'[' | b'{') => {
+                depth = depth.saturating_add(1);
+                deepest = deepest.max(depth);
+            }
+            (false, b']' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// A percent-encoded value of a query.
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            b'+' => b' ',
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{depth, read_json, unescaped};
+    use serde::Deserialize;
+
+    #[test]
+    fn brackets_in_strings_do_not_nest() {
+        for (text, expected) in [
+            ("1", 0),
+            (r#"{"a": [1, {}]}"#, 3),
+            (r#""[[[""#, 0),
+            (r#"["\"[", "\\", []]"#, 2),
+            ("[[], [], []]", 2),
+        ] {
+            assert_eq!(depth(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_body_is_said_without_its_values() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only read")]
+        struct Body {
+            amount: u64,
+        }
+        for (body, expected) in [
+            (r#"{"amount": "secret"}"#, "a value that does not fit at line 1, column 19, expected u64"),
+            (r#"{"amount": 1, "secret": 2}"#, "an unknown member at line 1, column 22, expected `amount`"),
+            ("{}", "the member `amount` is missing in the object that ends at line 1, column 2"),
+            (r#"{"amount": 1, "amount": 2}"#, "a member that is there already at line 1, column 22"),
+            (r#"{"amount": secret"#, "the body is not JSON at line 1, column 12"),
+        ] {
+            let problem = read_json::<Body>(body.as_bytes(), 9).err();
+            let said = problem.map(|problem| problem.to_string()).unwrap_or_default();
+            assert_eq!(said, format!("The request cannot be read: {expected}"), "{body}");
+        }
+        assert!(read_json::<serde_json::Value>(b"[[1]]", 2).is_ok());
+        assert!(read_json::<serde_json::Value>(b"[[1]]", 1).is_err());
+    }
+
+    #[test]
+    fn queries_are_decoded() {
+        assert_eq!(unescaped("a%20b+c").as_deref(), Some("a b c"));
+        assert_eq!(unescaped("%2"), None);
+        assert_eq!(unescaped("%ff"), None);
+    }
+}

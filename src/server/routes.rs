@@ -1,0 +1,351 @@
+//! The routes, one row each: method, path, the operation's name in the OpenAPI document, who may, and what answers.
+//!
+//! Every row's function is blocking and runs on a thread of its own: it decides, waits for the store, and gives a whole
+//! answer. A route that is not in this table does not exist; a test compares the table with the document.
+
+use super::evaluate::{AgentName, Check, Evaluate, Render};
+use super::identity::Scope;
+use super::problem::{Kind, Problem};
+use super::protocols;
+use super::request::{Answer, Request};
+use super::service::Service;
+use super::steps::{
+    After, Before, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume,
+    Script, Step,
+};
+use crate::cel::Json;
+use crate::context::Runtime;
+use crate::policy::Policy;
+use crate::task::{Offer, StartTask, TaskState, User};
+use axum::http::Method;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One route.
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    /// The `operationId`, and the label of figures and logs.
+    pub(super) operation: &'static str,
+    pub(super) access: Access,
+    pub(super) takes: Body,
+    pub(super) answer: fn(&Service, &Request) -> Result<Answer, Problem>,
+}
+
+/// Who may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Everybody, even when the server has much to do.
+    Public,
+    /// Who has the scope.
+    Needs(Scope),
+    /// Who is known; the function asks for scopes itself.
+    Known,
+}
+
+/// What body a route takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    None,
+    Json,
+    /// JSON-RPC looks at its body itself.
+    Raw,
+}
+
+/// The routes.
+pub(super) fn routes() -> Vec<Route> {
+    use Access::{Known, Needs, Public};
+    use Scope::{ManifestsRead, ManifestsWrite, MetricsRead, TasksRead, TasksWrite};
+    let get = |path, operation, access, answer| Route {
+        method: Method::GET,
+        path,
+        operation,
+        access,
+        takes: Body::None,
+        answer,
+    };
+    let post = |path, operation, access, answer| Route {
+        method: Method::POST,
+        path,
+        operation,
+        access,
+        takes: Body::Json,
+        answer,
+    };
+    let write = Needs(TasksWrite);
+    let read = Needs(TasksRead);
+    vec![
+        post("/v1/tasks", "createTask", write, create),
+        get("/v1/tasks", "listTasks", read, list),
+        get("/v1/tasks/{task}", "readTask", read, state),
+        get("/v1/tasks/{task}/context", "readContext", read, context),
+        get("/v1/tasks/{task}/offers", "readOffers", read, offers),
+        get("/v1/tasks/{task}/events", "listEvents", read, events),
+        post("/v1/tasks/{task}/input", "input", write, step::<Input>),
+        post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
+        post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
+        post("/v1/tasks/{task}/before", "before", write, step::<Before>),
+        post("/v1/tasks/{task}/after", "after", write, step::<After>),
+        post("/v1/tasks/{task}/execute", "execute", write, step::<Execute>),
+        post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>),
+        post("/v1/tasks/{task}/script", "script", write, step::<Script>),
+        post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>),
+        post("/v1/tasks/{task}/event", "event", write, step::<Event>),
+        post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
+        post("/v1/tasks/{task}/output", "output", write, step::<Output>),
+        post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task),
+        post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task),
+        post("/v1/tasks/{task}/render", "render", read, render),
+        post("/v1/evaluate", "evaluate", read, evaluate),
+        post("/v1/check", "check", read, check),
+        get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
+        Route {
+            takes: Body::None,
+            ..post("/v1/manifests/reload", "reloadManifests", Needs(ManifestsWrite), reload)
+        },
+        Route { takes: Body::Raw, ..post("/", "jsonRpc", Known, protocols::rpc) },
+        get("/.well-known/agent-card.json", "readAgentCard", Public, protocols::card),
+        get("/healthz", "readHealth", Public, health),
+        get("/readyz", "readReadiness", Public, readiness),
+        get("/metrics", "readMetrics", Needs(MetricsRead), metrics),
+        get("/openapi.json", "readOpenApi", Public, openapi),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewTask {
+    namespace: String,
+    agent: String,
+    user: NewUser,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    runtime: Option<NewRuntime>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewUser {
+    id: String,
+    #[serde(default)]
+    email: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewRuntime {
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    dashboard_url: String,
+    #[serde(default)]
+    api_root: String,
+}
+
+impl From<NewRuntime> for Runtime {
+    fn from(given: NewRuntime) -> Self {
+        Self {
+            version: given.version.into(),
+            dashboard_url: given.dashboard_url.into(),
+            api_root: given.api_root.into(),
+        }
+    }
+}
+
+fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let new: NewTask = request.read(&service.settings.eval_limits)?;
+    let start = StartTask {
+        id: uuid::Uuid::new_v4().to_string(),
+        namespace: new.namespace,
+        agent: new.agent,
+        user: User { id: new.user.id, email: new.user.email },
+        started_at: service.now(),
+        model: new.model,
+        runtime: new.runtime.map(Runtime::from).unwrap_or_default(),
+    };
+    service.tasks.create(request, start)
+}
+
+fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let [after] = request.query(["after"])?;
+    let page = service.tasks.list(&request.caller, after.as_deref())?;
+    Answer::json(200, &page)
+}
+
+fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let [after] = request.query(["after"])?;
+    let number = |text: String| {
+        text.parse().map_err(|_| Problem::new(Kind::BadRequest, super::messages::bad_query(&["after"])))
+    };
+    let after = after.map(number).transpose()?;
+    Answer::json(200, &service.tasks.events(request, after.unwrap_or_default())?)
+}
+
+/// A task as it stands.
+#[derive(Serialize)]
+struct Standing<'t> {
+    task: &'t str,
+    version: u64,
+    namespace: &'t str,
+    agent: &'t str,
+    #[serde(flatten)]
+    state: TaskState,
+    /// What it waits for.
+    asks: Option<&'t crate::task::Request>,
+    interrupted: bool,
+}
+
+fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    service.tasks.look(request, |task, version| {
+        let agent = task.policy().agent();
+        let standing = Standing {
+            task: task.id(),
+            version,
+            namespace: &agent.namespace.text,
+            agent: &agent.name.text,
+            state: task.state(),
+            asks: task.request(),
+            interrupted: task.is_interrupted(),
+        };
+        Answer::json(200, &standing)
+    })
+}
+
+fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    #[derive(Serialize)]
+    struct Seen {
+        version: u64,
+        context: Json,
+    }
+    service.tasks.look(request, |task, version| {
+        let context = task.context_json();
+        let context = context.map_err(|fault| Problem::new(Kind::InvalidContext, fault.to_string()))?;
+        Answer::json(200, &Seen { version, context })
+    })
+}
+
+fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    #[derive(Serialize)]
+    struct Function<'t> {
+        name: &'t str,
+        description: Option<&'t str>,
+        schema: &'t serde_json::Value,
+    }
+    #[derive(Serialize)]
+    struct Offers<'t> {
+        functions: Vec<Function<'t>>,
+    }
+    service.tasks.look(request, |task, _| {
+        let function = |Offer { name, description, schema }| Function { name, description, schema };
+        Answer::json(200, &Offers { functions: task.offers().map(function).collect() })
+    })
+}
+
+/// Any step of a task.
+fn step<S: Step>(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let step: S = request.read(&service.settings.eval_limits)?;
+    service.tasks.step(request, &step)
+}
+
+fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let expression: Evaluate = request.read(&service.settings.eval_limits)?;
+    if expression.agent.is_some() || expression.context.is_some() {
+        return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
+    }
+    service.tasks.look(request, |task, _| Answer::json(200, &expression.on_task(task, service.now())?))
+}
+
+fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let expression: Check = request.read(&service.settings.eval_limits)?;
+    if expression.agent.is_some() {
+        return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
+    }
+    let policy = service.tasks.look(request, |task, _| Ok(task.policy().clone()))?;
+    Answer::json(200, &expression.run(Some(&policy), &service.settings.eval_limits))
+}
+
+fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let template: Render = request.read(&service.settings.eval_limits)?;
+    service.tasks.look(request, |task, _| Answer::json(200, &template.on_task(task, service.now())?))
+}
+
+fn evaluate(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let limits = &service.settings.eval_limits;
+    let expression: Evaluate = request.read(limits)?;
+    if !expression.answers.is_empty() {
+        return Err(Problem::new(Kind::BadRequest, super::messages::answers_need_a_task()));
+    }
+    let policy = policy_of(service, expression.agent.as_ref())?;
+    Answer::json(200, &expression.on_context(policy.as_deref(), limits, service.now())?)
+}
+
+fn check(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let limits = &service.settings.eval_limits;
+    let expression: Check = request.read(limits)?;
+    let policy = policy_of(service, expression.agent.as_ref())?;
+    Answer::json(200, &expression.run(policy.as_deref(), limits))
+}
+
+fn policy_of(service: &Service, agent: Option<&AgentName>) -> Result<Option<Arc<Policy>>, Problem> {
+    let policy = agent.map(|agent| service.manifests.engine().policy(&agent.namespace, &agent.name));
+    policy.transpose().map_err(Problem::from)
+}
+
+fn manifests(service: &Service, _: &Request) -> Result<Answer, Problem> {
+    Answer::json(200, &service.manifests.status())
+}
+
+fn reload(service: &Service, _: &Request) -> Result<Answer, Problem> {
+    let reloaded = service.manifests.reload(service.now());
+    service.told(reloaded.as_ref().map(|digest| &**digest).map_err(ToString::to_string));
+    reloaded?;
+    Answer::json(200, &service.manifests.status())
+}
+
+fn health(_: &Service, _: &Request) -> Result<Answer, Problem> {
+    #[derive(Serialize)]
+    struct Health {
+        status: &'static str,
+    }
+    Answer::json(200, &Health { status: "ok" })
+}
+
+/// Whether decisions can be taken. Manifests that are not served because of their errors are told, and stop nothing.
+fn readiness(service: &Service, _: &Request) -> Result<Answer, Problem> {
+    #[derive(Serialize)]
+    struct Readiness {
+        status: &'static str,
+        store: &'static str,
+        manifests: String,
+        /// Files were written that cannot be served.
+        stale: bool,
+    }
+    let store = service.tasks.ping();
+    let manifests = service.manifests.status();
+    let readiness = Readiness {
+        status: if store.is_ok() { "ready" } else { "not_ready" },
+        store: if store.is_ok() { "ok" } else { "unavailable" },
+        manifests: manifests.serving.digest,
+        stale: manifests.problem.is_some(),
+    };
+    Answer::json(if store.is_ok() { 200 } else { 503 }, &readiness)
+}
+
+fn metrics(service: &Service, _: &Request) -> Result<Answer, Problem> {
+    let text = service.metrics.render(service.tasks.live(), service.manifests.engine().cache_stats());
+    Ok(Answer {
+        status: 200,
+        media_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        body: text.into_bytes(),
+        headers: Vec::new(),
+    })
+}
+
+/// The document that describes this table.
+pub(super) const OPENAPI: &str = include_str!("openapi.json");
+
+fn openapi(_: &Service, _: &Request) -> Result<Answer, Problem> {
+    let body = OPENAPI.as_bytes().to_vec();
+    Ok(Answer { status: 200, media_type: super::request::JSON, body, headers: Vec::new() })
+}

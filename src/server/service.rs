@@ -1,0 +1,89 @@
+//! What all requests share: manifests, tasks, authentication, figures, the clock.
+//!
+//! Made once when the server starts; everything in it is used from many threads at once.
+
+use super::auth::Authority;
+use super::error::ServeError;
+use super::manifests::Manifests;
+use super::metrics::Metrics;
+use super::recorder::Recorder;
+use super::settings::Settings;
+use super::tasks::Tasks;
+use crate::cel::Timestamp;
+use crate::conversation::Conversations;
+use crate::decision_log::DecisionLog;
+use crate::store::Database;
+use std::sync::Arc;
+use tracing::{info, warn};
+
+/// Where the time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What a server stands on, made by whoever starts it.
+pub struct Parts {
+    /// The time.
+    pub clock: Clock,
+    /// Where tasks and contexts are kept.
+    pub database: Database,
+    /// Where every decision is written down.
+    pub log: Option<DecisionLog>,
+}
+
+/// What all requests share.
+pub(super) struct Service {
+    pub(super) settings: Settings,
+    pub(super) clock: Clock,
+    pub(super) authority: Authority,
+    pub(super) manifests: Arc<Manifests>,
+    pub(super) tasks: Tasks,
+    pub(super) conversations: Conversations,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl Service {
+    /// Reads everything that the settings name.
+    pub(super) fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+        let Parts { clock, database, log } = parts;
+        let authority = Authority::open(&settings.authentication)?;
+        if !authority.is_required() && !settings.address.ip().is_loopback() && !settings.allow_unauthenticated {
+            return Err(ServeError::OpenToAll(settings.address));
+        }
+        let manifests = Arc::new(Manifests::open(&settings.policies, settings.eval_limits, clock())?);
+        let metrics = Arc::new(Metrics::new());
+        let recorder = Recorder::new(log, settings.log_content, metrics.clone());
+        let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings);
+        let conversations = Conversations::new(database);
+        Ok(Self { settings, clock, authority, manifests, tasks, conversations, metrics })
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Reads again what has changed on disk.
+    pub(super) fn refresh(&self) {
+        if let Some(reload) = self.manifests.poll(self.now()) {
+            self.told(reload.as_ref().map(|digest| &**digest).map_err(ToString::to_string));
+        }
+        for file in self.authority.refresh() {
+            match file {
+                Ok(path) => info!(file = %path.display(), "keys were read again"),
+                Err(error) => warn!(%error, "keys cannot be read again; those of before are in force"),
+            }
+        }
+    }
+
+    /// Says in figures and in the log what came of loading the manifests anew.
+    pub(super) fn told(&self, reload: Result<&str, String>) {
+        match reload {
+            Ok(digest) => {
+                self.metrics.reload("served");
+                info!(digest, "manifests were loaded anew");
+            }
+            Err(problem) => {
+                self.metrics.reload("refused");
+                warn!(problem, "manifests cannot be served; those of before are served on");
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The steps of a task on the wire: one body a step, each taken by the operation of [`Task`] that it names.
+//!
+//! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
+//! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
+
+use super::messages;
+use super::problem::{Kind, Problem};
+use crate::cel::{Json, Timestamp};
+use crate::store::Operation;
+use crate::task::{
+    Answer, Call, CallId, CallResult, CallStatus, Content, Decision, Delivery, Next, Progress, Task, TaskError,
+    Usage,
+};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+/// One step of a task.
+pub(super) trait Step: DeserializeOwned {
+    /// What it is in the words of the store, the decision log and the figures.
+    fn operation(&self) -> Operation;
+
+    /// The function that it is about, for the decision log.
+    fn function(&self) -> Option<&str> {
+        None
+    }
+
+    /// Takes it.
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem>;
+}
+
+/// What a step needs besides its task.
+pub(super) struct Circumstances<'c> {
+    pub(super) now: Timestamp,
+    /// The settings of the task's namespace, for the secrets of webhooks.
+    pub(super) settings: &'c BTreeMap<String, Json>,
+}
+
+/// Somebody says something: `{message, …parameters}`, or a text alone.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Input(Json);
+
+impl Step for Input {
+    fn operation(&self) -> Operation {
+        Operation::Input
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        Ok(task.input(&self.0, at.now))
+    }
+}
+
+/// The model has a response: `{message}`, or a text alone.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Output(Json);
+
+impl Step for Output {
+    fn operation(&self) -> Operation {
+        Operation::Output
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        Ok(task.output(&self.0, at.now))
+    }
+}
+
+/// The model has answered.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelTurn {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+}
+
+impl Step for ModelTurn {
+    fn operation(&self) -> Operation {
+        Operation::ModelTurn
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let Self { prompt_tokens, completion_tokens } = *self;
+        Ok(task.model_turn(Usage { prompt_tokens, completion_tokens }, at.now).into())
+    }
+}
+
+/// The model calls a function; the host will carry it out.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Before {
+    function: String,
+    arguments: Json,
+}
+
+impl Step for Before {
+    fn operation(&self) -> Operation {
+        Operation::Before
+    }
+
+    fn function(&self) -> Option<&str> {
+        Some(&self.function)
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let call = Call { function: self.function.clone(), arguments: self.arguments.clone() };
+        Ok(task.before(&call, at.now))
+    }
+}
+
+/// The model calls a function; what carrying it out needs is asked for.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Invoke(Before);
+
+impl Step for Invoke {
+    fn operation(&self) -> Operation {
+        Operation::Invoke
+    }
+
+    fn function(&self) -> Option<&str> {
+        self.0.function()
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let call = Call { function: self.0.function.clone(), arguments: self.0.arguments.clone() };
+        Ok(task.invoke(&call, at.now))
+    }
+}
+
+/// A call that was let through has run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct After {
+    call: CallId,
+    result: ToolResult,
+}
+
+/// What came of a call.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolResult {
+    status: CallStatus,
+    output: Json,
+    #[serde(default)]
+    task_id: Option<String>,
+}
+
+impl ToolResult {
+    fn to_result(&self) -> CallResult {
+        CallResult { status: self.status, output: self.output.clone(), task_id: self.task_id.clone() }
+    }
+}
+
+impl Step for After {
+    fn operation(&self) -> Operation {
+        Operation::After
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        task.after(self.call, self.result.to_result(), at.now).map_err(Problem::from)
+    }
+}
+
+/// A call that was let through is to be carried out.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Execute {
+    call: CallId,
+}
+
+impl Step for Execute {
+    fn operation(&self) -> Operation {
+        Operation::Execute
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        task.execute(self.call, at.now).map_err(Problem::from)
+    }
+}
+
+/// What the task asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Resume {
+    answer: Given,
+}
+
+/// The answer to a question.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Given {
+    Result(ToolResult),
+    Review(bool),
+    Text(String),
+    Written,
+    Size(u64),
+    Failed,
+}
+
+impl Step for Resume {
+    fn operation(&self) -> Operation {
+        match self.answer {
+            Given::Review(_) => Operation::Review,
+            _ => Operation::Resume,
+        }
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let answer = match &self.answer {
+            Given::Result(result) => Answer::Result(result.to_result()),
+            Given::Review(approved) => Answer::Review(*approved),
+            Given::Text(text) => Answer::Text(text.clone()),
+            Given::Written => Answer::Written,
+            Given::Size(bytes) => Answer::Size(*bytes),
+            Given::Failed => Answer::Failed,
+        };
+        task.resume(answer, at.now).map_err(Problem::from)
+    }
+}
+
+/// May this be done next?
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limits {
+    next: Coming,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Coming {
+    ModelTurn,
+    Capability,
+    Other,
+}
+
+impl Step for Limits {
+    fn operation(&self) -> Operation {
+        Operation::Limits
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let next = match self.next {
+            Coming::ModelTurn => Next::ModelTurn,
+            Coming::Capability => Next::Capability,
+            Coming::Other => Next::Other,
+        };
+        Ok(task.limits(next, at.now).into())
+    }
+}
+
+/// The model writes a script of calls.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Script {
+    source: String,
+}
+
+impl Step for Script {
+    fn operation(&self) -> Operation {
+        Operation::Script
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let taken = task.script(&self.source, at.now);
+        Ok(taken.unwrap_or_else(|issues| Decision::refused_script(&issues).into()))
+    }
+}
+
+/// Something happened outside.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Event {
+    capability: String,
+    event: String,
+    #[serde(default)]
+    payload: Option<Json>,
+    #[serde(default)]
+    request: Option<Received>,
+}
+
+/// A request of somebody, as it came.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Received {
+    headers: Vec<(String, String)>,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    body_base64: Option<String>,
+}
+
+impl Received {
+    fn bytes(&self) -> Option<Vec<u8>> {
+        match (&self.body, &self.body_base64) {
+            (Some(text), None) => Some(text.clone().into_bytes()),
+            (None, Some(text)) => STANDARD.decode(text).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl Step for Event {
+    fn operation(&self) -> Operation {
+        Operation::Event
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let unreadable = |detail: &'static str| Problem::new(Kind::BadRequest, detail);
+        match (&self.payload, &self.request) {
+            (Some(payload), None) => {
+                let delivery = Delivery { content: Content::Payload(payload), settings: at.settings };
+                Ok(task.event(&self.capability, &self.event, &delivery, at.now))
+            }
+            (None, Some(request)) => {
+                let body = request.bytes().ok_or_else(|| unreadable(messages::bad_body_of_request()))?;
+                let headers: Vec<(&str, &str)> =
+                    request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+                let content = Content::Request { headers: &headers, body: &body };
+                let delivery = Delivery { content, settings: at.settings };
+                Ok(task.event(&self.capability, &self.event, &delivery, at.now))
+            }
+            _ => Err(unreadable(messages::payload_or_request())),
+        }
+    }
+}
+
+/// The task is interrupted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Interrupt {}
+
+impl Step for Interrupt {
+    fn operation(&self) -> Operation {
+        Operation::Interrupt
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        Ok(task.interrupt(at.now).into())
+    }
+}
+
+impl From<TaskError> for Problem {
+    fn from(error: TaskError) -> Self {
+        let kind = match error {
+            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
+            TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
+            TaskError::UnknownCall(_) => Kind::UnknownCall,
+            TaskError::UnknownFunction(_) | TaskError::NotAMessage => Kind::BadRequest,
+            TaskError::NothingPending => Kind::NothingAsked,
+            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::PolicyChanged => Kind::PolicyChanged,
+            TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
+            TaskError::Waiting => Kind::Internal,
+        };
+        Self::new(kind, error.to_string())
+    }
+}

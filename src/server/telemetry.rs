@@ -1,0 +1,66 @@
+//! Logs, and traces for an OpenTelemetry collector: where the server's events and spans go.
+//!
+//! In: a format and a filter, an endpoint. Out: lines on standard error, spans over OTLP. Spans and events hold routes, ids
+//! of requests, statuses and times, and nothing of a task: what is not put into them cannot leave by them. Called once, by
+//! the program.
+
+use super::error::ServeError;
+use std::io;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Where events and spans go.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    /// How log lines look.
+    pub format: LogFormat,
+    /// What is logged, such as `info` or `celador=debug`.
+    pub filter: String,
+    /// An OTLP endpoint over HTTP, such as `http://localhost:4318`.
+    #[cfg(feature = "otel")]
+    pub collector: Option<String>,
+}
+
+/// What has to live as long as traces are sent; dropping it sends what is left.
+#[derive(Debug, Default)]
+pub struct Sending {
+    #[cfg(feature = "otel")]
+    provider: Option<opentelemetry_sdk::trace::SdkTracerProvider>,
+}
+
+impl Telemetry {
+    /// Begins to log and to send.
+    ///
+    /// # Errors
+    /// A filter that cannot be read, a collector that cannot be one, and a second call.
+    pub fn install(&self) -> Result<Sending, ServeError> {
+        let unusable = |what: String| ServeError::Telemetry(what);
+        let filter = EnvFilter::try_new(&self.filter).map_err(|error| unusable(error.to_string()))?;
+        let lines = fmt::layer().with_writer(io::stderr).with_target(false);
+        let lines: Box<dyn Layer<Registry> + Send + Sync> = match self.format {
+            LogFormat::Human => lines.with_ansi(false).boxed(),
+            LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
+        };
+        let registry = tracing_subscriber::registry().with(lines.with_filter(filter));
+        #[cfg(feature = "otel")]
+        let (registry, sending) = {
+            let sending = self.collector.as_deref().map(Sending::to).transpose()?.unwrap_or_default();
+            let layer = sending.provider.as_ref().map(Sending::layer);
+            (registry.with(layer), sending)
+        };
+        #[cfg(not(feature = "otel"))]
+        let sending = Sending::default();
+        registry.try_init().map_err(|error| unusable(error.to_string()))?;
+        Ok(sending)
+    }
+}

@@ -1,0 +1,282 @@
+//! The store of tasks over a database: in memory, in a file, or in Postgres.
+//!
+//! In: steps, each turned into its rows on the thread that brings it. Out: tasks, put together from the last snapshot and
+//! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
+//! read is tested against its digest before anything is made of it.
+
+use super::rows::{
+    EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
+};
+use super::task_store::{
+    Facts, LoadedTask, Once, Operation, Owner, Step, StoredEvent, TaskHead, TaskStore, TaskSummary, Verified,
+};
+use super::writer::{Write, Writer};
+use super::{Database, Sql, SqlValue, StoreError, messages, verify};
+use crate::cel::Timestamp;
+use crate::limits::EvalLimits;
+use crate::task::{SavedTask, Task};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Tasks in a database. Clones share the database and the thread that writes.
+#[derive(Clone, Debug)]
+pub struct StoredTasks {
+    database: Database,
+    writer: Writer,
+    limits: EvalLimits,
+}
+
+/// What a step does to a stored task, before it is rows.
+struct Happening<'s> {
+    operation: Operation,
+    at: Timestamp,
+    decision: Option<String>,
+    change: String,
+    once: Option<&'s Once>,
+    snapshot: Option<String>,
+}
+
+impl StoredTasks {
+    /// The tasks of a database, and a thread that writes them.
+    #[must_use]
+    pub fn new(database: Database, limits: &EvalLimits) -> Self {
+        let writer = Writer::start(database.clone(), limits.max_commit_batch);
+        Self { database, writer, limits: *limits }
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Writes an event after a head; answers the new one.
+    fn put(&self, head: &TaskHead, task: &Task, happening: Happening<'_>) -> Result<TaskHead, StoreError> {
+        let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
+        let Happening { operation, at, decision, change, once, snapshot } = happening;
+        let (owner, id, version, at) =
+            (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
+        let decided = decision.as_deref();
+        let kind = operation.as_str();
+        let link = EventLink { owner, task: id, version, at: &at, kind, decision: decided, change: &change };
+        let chain = link.chain(expected_chain);
+        let row = TaskRow {
+            owner: owner.to_owned(),
+            facts: Facts::clone(facts),
+            state: task.state().as_str().to_owned(),
+            changed_at: at.clone(),
+            version,
+            chain: chain.clone(),
+        };
+        let once = once.map(|once| {
+            let task = if *expected == 0 { "" } else { id };
+            (once.clone(), answer_digest(owner, task, &once.key, &once.request, &once.answer))
+        });
+        let snapshot = snapshot.map(|saved| {
+            let digest = snapshot_digest(owner, id, version, &saved, &chain);
+            (saved, digest)
+        });
+        let write = Write {
+            expected: *expected,
+            expected_chain: expected_chain.clone(),
+            kind,
+            decision,
+            change,
+            once,
+            snapshot,
+            digest: row.digest(),
+            row,
+        };
+        write.storable()?;
+        self.writer.write(write)?;
+        let fingerprint = task.policy().fingerprint();
+        Ok(TaskHead { owner: head.owner.clone(), facts: facts.clone(), version, chain, fingerprint })
+    }
+
+    /// Whether the whole task is to be stored with its next event: now and then, and when another policy has changed more
+    /// than its steps say.
+    fn wants_snapshot(&self, head: &TaskHead, task: &Task) -> bool {
+        let is_due = head.version.saturating_add(1).is_multiple_of(self.limits.max_events_to_replay.max(1));
+        is_due || head.fingerprint != task.policy().fingerprint()
+    }
+
+    fn page(&self, limit: usize) -> SqlValue<'static> {
+        (limit.min(self.limits.max_page) as u64).into()
+    }
+}
+
+impl TaskStore for StoredTasks {
+    fn create(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        at: Timestamp,
+        once: Option<Once>,
+    ) -> Result<TaskHead, StoreError> {
+        let agent = task.policy().agent();
+        let facts = Facts {
+            id: task.id().to_owned(),
+            namespace: agent.namespace.text.to_string(),
+            agent: agent.name.text.to_string(),
+            started_at: task.context().started_at().to_string(),
+        };
+        let fingerprint = task.policy().fingerprint();
+        let (owner, facts) = (owner.clone(), Arc::new(facts));
+        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint };
+        let happening = Happening {
+            operation: Operation::Started,
+            at,
+            decision: None,
+            change: json(&task.save())?,
+            once: once.as_ref(),
+            snapshot: None,
+        };
+        self.put(&nowhere, task, happening)
+    }
+
+    fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError> {
+        let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
+        let happening = Happening {
+            operation: step.operation,
+            at: step.at,
+            decision: step.decision.map(json).transpose()?,
+            change: json(&step.task.change_since(step.before))?,
+            once: step.once.as_ref(),
+            snapshot,
+        };
+        self.put(head, step.task, happening)
+    }
+
+    fn load(&self, owner: &Owner, id: &str) -> Result<LoadedTask, StoreError> {
+        self.database.read(|sql| {
+            let row = task_row(sql, owner, id)?;
+            let snapshot = snapshot(sql, owner, id)?;
+            let begin = snapshot.as_ref().map_or((0, String::new()), |(at, chain, _)| (*at, chain.clone()));
+            let statement =
+                format!("SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 ORDER BY version");
+            let rows = sql.query(&statement, &[owner.as_str().into(), id.into(), begin.0.into()])?;
+            let replayed = rows.len() as u64;
+            let Events { events, version, chain } = read_events(owner, id, begin, &rows)?;
+            if (version, &chain) != (row.version, &row.chain) {
+                return Err(altered(id, version.saturating_add(1)));
+            }
+            let saved = put_together(id, snapshot.map(|(_, _, saved)| saved), &events)?;
+            if saved.agent() != (&row.facts.namespace, &row.facts.agent) || saved.id() != id {
+                return Err(StoreError::Corrupt(messages::altered_task(id)));
+            }
+            let fingerprint = saved.fingerprint();
+            let (owner, facts) = (owner.clone(), Arc::new(row.facts));
+            Ok(LoadedTask { saved, head: TaskHead { owner, facts, version, chain, fingerprint }, replayed })
+        })
+    }
+
+    fn version(&self, owner: &Owner, id: &str) -> Result<u64, StoreError> {
+        self.database.read(|sql| Ok(task_row(sql, owner, id)?.version))
+    }
+
+    fn answer(&self, owner: &Owner, task: Option<&str>, key: &str) -> Result<Option<Once>, StoreError> {
+        let (owner, task) = (owner.as_str(), task.unwrap_or_default());
+        let statement =
+            "SELECT request, answer, digest FROM task_answer WHERE owner = $1 AND task = $2 AND key = $3";
+        let found =
+            self.database.read(|sql| sql.query_one(statement, &[owner.into(), task.into(), key.into()]))?;
+        let Some(row) = found else { return Ok(None) };
+        let (request, answer) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+        if row.text(2)? != answer_digest(owner, task, key, &request, &answer) {
+            return Err(StoreError::Corrupt(messages::altered_answer(task)));
+        }
+        Ok(Some(Once { key: key.to_owned(), request, answer }))
+    }
+
+    fn tasks(
+        &self,
+        owner: &Owner,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<TaskSummary>, StoreError> {
+        let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3");
+        let values = [owner.as_str().into(), after.unwrap_or_default().into(), self.page(limit)];
+        let rows = self.database.read(|sql| sql.query(&statement, &values))?;
+        let summary = |row| {
+            let TaskRow { facts, state, changed_at, version, .. } = TaskRow::read(row)?;
+            let Facts { id, namespace, agent, started_at } = facts;
+            Ok(TaskSummary { id, namespace, agent, state, started_at, changed_at, version })
+        };
+        rows.iter().map(summary).collect()
+    }
+
+    fn events(
+        &self,
+        owner: &Owner,
+        id: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.database.read(|sql| {
+            task_row(sql, owner, id)?;
+            let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.into()];
+            let statement = "SELECT chain FROM task_event WHERE owner = $1 AND task = $2 AND version = $3";
+            let chain = match sql.query_one(statement, &key)? {
+                Some(row) => row.text(0)?.to_owned(),
+                None => String::new(),
+            };
+            let statement = format!(
+                "SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 \
+                 ORDER BY version LIMIT $4"
+            );
+            let rows = sql.query(&statement, &[&key[..], &[self.page(limit)]].concat())?;
+            Ok(read_events(owner, id, (after, chain), &rows)?.events)
+        })
+    }
+
+    fn verify(&self) -> Result<Verified, StoreError> {
+        verify::all(&self.database, self.limits.max_page as u64)
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|_| StoreError::NotStorable(messages::NOT_JSON))
+}
+
+fn task_row(sql: &mut Sql<'_>, owner: &Owner, id: &str) -> Result<TaskRow, StoreError> {
+    let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id = $2");
+    let row = sql.query_one(&statement, &[owner.as_str().into(), id.into()])?;
+    TaskRow::read(&row.ok_or(StoreError::NotFound)?)
+}
+
+/// The version, the chain there, and the task, if there is a snapshot.
+fn snapshot(
+    sql: &mut Sql<'_>,
+    owner: &Owner,
+    id: &str,
+) -> Result<Option<(u64, String, SavedTask)>, StoreError> {
+    let statement = "SELECT version, saved, chain, digest FROM task_snapshot WHERE owner = $1 AND task = $2";
+    let Some(row) = sql.query_one(statement, &[owner.as_str().into(), id.into()])? else { return Ok(None) };
+    let (version, saved, chain) = (row.count(0)?, row.text(1)?, row.text(2)?);
+    if row.text(3)? != snapshot_digest(owner.as_str(), id, version, saved, chain) {
+        return Err(altered(id, version));
+    }
+    let saved_task = serde_json::from_str(saved).map_err(|_| altered(id, version))?;
+    Ok(Some((version, chain.to_owned(), saved_task)))
+}
+
+/// A snapshot with the events after it; without one, the first event has the task as it began.
+fn put_together(
+    id: &str,
+    snapshot: Option<SavedTask>,
+    events: &[StoredEvent],
+) -> Result<SavedTask, StoreError> {
+    let (first, rest) = match snapshot {
+        Some(saved) => (Some(saved), events),
+        None => match events.split_first() {
+            Some((first, rest)) => (serde_json::from_str(&first.change).ok(), rest),
+            None => (None, events),
+        },
+    };
+    let mut saved = first.ok_or_else(|| altered(id, 1))?;
+    for event in rest {
+        let change = serde_json::from_str(&event.change).map_err(|_| altered(id, event.version))?;
+        saved = saved.apply(change).map_err(|_| altered(id, event.version))?;
+    }
+    Ok(saved)
+}

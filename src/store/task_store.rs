@@ -1,0 +1,288 @@
+//! What a store of tasks does: tasks in as their steps, tasks out as they were.
+//!
+//! In: after each operation, the task and where it was before. Out: a promise that the step is durable, and later the
+//! task as it was after its last step. Two writers of one task never both succeed on the same version. Whoever asks for
+//! a task says for whom: of another's it learns nothing, not even that it is there. All of it blocks.
+
+use super::StoreError;
+use crate::cel::Timestamp;
+use crate::task::{Decision, SavedTask, Task, TaskMark};
+use std::sync::Arc;
+
+/// Whose a task is: the identity of the caller that created it, as authentication gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner(Arc<str>);
+
+impl Owner {
+    /// An identity. The empty one is nobody's: authentication must not give it to anybody.
+    #[must_use]
+    pub fn caller(identity: &str) -> Self {
+        Self(identity.into())
+    }
+
+    /// Nobody: where callers are not told apart.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self("".into())
+    }
+
+    /// The identity; empty of nobody.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+macro_rules! operations {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
+        /// What was done to a task, in the words of its events.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Operation { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Operation {
+            /// The word that is stored.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)+ }
+            }
+
+            /// The operation of a word.
+            #[must_use]
+            pub fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+operations! {
+    /// The task began: its first event, and only that.
+    Started = "started",
+    /// [`Task::input`]
+    Input = "input",
+    /// [`Task::limits`]
+    Limits = "limits",
+    /// [`Task::model_turn`]
+    ModelTurn = "model_turn",
+    /// [`Task::before`]
+    Before = "before",
+    /// [`Task::after`]
+    After = "after",
+    /// [`Task::execute`]
+    Execute = "execute",
+    /// [`Task::invoke`]
+    Invoke = "invoke",
+    /// [`Task::script`]
+    Script = "script",
+    /// [`Task::resume`] with the verdict of a reviewer
+    Review = "review",
+    /// [`Task::resume`] with any other answer
+    Resume = "resume",
+    /// [`Task::event`]
+    Event = "event",
+    /// [`Task::output`]
+    Output = "output",
+    /// [`Task::interrupt`]
+    Interrupt = "interrupt",
+    /// [`Task::record`]
+    Record = "record",
+}
+
+/// One operation that was done to a task and is to be stored.
+#[derive(Clone, Debug)]
+pub struct Step<'t> {
+    /// Which one.
+    pub operation: Operation,
+    /// When.
+    pub at: Timestamp,
+    /// The task after it.
+    pub task: &'t Task,
+    /// Where the task was before it.
+    pub before: &'t TaskMark,
+    /// What it ended in; of one that asks, [`Task::suspension`].
+    pub decision: Option<&'t Decision>,
+    /// The request that it answers, if that may be sent again.
+    pub once: Option<Once>,
+}
+
+/// A request that may be sent again, and must not count again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// What the sender calls it.
+    pub key: String,
+    /// What tells it from another request under the same key: a digest of it.
+    pub request: String,
+    /// What was answered, to be answered again.
+    pub answer: String,
+}
+
+/// A stored task at one of its versions: what a writer has to know to write the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskHead {
+    pub(super) owner: Owner,
+    pub(super) facts: Arc<Facts>,
+    pub(super) version: u64,
+    /// The digest of the last event, which chains to all before.
+    pub(super) chain: String,
+    /// The policy under which the stored state came about.
+    pub(super) fingerprint: u64,
+}
+
+/// What of a task never changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) id: String,
+    pub(super) namespace: String,
+    pub(super) agent: String,
+    pub(super) started_at: String,
+}
+
+impl TaskHead {
+    /// The number of its last event, from 1.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.facts.id
+    }
+}
+
+/// A task as a store has it.
+#[derive(Clone, Debug)]
+pub struct LoadedTask {
+    /// For [`Engine::restore`](crate::Engine::restore).
+    pub saved: SavedTask,
+    /// For the next step.
+    pub head: TaskHead,
+    /// How many events were replayed on a snapshot.
+    pub replayed: u64,
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// Its id.
+    pub id: String,
+    /// The namespace of its agent.
+    pub namespace: String,
+    /// Its agent.
+    pub agent: String,
+    /// [`TaskState::as_str`](crate::task::TaskState::as_str) after the last event.
+    pub state: String,
+    /// When it began: RFC 3339.
+    pub started_at: String,
+    /// When the last event was: RFC 3339.
+    pub changed_at: String,
+    /// The number of the last event.
+    pub version: u64,
+}
+
+/// An event of a task, for inspection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Its number in the task, from 1.
+    pub version: u64,
+    /// When: RFC 3339.
+    pub at: String,
+    /// What was done.
+    pub operation: Operation,
+    /// The [`Decision`] as JSON.
+    pub decision: Option<String>,
+    /// The [`TaskChange`](crate::task::TaskChange) as JSON; of the first event the [`SavedTask`].
+    pub change: String,
+}
+
+/// What a whole store was found to hold, with nothing wrong in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Tasks.
+    pub tasks: u64,
+    /// Their events.
+    pub events: u64,
+    /// Answers to requests that may be sent again.
+    pub answers: u64,
+}
+
+/// A store of tasks.
+///
+/// After an error of [`TaskStore::append`] the task in memory is ahead of the store: let go of it and load it anew.
+pub trait TaskStore: Send + Sync {
+    /// Stores a task that has just started, as its first event.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`] for an id or a request that this owner has already, and those of the database.
+    fn create(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        at: Timestamp,
+        once: Option<Once>,
+    ) -> Result<TaskHead, StoreError>;
+
+    /// Stores a step; durable when it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if the task is not at this version any more, [`StoreError::AlreadyExists`] if the request
+    /// was answered already: [`TaskStore::answer`] has it. Those of the database; of [`StoreError::Uncertain`] the
+    /// step may have been stored.
+    ///
+    /// # Cost
+    /// Linear in what the step changed; once in `max_events_to_replay` steps, in the task.
+    fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError>;
+
+    /// The task after its last step.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], also for another owner's; [`StoreError::Corrupt`] with the task and the event.
+    ///
+    /// # Cost
+    /// Linear in the task, and at most `max_events_to_replay` events.
+    fn load(&self, owner: &Owner, id: &str) -> Result<LoadedTask, StoreError>;
+
+    /// The number of a task's last event: whether what is in memory is still the latest. One row.
+    ///
+    /// # Errors
+    /// As [`TaskStore::load`].
+    fn version(&self, owner: &Owner, id: &str) -> Result<u64, StoreError>;
+
+    /// What was answered to a request: one on a task, or without a task one that created one.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    fn answer(&self, owner: &Owner, task: Option<&str>, key: &str) -> Result<Option<Once>, StoreError>;
+
+    /// The tasks of an owner by id, those after this one, at most so many and at most `max_page`.
+    ///
+    /// # Errors
+    /// As [`TaskStore::load`].
+    fn tasks(&self, owner: &Owner, after: Option<&str>, limit: usize)
+    -> Result<Vec<TaskSummary>, StoreError>;
+
+    /// The events of a task after this number, at most so many and at most `max_page`.
+    ///
+    /// # Errors
+    /// As [`TaskStore::load`].
+    fn events(
+        &self,
+        owner: &Owner,
+        id: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Reads everything and tests every digest, and the database its own pages. Linear in all that is stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] with the first place where something is wrong.
+    fn verify(&self) -> Result<Verified, StoreError>;
+}

@@ -1,0 +1,109 @@
+//! What a step changed in a task, so that a store writes the step and not the whole task.
+//!
+//! In: a task, and a [`TaskMark`] of it from before the step. Out: a [`TaskChange`]; a [`SavedTask`] with the changes that
+//! followed it, one after the other, is what [`Task::save`] would give now. A change holds the state, not the operation:
+//! it needs no policy to be read back, so a task that went on under an old policy stays what it was.
+
+use super::activity::Activity;
+use super::decision::CallId;
+use super::operation::Pending;
+use super::save::{SavedAllowList, SavedCall, SavedTask};
+use super::state::End;
+use super::{Task, TaskError};
+use crate::context::{ContextChange, ContextMark};
+use crate::policy::AllowList;
+use serde::{Deserialize, Serialize};
+
+/// Where a task was at one moment. Linear in the calls that are let through and not reported, and in the capabilities.
+#[derive(Clone, Debug)]
+pub struct TaskMark {
+    context: ContextMark,
+    open: Vec<CallId>,
+    allowed: Vec<usize>,
+}
+
+/// What happened to a task between two moments, as plain data.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskChange {
+    context: ContextChange,
+    /// The policy under which it happened.
+    fingerprint: u64,
+    activity: Activity,
+    next_call: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<End>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending: Option<Pending>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    opened: Vec<SavedCall>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    closed: Vec<CallId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    allowed: Vec<SavedAllowList>,
+}
+
+impl Task {
+    /// Where the task is now: to be taken before a step that is to be stored.
+    #[must_use]
+    pub fn mark(&self) -> TaskMark {
+        TaskMark {
+            context: self.context.mark(),
+            open: self.open.iter().map(|call| call.id).collect(),
+            allowed: self.allowed.iter().map(AllowList::count).collect(),
+        }
+    }
+
+    /// What happened since this task was at a mark; of another task's mark it is nonsense.
+    ///
+    /// # Cost
+    /// Linear in what happened, in the operation that waits, and in the calls that are let through and not reported.
+    #[must_use]
+    pub fn change_since(&self, mark: &TaskMark) -> TaskChange {
+        let is_open = |id: &CallId| self.open.iter().any(|call| call.id == *id);
+        let opened = self.open.iter().filter(|call| !mark.open.contains(&call.id));
+        let lists = self.policy.agent().capabilities.iter().zip(self.allowed.iter().zip(&mark.allowed));
+        TaskChange {
+            context: self.context.change_since(&mark.context),
+            fingerprint: self.policy.fingerprint(),
+            activity: self.activity,
+            next_call: self.next_call,
+            end: self.end.clone(),
+            pending: self.pending.as_deref().cloned(),
+            opened: opened.filter_map(|call| self.saved_call(call)).collect(),
+            closed: mark.open.iter().filter(|id| !is_open(id)).copied().collect(),
+            allowed: lists
+                .filter(|(_, (list, before))| list.count() > **before)
+                .map(|(capability, (list, before))| SavedAllowList::since(capability, list, *before))
+                .collect(),
+        }
+    }
+}
+
+impl SavedTask {
+    /// The task after a change: what [`Task::save`] gave, or would have given, once it had happened.
+    ///
+    /// # Errors
+    /// [`TaskError::NotRestorable`] if it is no change of this task as it is here.
+    ///
+    /// # Cost
+    /// Linear in the change.
+    pub fn apply(mut self, change: TaskChange) -> Result<Self, TaskError> {
+        let context = self.context.after(change.context);
+        self.context = context.ok_or(TaskError::NotRestorable("a change is not one of its history"))?;
+        self.fingerprint = change.fingerprint;
+        self.activity = change.activity;
+        self.next_call = change.next_call;
+        self.end = change.end;
+        self.pending = change.pending;
+        self.open.retain(|call| !change.closed.contains(&call.id));
+        self.open.extend(change.opened);
+        for list in change.allowed {
+            match self.allowed.iter_mut().find(|known| known.capability == list.capability) {
+                Some(known) => known.extend(list),
+                None => self.allowed.push(list),
+            }
+        }
+        Ok(self)
+    }
+}
