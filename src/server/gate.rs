@@ -50,7 +50,8 @@ impl Gate {
         let request_id = request_id(&parts.headers);
         let span = info_span!("request", id = %request_id, operation = route.operation);
         let begun = Instant::now();
-        let answered = self.answer(&route, id, &parts, body).instrument(span.clone()).await;
+        let mut body = Some(body);
+        let answered = self.answer(&route, id, &parts, &mut body).instrument(span.clone()).await;
         let (status, refused) = match &answered {
             Ok(answer) => (answer.status, ""),
             Err(problem) => (problem.kind.status(), problem.kind.word()),
@@ -66,7 +67,11 @@ impl Gate {
             Err(problem) if route.takes == Body::Raw => refuse_rpc(&problem),
             Err(problem) => refuse(&problem, &request_id),
         };
-        marked(response, &request_id)
+        let is_read = match body {
+            Some(body) => drained(body).await,
+            None => true,
+        };
+        marked(if is_read { response } else { last(response) }, &request_id)
     }
 
     async fn answer(
@@ -74,7 +79,7 @@ impl Gate {
         route: &Arc<Route>,
         id: String,
         parts: &Parts,
-        body: axum::body::Body,
+        body: &mut Option<axum::body::Body>,
     ) -> Result<Answer, Problem> {
         let caller = self.admit(route.access, &parts.headers);
         let caller = if route.takes == Body::Raw { caller } else { Ok(caller?) };
@@ -142,7 +147,7 @@ impl Gate {
         &self,
         takes: Body,
         headers: &HeaderMap,
-        body: axum::body::Body,
+        body: &mut Option<axum::body::Body>,
     ) -> Result<Vec<u8>, Problem> {
         if takes == Body::Json && !is_json(headers) {
             return Err(Problem::new(Kind::NotJson, messages::media_type()));
@@ -153,6 +158,7 @@ impl Gate {
         if said.is_some_and(|said| said > most as u64) {
             return Err(too_large());
         }
+        let body = body.take().unwrap_or_default();
         // what breaks off has nobody to be told so
         let bytes = to_bytes(body, most).await.map_err(|_| too_large())?;
         Ok(bytes.into())
@@ -168,6 +174,18 @@ pub(super) fn lacking(scope: Scope) -> Problem {
 pub(super) fn nowhere(kind: Kind, headers: &HeaderMap) -> Response {
     let request_id = request_id(headers);
     marked(refuse(&kind.into(), &request_id), &request_id)
+}
+
+/// Whether the rest of a body that nobody wants could be read: a client that is still sending may not see its answer
+/// otherwise. A long one is not worth it.
+async fn drained(body: axum::body::Body) -> bool {
+    timeout(Duration::from_millis(500), to_bytes(body, 65_536)).await.is_ok_and(|read| read.is_ok())
+}
+
+/// The last response of its connection.
+fn last(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -131,3 +131,7 @@ pub(super) fn task_has_them() -> &'static str {
 pub(super) fn answers_need_a_task() -> &'static str {
     "`answers` are for expressions on a task"
 }
+
+pub(super) fn not_storable() -> &'static str {
+    "a text that no store can keep, such as one with the character 0"
+}

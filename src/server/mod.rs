@@ -22,7 +22,6 @@ mod error;
 mod evaluate;
 mod gate;
 mod identity;
-mod ledger;
 mod listen;
 mod manifests;
 mod messages;

@@ -80,6 +80,7 @@ pub(super) fn routes() -> Vec<Route> {
         get("/v1/tasks/{task}", "readTask", read, state),
         get("/v1/tasks/{task}/context", "readContext", read, context),
         get("/v1/tasks/{task}/offers", "readOffers", read, offers),
+        get("/v1/tasks/{task}/events", "listEvents", read, events),
         post("/v1/tasks/{task}/input", "input", write, step::<Input>),
         post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
@@ -168,8 +169,17 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
 
 fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let [after] = request.query(["after"])?;
-    let page = service.tasks.list(&request.caller, after.as_deref().unwrap_or_default())?;
+    let page = service.tasks.list(&request.caller, after.as_deref())?;
     Answer::json(200, &page)
+}
+
+fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let [after] = request.query(["after"])?;
+    let number = |text: String| {
+        text.parse().map_err(|_| Problem::new(Kind::BadRequest, super::messages::bad_query(&["after"])))
+    };
+    let after = after.map(number).transpose()?;
+    Answer::json(200, &service.tasks.events(request, after.unwrap_or_default())?)
 }
 
 /// A task as it stands.

@@ -4,7 +4,6 @@
 
 use super::auth::Authority;
 use super::error::ServeError;
-use super::ledger::Ledger;
 use super::manifests::Manifests;
 use super::metrics::Metrics;
 use super::recorder::Recorder;
@@ -52,7 +51,7 @@ impl Service {
         let manifests = Arc::new(Manifests::open(&settings.policies, settings.eval_limits, clock())?);
         let metrics = Arc::new(Metrics::new());
         let recorder = Recorder::new(log, settings.log_content, metrics.clone());
-        let tasks = Tasks::new(Ledger::default(), manifests.clone(), recorder, clock.clone(), &settings);
+        let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings);
         let conversations = Conversations::new(database);
         Ok(Self { settings, clock, authority, manifests, tasks, conversations, metrics })
     }

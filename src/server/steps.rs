@@ -6,6 +6,7 @@
 use super::messages;
 use super::problem::{Kind, Problem};
 use crate::cel::{Json, Timestamp};
+use crate::store::Operation;
 use crate::task::{
     Answer, Call, CallId, CallResult, CallStatus, Content, Decision, Delivery, Next, Progress, Task, TaskError,
     Usage,
@@ -18,8 +19,8 @@ use std::collections::BTreeMap;
 
 /// One step of a task.
 pub(super) trait Step: DeserializeOwned {
-    /// The step's word: the last part of its path, and the kind of its event.
-    const KIND: &'static str;
+    /// What it is in the words of the store, the decision log and the figures.
+    fn operation(&self) -> Operation;
 
     /// The function that it is about, for the decision log.
     fn function(&self) -> Option<&str> {
@@ -43,7 +44,9 @@ pub(super) struct Circumstances<'c> {
 pub(super) struct Input(Json);
 
 impl Step for Input {
-    const KIND: &'static str = "input";
+    fn operation(&self) -> Operation {
+        Operation::Input
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.input(&self.0, at.now))
@@ -56,7 +59,9 @@ impl Step for Input {
 pub(super) struct Output(Json);
 
 impl Step for Output {
-    const KIND: &'static str = "output";
+    fn operation(&self) -> Operation {
+        Operation::Output
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.output(&self.0, at.now))
@@ -72,7 +77,9 @@ pub(super) struct ModelTurn {
 }
 
 impl Step for ModelTurn {
-    const KIND: &'static str = "model-turn";
+    fn operation(&self) -> Operation {
+        Operation::ModelTurn
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let Self { prompt_tokens, completion_tokens } = *self;
@@ -89,7 +96,9 @@ pub(super) struct Before {
 }
 
 impl Step for Before {
-    const KIND: &'static str = "before";
+    fn operation(&self) -> Operation {
+        Operation::Before
+    }
 
     fn function(&self) -> Option<&str> {
         Some(&self.function)
@@ -107,7 +116,9 @@ impl Step for Before {
 pub(super) struct Invoke(Before);
 
 impl Step for Invoke {
-    const KIND: &'static str = "invoke";
+    fn operation(&self) -> Operation {
+        Operation::Invoke
+    }
 
     fn function(&self) -> Option<&str> {
         self.0.function()
@@ -144,7 +155,9 @@ impl ToolResult {
 }
 
 impl Step for After {
-    const KIND: &'static str = "after";
+    fn operation(&self) -> Operation {
+        Operation::After
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         task.after(self.call, self.result.to_result(), at.now).map_err(Problem::from)
@@ -159,7 +172,9 @@ pub(super) struct Execute {
 }
 
 impl Step for Execute {
-    const KIND: &'static str = "execute";
+    fn operation(&self) -> Operation {
+        Operation::Execute
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         task.execute(self.call, at.now).map_err(Problem::from)
@@ -186,7 +201,12 @@ enum Given {
 }
 
 impl Step for Resume {
-    const KIND: &'static str = "resume";
+    fn operation(&self) -> Operation {
+        match self.answer {
+            Given::Review(_) => Operation::Review,
+            _ => Operation::Resume,
+        }
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let answer = match &self.answer {
@@ -217,7 +237,9 @@ enum Coming {
 }
 
 impl Step for Limits {
-    const KIND: &'static str = "limits";
+    fn operation(&self) -> Operation {
+        Operation::Limits
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let next = match self.next {
@@ -237,7 +259,9 @@ pub(super) struct Script {
 }
 
 impl Step for Script {
-    const KIND: &'static str = "script";
+    fn operation(&self) -> Operation {
+        Operation::Script
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let taken = task.script(&self.source, at.now);
@@ -279,7 +303,9 @@ impl Received {
 }
 
 impl Step for Event {
-    const KIND: &'static str = "event";
+    fn operation(&self) -> Operation {
+        Operation::Event
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let unreadable = |detail: &'static str| Problem::new(Kind::BadRequest, detail);
@@ -307,7 +333,9 @@ impl Step for Event {
 pub(super) struct Interrupt {}
 
 impl Step for Interrupt {
-    const KIND: &'static str = "interrupt";
+    fn operation(&self) -> Operation {
+        Operation::Interrupt
+    }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.interrupt(at.now).into())

@@ -6,17 +6,18 @@
 //! under his name only, in memory and in the store.
 
 use super::identity::Caller;
-use super::ledger::{Kept, Ledger, LedgerError};
 use super::manifests::Manifests;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
 use super::recorder::{Recorder, Taken};
-use super::request::{Answer, Request};
+use super::request::{Answer, JSON, Request};
 use super::service::Clock;
 use super::settings::Settings;
 use super::steps::{Circumstances, Step};
+use super::messages;
 use crate::cel::Json;
 use crate::limits::ServerLimits;
+use crate::store::{self, Database, Once, Owner, StoreError, StoredTasks, TaskHead, TaskStore};
 use crate::task::{Progress, StartTask, Task};
 use axum::http::HeaderName;
 use axum::http::header::LOCATION;
@@ -25,24 +26,25 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
+use tracing::{error, warn};
 
 /// Says that an answer was given before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The owner and the id.
-type Key = (Option<String>, String);
+type Key = (Owner, String);
 
 /// A task in memory; nothing while nobody has opened it.
 type Seat = Mutex<Option<Open>>;
 
 struct Open {
     task: Task,
-    version: u64,
+    head: TaskHead,
 }
 
 /// The tasks of all callers.
 pub(super) struct Tasks {
-    ledger: Ledger,
+    store: StoredTasks,
     manifests: Arc<Manifests>,
     recorder: Recorder,
     clock: Clock,
@@ -87,19 +89,40 @@ pub(super) struct Page {
 struct Listed {
     task: String,
     version: u64,
+    namespace: String,
+    agent: String,
+    state: String,
+    started_at: String,
+    changed_at: String,
+}
+
+/// What happened to a task, in the order in which it did.
+#[derive(Serialize)]
+pub(super) struct Events {
+    events: Vec<Event>,
+    next: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Event {
+    version: u64,
+    at: String,
+    operation: &'static str,
+    /// As it was decided; nothing of the beginning of the task.
+    decision: Option<Box<serde_json::value::RawValue>>,
 }
 
 impl Tasks {
     /// No task in memory.
     pub(super) fn new(
-        ledger: Ledger,
+        database: Database,
         manifests: Arc<Manifests>,
         recorder: Recorder,
         clock: Clock,
         settings: &Settings,
     ) -> Self {
         Self {
-            ledger,
+            store: StoredTasks::new(database, &settings.eval_limits),
             manifests,
             recorder,
             clock,
@@ -117,75 +140,79 @@ impl Tasks {
 
     /// Whether the store answers.
     pub(super) fn ping(&self) -> Result<(), Problem> {
-        self.ledger.ping().map_err(|error| self.problem(&error))
+        let rows = self.store.database().read(|sql| sql.query("SELECT 1", &[]));
+        rows.map(|_| ()).map_err(|error| self.problem(&error))
     }
 
-    /// Starts a task of a caller. The id is the server's, so that asking for one tells nothing of other callers'.
+    /// Starts a task of a caller. The id is the server's: files below a mount are found by it, whoever the owner is.
     pub(super) fn create(&self, request: &Request, start: StartTask) -> Result<Answer, Problem> {
-        let owner = &request.caller.identity;
-        if let Some(answer) = self.kept(request, "")? {
+        if let Some(answer) = self.answered(request, None)? {
             return Ok(answer);
         }
-        let id = start.id.clone();
+        let owner = owner(&request.caller);
+        let (id, at) = (start.id.clone(), start.started_at);
         let task = self.manifests.engine().start(start)?;
-        let answer = Answer::json(201, &Created { task: &id, version: 0 })?;
-        let retry = request.key.as_deref().map(|key| (key, keep(request, &answer)));
-        match self.ledger.create(owner, &id, task.save(), retry) {
-            Ok(()) => {}
-            // somebody used the key while this task was made
-            Err(LedgerError::Conflict) => return self.kept(request, "")?.ok_or_else(|| Kind::Contended.into()),
+        // the beginning is the first event
+        let answer = Answer::json(201, &Created { task: &id, version: 1 })?;
+        let head = match self.store.create(&owner, &task, at, once(request, &answer)) {
+            Ok(head) => head,
+            // the key was used while this task was made
+            Err(StoreError::AlreadyExists) => {
+                return self.answered(request, None)?.ok_or_else(|| Kind::Contended.into());
+            }
             Err(error) => return Err(self.problem(&error)),
-        }
-        let seat = Arc::new(Mutex::new(Some(Open { task, version: 0 })));
-        self.live.insert((owner.clone(), id.clone()), seat);
-        Ok(answer.with_header(LOCATION, format!("/v1/tasks/{id}")))
+        };
+        self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(Open { task, head }))));
+        Ok(located(answer, &id))
     }
 
     /// Takes a step of a task and answers when it is durable.
     pub(super) fn step<S: Step>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
         let begun = Instant::now();
-        let owner = &request.caller.identity;
-        let seat = self.seat(owner, &request.id);
+        let owner = owner(&request.caller);
+        let seat = self.seat(&owner, &request.id);
         let mut open = sit(&seat);
         for _ in 0..self.limits.max_conflicts.max(1) {
-            if let Some(answer) = self.kept(request, &request.id)? {
+            if let Some(answer) = self.answered(request, Some(&request.id))? {
                 return Ok(answer);
             }
-            let Open { mut task, version } = match open.take() {
+            let Open { mut task, head } = match open.take() {
                 Some(open) => open,
-                None => self.open(&request.caller, &request.id)?,
+                None => self.open(&owner, &request.id)?,
             };
-            let now = (self.clock)();
+            let (now, before) = ((self.clock)(), task.mark());
             let at = Circumstances { now, settings: self.settings_of(&task) };
             let progress = match step.take(&mut task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
                     // nothing has happened, as the operations promise
-                    *open = Some(Open { task, version });
+                    *open = Some(Open { task, head });
                     return Err(problem);
                 }
             };
-            let next = version.saturating_add(1);
-            let shown = match &progress {
-                Progress::Decided(decision) => Shown::Decided(decision),
-                Progress::Asks(request) => Shown::Asks(request),
+            let (shown, suspension) = match &progress {
+                Progress::Decided(decision) => (Shown::Decided(decision), None),
+                Progress::Asks(request) => (Shown::Asks(request), task.suspension()),
             };
-            let answer = Answer::json(200, &Stepped { task: &request.id, version: next, progress: shown })?;
-            let retry = request.key.as_deref().map(|key| (key, keep(request, &answer)));
-            match self.ledger.append(owner, &request.id, version, task.save(), retry) {
-                Ok(()) => {
-                    let taken = Taken {
-                        at: now,
-                        took: begun.elapsed(),
-                        operation: S::KIND,
-                        function: step.function(),
-                        progress: &progress,
-                    };
+            let version = head.version().saturating_add(1);
+            let answer = Answer::json(200, &Stepped { task: &request.id, version, progress: shown })?;
+            let decision = match &progress {
+                Progress::Decided(decision) => Some(decision),
+                Progress::Asks(_) => suspension.as_ref(),
+            };
+            let operation = step.operation();
+            let once = once(request, &answer);
+            let stored = store::Step { operation, at: now, task: &task, before: &before, decision, once };
+            match self.store.append(&head, &stored) {
+                Ok(head) => {
+                    let (operation, function) = (operation.as_str(), step.function());
+                    let taken = Taken { at: now, took: begun.elapsed(), operation, function, progress: &progress };
                     self.recorder.record(request, &task, &taken, &answer);
-                    *open = Some(Open { task, version: next });
+                    *open = Some(Open { task, head });
                     return Ok(answer);
                 }
-                Err(LedgerError::Conflict) => self.metrics().conflict(),
+                // what is in memory is no more than an attempt now, and goes
+                Err(StoreError::Conflict { .. } | StoreError::AlreadyExists) => self.metrics().conflict(),
                 Err(error) => return Err(self.problem(&error)),
             }
         }
@@ -203,29 +230,52 @@ impl Tasks {
         request: &Request,
         look: impl FnOnce(&Task, u64) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
-        let seat = self.seat(&request.caller.identity, &request.id);
+        let owner = owner(&request.caller);
+        let present = self.store.version(&owner, &request.id);
+        let present = present.map_err(|error| self.gone(&owner, &request.id, &error))?;
+        let seat = self.seat(&owner, &request.id);
         let mut open = sit(&seat);
-        let present = self.ledger.version(&request.caller.identity, &request.id);
-        let present = present.map_err(|error| self.gone(request, &error))?;
         let held = match open.take() {
-            Some(held) if held.version == present => held,
-            _ => self.open(&request.caller, &request.id)?,
+            Some(held) if held.head.version() >= present => held,
+            _ => self.open(&owner, &request.id)?,
         };
         let held = open.insert(held);
-        look(&held.task, held.version)
+        look(&held.task, held.head.version())
     }
 
     /// The tasks of a caller behind an id, a page at a time.
-    pub(super) fn list(&self, caller: &Caller, after: &str) -> Result<Page, Problem> {
+    pub(super) fn list(&self, caller: &Caller, after: Option<&str>) -> Result<Page, Problem> {
         let most = self.limits.max_page_entries;
-        let found = self.ledger.list(&caller.identity, after, most);
+        let found = self.store.tasks(&owner(caller), after, most);
         let found = found.map_err(|error| self.problem(&error))?;
-        let next = found.last().filter(|_| found.len() == most).map(|(id, _)| id.clone());
-        let tasks = found.into_iter().map(|(task, version)| Listed { task, version }).collect();
-        Ok(Page { tasks, next })
+        let next = found.last().filter(|_| found.len() >= most).map(|last| last.id.clone());
+        let listed = found.into_iter().map(|it| Listed {
+            task: it.id,
+            version: it.version,
+            namespace: it.namespace,
+            agent: it.agent,
+            state: it.state,
+            started_at: it.started_at,
+            changed_at: it.changed_at,
+        });
+        Ok(Page { tasks: listed.collect(), next })
     }
 
-    fn seat(&self, owner: &Option<String>, id: &str) -> Arc<Seat> {
+    /// What happened to a task behind a version, a page at a time.
+    pub(super) fn events(&self, request: &Request, after: u64) -> Result<Events, Problem> {
+        let most = self.limits.max_page_entries;
+        let found = self.store.events(&owner(&request.caller), &request.id, after, most);
+        let found = found.map_err(|error| self.problem(&error))?;
+        let next = found.last().filter(|_| found.len() >= most).map(|last| last.version);
+        let events = found.into_iter().map(|it| {
+            let decision = it.decision.map(serde_json::value::RawValue::from_string).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            Ok(Event { version: it.version, at: it.at, operation: it.operation.as_str(), decision })
+        });
+        Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
+    }
+
+    fn seat(&self, owner: &Owner, id: &str) -> Arc<Seat> {
         let key = (owner.clone(), id.to_owned());
         if let Some(seat) = self.live.get(&key) {
             return seat;
@@ -236,32 +286,27 @@ impl Tasks {
         seat
     }
 
-    fn open(&self, caller: &Caller, id: &str) -> Result<Open, Problem> {
-        let loaded = self.ledger.load(&caller.identity, id);
-        let (saved, version) = loaded.map_err(|error| {
-            if matches!(error, LedgerError::NotFound) {
-                self.live.remove(&(caller.identity.clone(), id.to_owned()));
-            }
-            self.problem(&error)
-        })?;
-        let task = self.manifests.engine().restore(saved)?;
-        Ok(Open { task, version })
+    fn open(&self, owner: &Owner, id: &str) -> Result<Open, Problem> {
+        let loaded = self.store.load(owner, id).map_err(|error| self.gone(owner, id, &error))?;
+        let task = self.manifests.engine().restore(loaded.saved)?;
+        Ok(Open { task, head: loaded.head })
     }
 
-    /// The answer that the request's key had; a problem if it was that of another request.
-    fn kept(&self, request: &Request, id: &str) -> Result<Option<Answer>, Problem> {
+    /// The answer that the request's key had, of a task or of creating one; a problem if it was that of another request.
+    fn answered(&self, request: &Request, task: Option<&str>) -> Result<Option<Answer>, Problem> {
         let Some(key) = &request.key else { return Ok(None) };
-        let kept = self.ledger.answer(&request.caller.identity, id, key);
-        let Some(kept) = kept.map_err(|error| self.problem(&error))? else { return Ok(None) };
-        if kept.digest != request.digest() {
+        let found = self.store.answer(&owner(&request.caller), task, key);
+        let Some(once) = found.map_err(|error| self.problem(&error))? else { return Ok(None) };
+        if once.request != request.digest() {
             return Err(Kind::KeyReused.into());
         }
         self.metrics().replay();
-        let answer = Answer {
-            status: kept.status,
-            media_type: super::request::JSON,
-            body: kept.body,
-            headers: Vec::new(),
+        let status = if task.is_some() { 200 } else { 201 };
+        let body = once.answer.into_bytes();
+        let answer = Answer { status, media_type: JSON, body, headers: Vec::new() };
+        let answer = match (task, serde_json::from_slice::<CreatedBefore>(&answer.body)) {
+            (None, Ok(created)) => located(answer, &created.task),
+            _ => answer,
         };
         Ok(Some(answer.with_header(REPLAYED, "true")))
     }
@@ -270,17 +315,53 @@ impl Tasks {
         self.recorder.metrics()
     }
 
-    fn gone(&self, request: &Request, error: &LedgerError) -> Problem {
-        self.live.remove(&(request.caller.identity.clone(), request.id.clone()));
+    /// A task that is not there takes no seat.
+    fn gone(&self, owner: &Owner, id: &str, error: &StoreError) -> Problem {
+        if matches!(error, StoreError::NotFound) {
+            self.live.remove(&(owner.clone(), id.to_owned()));
+        }
         self.problem(error)
     }
 
-    fn problem(&self, error: &LedgerError) -> Problem {
+    /// What a caller is told of the store; what is wrong with it is for the log.
+    fn problem(&self, error: &StoreError) -> Problem {
         match error {
-            LedgerError::NotFound => Kind::UnknownTask.into(),
-            LedgerError::Conflict => Kind::Contended.into(),
+            StoreError::NotFound => Kind::UnknownTask.into(),
+            StoreError::Conflict { .. } | StoreError::AlreadyExists => Kind::Contended.into(),
+            StoreError::NotStorable(_) => Problem::new(Kind::BadRequest, messages::not_storable()),
+            error if error.is_temporary() => {
+                self.metrics().store_error();
+                warn!(%error, "the store does not answer");
+                Kind::StoreUnavailable.into()
+            }
+            error => {
+                self.metrics().store_error();
+                error!(%error, "the store cannot be trusted");
+                if matches!(error, StoreError::Corrupt(_)) { Kind::NotRestorable } else { Kind::Internal }.into()
+            }
         }
     }
+}
+
+/// What is read of the answer to a creation.
+#[derive(serde::Deserialize)]
+struct CreatedBefore {
+    task: String,
+}
+
+fn owner(caller: &Caller) -> Owner {
+    caller.identity.as_deref().map_or_else(Owner::nobody, Owner::caller)
+}
+
+fn located(answer: Answer, id: &str) -> Answer {
+    answer.with_header(LOCATION, format!("/v1/tasks/{id}"))
+}
+
+/// What is kept of an answer, if its request may come again.
+fn once(request: &Request, answer: &Answer) -> Option<Once> {
+    let key = request.key.clone()?;
+    let answer = String::from_utf8_lossy(&answer.body).into_owned();
+    Some(Once { key, request: request.digest(), answer })
 }
 
 /// Takes the seat of a task. After a panic in the middle of a step, what is in memory may be half of it.
@@ -291,8 +372,4 @@ fn sit(seat: &Seat) -> MutexGuard<'_, Option<Open>> {
         *open = None;
         open
     })
-}
-
-fn keep(request: &Request, answer: &Answer) -> Kept {
-    Kept { digest: request.digest(), status: answer.status, body: answer.body.clone() }
 }

@@ -28,6 +28,12 @@ mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+#[cfg(feature = "store")]
+mod conversation;
+#[cfg(feature = "store")]
+mod conversation_laws;
+#[cfg(feature = "store")]
+mod conversation_servers;
 mod counting;
 mod decision_log;
 mod differential;
@@ -59,6 +65,8 @@ mod schemas;
 mod secrets;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod server_rim;
 #[cfg(feature = "store")]
 mod servers;
 #[cfg(feature = "server")]
@@ -86,3 +94,5 @@ mod task_fixture;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
+#[cfg(feature = "store")]
+mod vectors;

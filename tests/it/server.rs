@@ -97,6 +97,7 @@ fn run(story: &Value) -> Result<usize, String> {
 fn stories_go_as_they_are_told() {
     let (mut rows, mut wrong) = (0, Vec::new());
     let mut paths: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
     for path in paths {
         let stories: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -140,7 +141,7 @@ fn one_caller_never_learns_of_anothers_tasks() {
         assert_eq!(hidden.status, 404, "{step}");
         assert_eq!(told(&hidden), told(&absent), "{step}");
     }
-    for part in ["", "/context", "/offers"] {
+    for part in ["", "/context", "/offers", "/events"] {
         let (of_hers, of_none) = (format!("{hers}{part}"), format!("{nowhere}{part}"));
         let (hidden, absent) = (serving.get_as(&bob, &of_hers), serving.get_as(&bob, &of_none));
         assert_eq!(hidden.status, 404, "{part}");
@@ -149,7 +150,7 @@ fn one_caller_never_learns_of_anothers_tasks() {
     assert_eq!(serving.get_as(&bob, "/v1/tasks").json()["tasks"], json!([]));
     let listed = serving.get_as(&ann, "/v1/tasks").json();
     assert_eq!(format!("/v1/tasks/{}", listed["tasks"][0]["task"].as_str().unwrap()), hers);
-    assert_eq!(serving.get_as(&ann, &hers).json()["version"], 1);
+    assert_eq!(serving.get_as(&ann, &hers).json()["version"], 2);
 }
 
 #[test]
@@ -237,14 +238,16 @@ fn a_bad_manifest_leaves_the_old_one_in_force_and_is_told() {
     let start = json!({"namespace": "n", "agent": "a", "user": {"id": "u"}});
     let prompt = || {
         let task = serving.post("/v1/tasks", &start).json()["task"].as_str().unwrap().to_owned();
-        serving.post(&format!("/v1/tasks/{task}/render"), &json!({"kind": "prompt"})).json()["text"].clone()
+        let rendered = serving.post(&format!("/v1/tasks/{task}/render"), &json!({"kind": "prompt"}));
+        assert_eq!(rendered.status, 200, "{}", rendered.text());
+        rendered.json()["text"].clone()
     };
     let refresh = || serving.server.as_ref().unwrap().refresh();
     assert_eq!(prompt(), "First.");
     let before = serving.get("/v1/manifests").json();
     assert_eq!(before["problem"], Value::Null);
 
-    fs::write(&file, manifest("Second.").replace("prompt", "promt")).unwrap();
+    fs::write(&file, manifest("Second.") + "limits: {max_turn: 1}\n").unwrap();
     refresh();
     assert_eq!(prompt(), "First.");
     let status = serving.get("/v1/manifests").json();

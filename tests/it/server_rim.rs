@@ -1,0 +1,440 @@
+//! The rim of the server: JSON Web Tokens, TLS, bounds of time and number, the end and the next beginning, a store that
+//! fails.
+
+use crate::serving::{SCOPES, Serving, agent, desk, new_task};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use celador::EvalLimits;
+use celador::server::{Jwt, Tls};
+use celador::store::{Database, Location};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, PublicKeyData as _};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const NOON: i64 = 1_780_315_200;
+
+/// A key pair, its JWK, and what signs with it.
+fn key(id: &str, algorithm: Algorithm) -> (Value, EncodingKey) {
+    let text = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    match algorithm {
+        Algorithm::ES256 => {
+            let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+            // an uncompressed point: 4, x, y
+            let point = pair.der_bytes().to_vec();
+            let jwk = json!({"kid": id, "kty": "EC", "crv": "P-256", "x": text(&point[1..33]), "y": text(&point[33..])});
+            (jwk, EncodingKey::from_ec_der(&pair.serialize_der()))
+        }
+        Algorithm::EdDSA => {
+            let pair = KeyPair::generate_for(&PKCS_ED25519).unwrap();
+            let jwk = json!({"kid": id, "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "x": text(pair.der_bytes())});
+            (jwk, EncodingKey::from_ed_der(&pair.serialize_der()))
+        }
+        _ => {
+            let der = include_bytes!("../data/http/keys/rsa.der");
+            let jwk: Value = serde_json::from_str(include_str!("../data/http/keys/rsa.jwk.json")).unwrap();
+            let mut jwk = jwk;
+            jwk["kid"] = id.into();
+            (jwk, EncodingKey::from_rsa_der(der))
+        }
+    }
+}
+
+fn claims() -> Value {
+    json!({"iss": "https://issuer.example", "aud": ["celador", "other"], "exp": NOON + 60, "nbf": NOON - 60,
+        "sub": "did:web:ann", "scope": "tasks:read tasks:write openid"})
+}
+
+fn with_keys(keys: &[Value]) -> Serving {
+    let text = json!({ "keys": keys }).to_string();
+    Serving::with(&Location::Memory, move |settings, folder| {
+        let jwks = folder.join("jwks.json");
+        fs::write(&jwks, text).unwrap();
+        settings.authentication.jwt = Some(Jwt {
+            jwks,
+            issuer: "https://issuer.example".into(),
+            audience: "celador".into(),
+            identity_claim: "sub".into(),
+        });
+    })
+}
+
+#[test]
+fn tokens_signed_by_a_key_of_the_file_are_believed() {
+    let algorithms = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
+    let keys: Vec<(Value, EncodingKey)> =
+        algorithms.iter().enumerate().map(|(at, algorithm)| key(&format!("k{at}"), *algorithm)).collect();
+    let serving = with_keys(&keys.iter().map(|(jwk, _)| jwk.clone()).collect::<Vec<_>>());
+    let status = |token: &str| serving.get_as(token, "/v1/tasks").status;
+    for (at, algorithm) in algorithms.into_iter().enumerate() {
+        let header = |kid: Option<&str>| Header { kid: kid.map(str::to_owned), ..Header::new(algorithm) };
+        let kid = format!("k{at}");
+        let sign = |header: &Header, claims: &Value| encode(header, claims, &keys[at].1).unwrap();
+        let good = sign(&header(Some(&kid)), &claims());
+        assert_eq!(status(&good), 200, "{algorithm:?}");
+        assert_eq!(serving.get_as(&good, "/v1/manifests").status, 403, "a scope that the token lacks");
+        assert_eq!(status(&sign(&header(None), &claims())), 200, "only one key of this algorithm is there");
+        assert_eq!(status(&sign(&header(Some("k9")), &claims())), 401, "no such key");
+        assert_eq!(status(&sign(&header(Some(&format!("k{}", (at + 1) % 3))), &claims())), 401, "another's key");
+        let mut forged = good.clone();
+        let last = forged.len() - 10;
+        forged.replace_range(last..=last, if &forged[last..=last] == "A" { "B" } else { "A" });
+        assert_eq!(status(&forged), 401, "the signature");
+        for (claim, value) in [
+            ("iss", json!("https://other.example")),
+            ("aud", json!("other")),
+            ("aud", Value::Null),
+            ("iss", Value::Null),
+            ("exp", json!(NOON - 31)),
+            ("exp", Value::Null),
+            ("exp", json!("tomorrow")),
+            ("nbf", json!(NOON + 31)),
+            ("sub", json!("")),
+            ("sub", json!(7)),
+        ] {
+            let mut changed = claims();
+            match &value {
+                Value::Null => drop(changed.as_object_mut().unwrap().remove(claim)),
+                value => changed[claim] = value.clone(),
+            }
+            assert_eq!(status(&sign(&header(Some(&kid)), &changed)), 401, "{claim} {value}");
+        }
+        let mut late = claims();
+        late["exp"] = json!(NOON - 29);
+        assert_eq!(status(&sign(&header(Some(&kid)), &late)), 200, "within the leeway");
+    }
+}
+
+#[test]
+fn no_algorithm_and_no_shared_secret_is_believed() {
+    let (jwk, _) = key("k", Algorithm::RS256);
+    let secret = json!({"kid": "s", "kty": "oct", "alg": "HS256", "k": URL_SAFE_NO_PAD.encode("secret")});
+    let serving = with_keys(&[jwk.clone(), secret]);
+    let text = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    for algorithm in ["none", "None", "NONE", ""] {
+        let unsigned = format!("{}.{}.", text(&json!({"alg": algorithm, "kid": "k"})), text(&claims()));
+        assert_eq!(serving.get_as(&unsigned, "/v1/tasks").status, 401, "{algorithm}");
+    }
+    // the public key as a shared secret, and the secret of the file itself
+    let modulus = URL_SAFE_NO_PAD.decode(jwk["n"].as_str().unwrap()).unwrap();
+    for (kid, bytes) in [("k", &modulus[..]), ("s", b"secret")] {
+        let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::HS256) };
+        let token = encode(&header, &claims(), &EncodingKey::from_secret(bytes)).unwrap();
+        assert_eq!(serving.get_as(&token, "/v1/tasks").status, 401, "{kid}");
+    }
+    for garbage in ["a.b.c", "..", "e30.e30.e30", &"x".repeat(10_000)] {
+        assert_eq!(serving.get_as(garbage, "/v1/tasks").status, 401);
+    }
+}
+
+#[test]
+fn keys_are_exchanged_while_it_serves_and_a_broken_file_changes_nothing() {
+    let ((first, sign_first), (second, sign_second)) = (key("a", Algorithm::EdDSA), key("b", Algorithm::EdDSA));
+    let serving = with_keys(&[first]);
+    let token = |kid: &str, key: &EncodingKey| {
+        let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
+        encode(&header, &claims(), key).unwrap()
+    };
+    let statuses =
+        || [("a", &sign_first), ("b", &sign_second)].map(|(kid, key)| serving.get_as(&token(kid, key), "/v1/tasks").status);
+    assert_eq!(statuses(), [200, 401]);
+    let file = serving.folder.path().join("jwks.json");
+    let refresh = || serving.server.as_ref().unwrap().refresh();
+    for broken in ["{", r#"{"keys": []}"#, "[]"] {
+        fs::write(&file, broken).unwrap();
+        refresh();
+        assert_eq!(statuses(), [200, 401], "{broken}");
+    }
+    fs::write(&file, json!({ "keys": [second] }).to_string()).unwrap();
+    refresh();
+    assert_eq!(statuses(), [401, 200]);
+}
+
+#[test]
+fn tls_speaks_and_plain_text_is_not_answered() {
+    let certificate = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let pem = certificate.cert.pem();
+    let (chain, key) = (pem.clone(), certificate.signing_key.serialize_pem());
+    let serving = Serving::with(&Location::Memory, move |settings, folder| {
+        fs::write(folder.join("chain.pem"), chain).unwrap();
+        fs::write(folder.join("key.pem"), key).unwrap();
+        settings.tls =
+            Some(Tls { certificates: folder.join("chain.pem"), key: folder.join("key.pem") });
+    });
+    let root = ureq::tls::Certificate::from_pem(pem.as_bytes()).unwrap();
+    let roots = ureq::tls::RootCerts::Specific(Arc::new(vec![root]));
+    let tls = ureq::tls::TlsConfig::builder().root_certs(roots).build();
+    let client: ureq::Agent = ureq::Agent::config_builder().tls_config(tls).build().into();
+    let port = serving.server.as_ref().unwrap().address().port();
+    let mut answer = client.get(format!("https://localhost:{port}/healthz")).call().unwrap();
+    assert_eq!(answer.body_mut().read_to_string().unwrap(), r#"{"status":"ok"}"#);
+    assert!(agent().get(format!("http://localhost:{port}/healthz")).call().is_err());
+    assert!(agent().get(format!("https://localhost:{port}/healthz")).call().is_err(), "nobody vouches for it");
+}
+
+#[test]
+fn a_certificate_that_is_none_is_refused_at_the_start() {
+    use celador::server::{Parts, Server, Settings, system_clock};
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let start = |certificates: &Path, key: &Path| {
+        let mut settings = Settings::new(vec![desk()]);
+        settings.address.set_port(0);
+        settings.tls = Some(Tls { certificates: certificates.to_owned(), key: key.to_owned() });
+        let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+        let parts = Parts { clock: system_clock().unwrap(), database, log: None };
+        Server::start(settings, parts).map(Server::stop).map_err(|error| error.to_string())
+    };
+    let pair = |name: &str| {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let chain = file(&format!("{name}.pem"), &made.cert.pem());
+        (chain, file(&format!("{name}.key"), &made.signing_key.serialize_pem()))
+    };
+    let ((chain, key), (_, other), empty) = (pair("a"), pair("b"), file("empty", ""));
+    assert_eq!(start(&chain, &key), Ok(()));
+    for (chain, key, expected) in [
+        (&empty, &key, "holds no certificate as PEM"),
+        (&chain, &empty, "holds no private key as PEM"),
+        (&chain, &other, "does not go with its key"),
+    ] {
+        let error = start(chain, key).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_store_that_is_down_takes_nothing_back_and_nothing_on() {
+    let serving = Serving::start();
+    let task = serving.task();
+    let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
+    serving.store_down(true);
+    let refused = serving.post(&format!("{task}/model-turn"), &turn);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    assert_eq!(refused.json()["type"], "urn:celador:problem:store-unavailable");
+    assert_eq!(serving.get("/readyz").status, 503);
+    assert_eq!(serving.get("/healthz").status, 200);
+    assert_eq!(serving.get(&format!("{task}/context")).status, 503);
+    assert_eq!(serving.post("/v1/tasks", &new_task()).status, 503);
+    let rpc = json!({"jsonrpc": "2.0", "id": 3, "method": "contexts/list"});
+    assert_eq!(serving.post("/", &rpc).json()["error"]["code"], -32603);
+    assert!(serving.get("/metrics").text().contains("celador_store_errors_total"));
+    serving.store_down(false);
+    // the turn that was refused was not counted
+    assert_eq!(serving.post(&format!("{task}/model-turn"), &turn).json()["version"], 3);
+    let context = serving.get(&format!("{task}/context")).json();
+    assert_eq!(context["context"]["llm"]["tokens"]["total"], 2);
+    assert_eq!(serving.get("/readyz").status, 200);
+}
+
+/// The commit is made and its answer is lost: who asks again with the same key gets what was decided, once.
+#[test]
+fn an_answer_that_is_lost_is_given_again() {
+    use celador::store::FaultPlan;
+    let serving = Serving::start();
+    let task = serving.task();
+    let turn = || {
+        let headers = [("content-type", "application/json"), ("idempotency-key", "turn-1")];
+        let body = br#"{"prompt_tokens": 5, "completion_tokens": 0}"#;
+        serving.send("POST", &format!("{task}/model-turn"), &headers, body)
+    };
+    let mut lost = 0;
+    for commit in 1..=3 {
+        serving.database.faults().plan(FaultPlan::CommitAnswer(commit));
+        lost += usize::from(turn().status == 503);
+    }
+    serving.store_down(false);
+    assert!(lost > 0, "no answer was lost");
+    assert_eq!(turn().json()["version"], 3);
+    let context = serving.get(&format!("{task}/context")).json();
+    assert_eq!(context["context"]["llm"]["tokens"]["total"], 5);
+}
+
+#[test]
+fn a_task_goes_on_in_the_next_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::File(folder.path().join("celador.db"));
+    let first = Serving::with(&location, |_, _| {});
+    let task = first.task();
+    let fetch = json!({"function": "zendesk_fetch_ticket", "arguments": {}});
+    let asked = first.post(&format!("{task}/invoke"), &fetch);
+    assert_eq!(asked.json()["asks"]["invoke"]["function"], "zendesk_fetch_ticket");
+    drop(first.stop());
+
+    let second = Serving::with(&location, |_, _| {});
+    assert_eq!(second.get(&task).json()["asks"], asked.json()["asks"]);
+    let rejected = second.post(&format!("{task}/input"), &json!({"message": "Hello?"}));
+    assert_eq!(rejected.json()["decided"]["verdict"], "rejected");
+    let ticket = json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.", "order_id": "ord-77",
+        "order_total": 240, "customer_id": "cus-5", "internal_notes": "Second complaint."});
+    let result = json!({"answer": {"result": {"status": "successful", "output": ticket}}});
+    let decided = second.post(&format!("{task}/resume"), &result).json();
+    assert_eq!(decided["decided"]["verdict"], "allow");
+    assert_eq!(decided["decided"]["value"].get("internal_notes"), None);
+}
+
+/// Two servers over one store: each decides on what the other did.
+#[test]
+fn two_servers_take_turns_on_one_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&Location::File(folder.path().join("s.db")), &EvalLimits::default()).unwrap();
+    let servers = [Serving::over(database.clone(), |_, _| {}), Serving::over(database, |_, _| {})];
+    let task = servers[0].task();
+    let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
+    for version in 3..23 {
+        let taken = servers[version % 2].post(&format!("{task}/model-turn"), &turn);
+        assert_eq!(taken.json()["version"], version);
+    }
+    std::thread::scope(|scope| {
+        for server in &servers {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let taken = server.post(&format!("{task}/model-turn"), &turn);
+                    assert!(matches!(taken.status, 200 | 409), "{}", taken.text());
+                }
+            });
+        }
+    });
+    let [one, other] = servers.each_ref().map(|server| server.get(&format!("{task}/context")).json());
+    assert_eq!(one, other);
+    // every turn that was answered is there, and no other
+    let counted = one["context"]["llm"]["tokens"]["prompt"].as_u64().unwrap();
+    assert_eq!(one["version"], counted + 2);
+}
+
+#[test]
+fn tasks_that_were_pushed_out_of_memory_are_opened_again() {
+    let serving = Serving::with(&Location::Memory, |settings, _| settings.limits.max_live_tasks = 4);
+    let tasks: Vec<String> = (0..40).map(|_| serving.task()).collect();
+    let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
+    for round in 3..6 {
+        for task in &tasks {
+            assert_eq!(serving.post(&format!("{task}/model-turn"), &turn).json()["version"], round);
+        }
+    }
+    let metrics = serving.get("/metrics").text();
+    let live = metrics.lines().find_map(|line| line.strip_prefix("celador_live_tasks ")).unwrap();
+    assert!(live.parse::<usize>().unwrap() <= 8, "{live} tasks are in memory");
+}
+
+/// A policy whose expression takes a while: what is begun when the server is told to stop.
+fn slow() -> Value {
+    let list = (0..90).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    let expression = format!("[{list}].all(a, [{list}].all(b, [{list}].all(c, a + b + c >= 0)))");
+    json!({"scope": "before", "expression": expression})
+}
+
+#[test]
+fn what_was_begun_is_finished_when_the_server_stops() {
+    let serving = Serving::with(&Location::Memory, |settings, _| settings.eval_limits.max_cost = 100_000_000);
+    let base = serving.base.clone();
+    let begun = Instant::now();
+    let client = std::thread::spawn(move || {
+        let mut answer = agent()
+            .post(format!("{base}/v1/evaluate"))
+            .content_type("application/json")
+            .send(slow().to_string().as_bytes())
+            .unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    });
+    while !serving.get("/metrics").text().contains("celador_requests_in_flight 2") {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the request does not come in");
+    }
+    let base = serving.base.clone();
+    serving.stop();
+    let (status, text) = client.join().unwrap();
+    assert_eq!((status, &*text), (200, r#"{"value":true}"#));
+    assert!(agent().get(format!("{base}/healthz")).call().is_err(), "it still answers");
+}
+
+#[test]
+fn who_comes_when_there_is_no_room_is_sent_away() {
+    let serving = Serving::with(&Location::Memory, |settings, _| {
+        settings.limits.max_requests_in_flight = 1;
+        settings.eval_limits.max_cost = 100_000_000;
+    });
+    let base = serving.base.clone();
+    let client = std::thread::spawn(move || {
+        let sent = agent().post(format!("{base}/v1/evaluate")).content_type("application/json");
+        sent.send(slow().to_string().as_bytes()).unwrap().status().as_u16()
+    });
+    let begun = Instant::now();
+    let refused = loop {
+        let reply = serving.get("/v1/tasks");
+        if reply.status != 200 {
+            break reply;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "there is always room");
+    };
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    assert_eq!(refused.json()["detail"], "`max_requests_in_flight` 1 reached");
+    assert_eq!(serving.get("/healthz").status, 200, "who asks for its health is always answered");
+    assert_eq!(client.join().unwrap(), 200);
+}
+
+#[test]
+fn time_is_bounded() {
+    let serving = Serving::with(&Location::Memory, |settings, _| {
+        settings.limits.max_request_ms = 100;
+        settings.limits.max_header_ms = 200;
+        settings.eval_limits.max_cost = 100_000_000;
+    });
+    let late = serving.post("/v1/evaluate", &slow());
+    assert_eq!(late.status, 503);
+    assert_eq!(late.json()["type"], "urn:celador:problem:timed-out");
+    // a body that does not come
+    let address = serving.server.as_ref().unwrap().address();
+    let read = |sent: &[u8]| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(sent).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let head = "POST /v1/tasks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
+    assert!(read(head.as_bytes()).starts_with("HTTP/1.1 408"));
+    // a header that does not come: the connection ends
+    let begun = Instant::now();
+    let answer = read(b"GET /healthz HTTP/1.1\r\nhost:");
+    assert!(!answer.contains("200 OK") && begun.elapsed() < Duration::from_secs(10), "{answer}");
+    // a header without end
+    let endless = format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n", "a".repeat(200_000));
+    assert!(read(endless.as_bytes()).starts_with("HTTP/1.1 431"), "a header over its bound");
+}
+
+#[test]
+fn requests_have_ids() {
+    let serving = Serving::start();
+    let id = |given: &[(&str, &str)]| {
+        serving.send("GET", "/healthz", given, b"").header("x-request-id").unwrap().to_owned()
+    };
+    assert_eq!(id(&[("x-request-id", "r-7.a_b")]), "r-7.a_b");
+    assert_ne!(id(&[("x-request-id", "a b\"c")]), "a b\"c");
+    assert_ne!(id(&[]), id(&[]));
+    let problem = serving.send("GET", "/v1/tasks/nope", &[("x-request-id", "r-8")], b"");
+    assert_eq!(problem.json()["instance"], "urn:celador:request:r-8");
+}
+
+#[test]
+fn a_file_of_tokens_that_breaks_leaves_the_old_one_in_force() {
+    let serving = Serving::with_tokens();
+    let token = serving.token("did:web:ann", &SCOPES);
+    assert_eq!(serving.get_as(&token, "/v1/tasks").status, 200);
+    let file = serving.folder.path().join("tokens.json");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    serving.server.as_ref().unwrap().refresh();
+    assert_eq!(serving.get_as(&token, "/v1/tasks").status, 200);
+    fs::write(&file, r#"{"tokens": []}"#).unwrap();
+    serving.server.as_ref().unwrap().refresh();
+    assert_eq!(serving.get_as(&token, "/v1/tasks").status, 401);
+}
