@@ -96,7 +96,7 @@ fn run(location: &str, servers: usize, kills: usize) -> (Vec<Answered>, Vec<Dura
     let new_task = json!({"namespace": "demo", "agent": "clerk", "user": {"id": "u-1"}});
     let tasks: Vec<String> = (0..3)
         .map(|number| {
-            let (_, body) = ask(&bases, "/v1/tasks", &format!("task {number}"), &new_task);
+            let (_, body) = ask(&bases, "/v1/tasks", &format!("task-{number}"), &new_task);
             body["task"].as_str().unwrap().to_owned()
         })
         .collect();

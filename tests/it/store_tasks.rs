@@ -255,11 +255,13 @@ fn what_was_altered_is_refused() {
 /// A task that goes on under other manifests is stored anew as a whole: what the old ones let it keep does not come back.
 #[test]
 fn a_task_goes_on_under_another_policy() {
-    let free = engine("capabilities: {ledger: {}}\n");
+    let free = engine("capabilities: {ledger: '*'}\n");
     let bound = engine("capabilities: {ledger: {bindings: {account: \"'bound'\"}}}\n");
     let post = |task: &mut Task, account: &str| {
         let arguments = json!({ "amount": 1, "account": account });
-        let Progress::Decided(decision) = task.before(&call("ledger_post_entry", arguments), noon()) else { panic!() };
+        let Progress::Decided(decision) = task.before(&call("ledger_post_entry", arguments), noon()) else {
+            panic!()
+        };
         let _ = task.after(decision.call.unwrap(), CallResult::successful(json!({}).into()), noon()).unwrap();
     };
     for (name, store, _folder) in stores() {
@@ -268,10 +270,19 @@ fn a_task_goes_on_under_another_policy() {
         for (round, engine) in [&free, &bound, &bound, &free, &bound].into_iter().enumerate() {
             let before = task.mark();
             post(&mut task, &format!("account {round}"));
-            let step = Step { operation: Operation::After, at: noon(), task: &task, before: &before, decision: None, once: None };
-            head = store.append(&head, &step).unwrap();
+            let step = Step {
+                operation: Operation::After,
+                at: noon(),
+                task: &task,
+                before: &before,
+                decision: None,
+                once: None,
+            };
+            let appended = store.append(&head, &step).unwrap();
             let loaded = store.load(&kim(), "t-1").unwrap();
-            let [kept, lived] = [&loaded.saved, &task.save()].map(|saved| serde_json::to_value(saved).unwrap());
+            assert_eq!(loaded.head, appended, "{name}: round {round}");
+            let [kept, lived] =
+                [&loaded.saved, &task.save()].map(|saved| serde_json::to_value(saved).unwrap());
             assert_eq!(kept, lived, "{name}: round {round}");
             task = engine.restore(loaded.saved).unwrap();
             head = loaded.head;
