@@ -95,10 +95,7 @@ impl Conversations {
                 None => None,
             };
             let id = context_id.as_ref().or(elsewhere.as_ref()).unwrap_or(&new_context_id);
-            let (mut context, new_context) = match tables::take(sql, id)? {
-                Some(context) => (context, false),
-                None => made(sql, Context::implicit(id, caller, now))?,
-            };
+            let (mut context, new_context) = tables::take_or_make(sql, &Context::implicit(id, caller, now))?;
             if !owns(context.owner.as_deref(), caller) {
                 return Err(Refusal::ContextNotFound.into());
             }
@@ -363,16 +360,6 @@ impl Conversations {
 /// Whether databases take it as an id.
 fn is_storable(id: &str) -> bool {
     id.len() <= MAX_ID_BYTES && !id.contains('\0')
-}
-
-/// Makes the context, or takes the one that another server made meanwhile; whether it is new.
-fn made(sql: &mut Sql<'_>, context: Context) -> Result<(Context, bool), ConversationError> {
-    if tables::make(sql, &context)? {
-        return Ok((context, true));
-    }
-    let other = tables::take(sql, &context.id)?;
-    // made and cleared again between two statements
-    other.map(|other| (other, false)).ok_or_else(|| Refusal::ContextNotFound.into())
 }
 
 /// The caller's context, taken for a change.

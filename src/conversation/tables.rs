@@ -19,6 +19,11 @@ const BATCH: usize = 200;
 /// The columns of a context, in the order in which `read_context` reads them.
 const CONTEXT: &str = "id, owner, created_at, updated_at, status, parent, details";
 
+/// A context that nobody changed yet.
+const INSERT: &str =
+    "INSERT INTO context (id, owner, created_at, updated_at, status, parent, details, changes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0)";
+
 /// A task without what was said in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
@@ -58,22 +63,19 @@ pub(super) fn contexts(sql: &mut Sql<'_>, caller: Option<&str>) -> Result<Vec<Co
     rows.iter().map(read_context).collect()
 }
 
+/// The context of this id as [`take`] gives it, or this one if there is none; whether it is new. One statement, so that
+/// servers that make the same context at once make it once.
+pub(super) fn take_or_make(sql: &mut Sql<'_>, context: &Context) -> Result<(Context, bool), StoreError> {
+    let statement = format!(
+        "{INSERT} ON CONFLICT (id) DO UPDATE SET changes = context.changes + 1 RETURNING {CONTEXT}, changes"
+    );
+    let row = sql.query_one(&statement, &columns(context)?)?.ok_or(StoreError::NotFound)?;
+    Ok((read_context(&row)?, row.int(7)? == 0))
+}
+
 /// Writes a context that is not there; whether it was not.
 pub(super) fn make(sql: &mut Sql<'_>, context: &Context) -> Result<bool, StoreError> {
-    let values = [
-        context.id.as_str().into(),
-        context.owner.as_deref().into(),
-        context.created_at.to_string().into(),
-        context.updated_at.to_string().into(),
-        context.status.name().into(),
-        context.parent.as_deref().into(),
-        details(context)?,
-    ];
-    let made = sql.execute(
-        "INSERT INTO context (id, owner, created_at, updated_at, status, parent, details, changes)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 0) ON CONFLICT (id) DO NOTHING",
-        &values,
-    )?;
+    let made = sql.execute(&format!("{INSERT} ON CONFLICT (id) DO NOTHING"), &columns(context)?)?;
     Ok(made == 1)
 }
 
@@ -320,6 +322,18 @@ fn places(count: usize) -> String {
 fn bounded(number: Option<u128>) -> i64 {
     const MOST: i64 = i64::MAX / 2;
     number.and_then(|number| i64::try_from(number).ok()).map_or(MOST, |number| number.min(MOST))
+}
+
+fn columns(context: &Context) -> Result<[SqlValue<'_>; 7], StoreError> {
+    Ok([
+        context.id.as_str().into(),
+        context.owner.as_deref().into(),
+        context.created_at.to_string().into(),
+        context.updated_at.to_string().into(),
+        context.status.name().into(),
+        context.parent.as_deref().into(),
+        details(context)?,
+    ])
 }
 
 fn details(context: &Context) -> Result<SqlValue<'static>, StoreError> {

@@ -166,6 +166,9 @@ fn failure(error: rusqlite::Error) -> Failure {
         return StoreError::Refused("sqlite".to_owned()).into();
     };
     let unavailable = || StoreError::Unavailable(messages::database_code(error.extended_code).into());
+    if error.extended_code == ffi::SQLITE_IOERR_SHORT_READ {
+        return StoreError::Corrupt(messages::database_code(error.extended_code)).into();
+    }
     match error.extended_code & 0xff {
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
             Failure { again: true, ..Failure::of(StoreError::Unavailable(messages::BUSY.into())) }

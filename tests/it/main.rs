@@ -28,6 +28,12 @@ mod conformance;
 mod context;
 mod context_expression;
 mod context_scope;
+#[cfg(feature = "store")]
+mod conversation;
+#[cfg(feature = "store")]
+mod conversation_laws;
+#[cfg(feature = "store")]
+mod conversation_servers;
 mod counting;
 mod decision_log;
 mod differential;
@@ -35,6 +41,7 @@ mod event;
 mod folds;
 mod functions;
 mod fuzz_bodies;
+mod grammar;
 mod growth;
 mod launches;
 mod laws;
@@ -68,7 +75,11 @@ mod starter;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]
+mod store_damage;
+#[cfg(feature = "store")]
 mod store_database;
+#[cfg(feature = "store")]
+mod store_faults;
 #[cfg(feature = "store")]
 mod store_fixture;
 #[cfg(feature = "store")]
@@ -81,3 +92,5 @@ mod task_fixture;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
+#[cfg(feature = "store")]
+mod vectors;

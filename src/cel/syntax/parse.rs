@@ -1,13 +1,14 @@
-//! Text to [`Expr`]: bounded by its tokens, parsed by the `cel` crate's grammar, placed by its tokens again.
+//! Text to [`Expr`]: bounded by its tokens, parsed by `parser`, or, where that does not vouch for it, by the `cel` crate's
+//! grammar.
 //!
 //! What comes out has exact spans, and macros in place of the calls that were written; ids number it from the root.
-//! No text makes it panic or overflow the caller's stack: depth is bounded before the parser runs, and a text of
-//! many brackets is parsed on a stack of its own, because the parser takes up to 170 KB for each of them unoptimised.
+//! No text makes it panic or overflow the caller's stack: depth is bounded before a parser runs, and a text of many
+//! brackets goes to the grammar on a stack of its own, because that takes up to 170 KB for each of them unoptimised.
 
 use super::expr::{Expr, ExprKind};
 use super::outline::{Outline, outline};
 use super::tokens::{Token, tokenize};
-use super::{convert, explain, messages};
+use super::{convert, explain, messages, parser};
 use crate::cel::issue::Issue;
 use crate::limits::EvalLimits;
 use cel::common::ast::{IdedExpr, SourceInfo};
@@ -22,7 +23,7 @@ const STACK_AT_LEAST: usize = 512 * 1024;
 /// What the parser may take of the caller's stack.
 const STACK_OF_CALLER: usize = 1024 * 1024;
 
-/// Reads an expression. Linear in the text but for the grammar's look-ahead, which the bounds keep small.
+/// Reads an expression. Linear in the text; what only the grammar reads, and what is wrong, takes tens of times as long.
 ///
 /// # Errors
 /// One issue for each fault: `max_source_bytes`, `max_tokens`, `max_depth`, `empty_expression`, `bad_character`,
@@ -36,6 +37,38 @@ pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
 pub(in crate::cel) fn parse_rewritten(
     text: &str,
     limits: &EvalLimits,
+    rewrite: impl FnOnce(&mut Expr),
+) -> Result<Expr, Vec<Issue>> {
+    let either = |text: &str, tokens: &[Token], outline: &Outline| {
+        parser::expression(text, tokens, outline).map_or_else(|| by_grammar(text, tokens, outline), Ok)
+    };
+    read(text, limits, either, rewrite)
+}
+
+/// Reads an expression by the grammar alone: what the tests hold the other parser to.
+///
+/// # Errors
+/// As [`parse`].
+#[doc(hidden)]
+pub fn parse_by_grammar(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
+    read(text, limits, by_grammar, |_| {})
+}
+
+/// Reads an expression by the other parser alone; nothing where that asks the grammar.
+#[doc(hidden)]
+#[must_use]
+pub fn parse_by_precedence(text: &str, limits: &EvalLimits) -> Option<Expr> {
+    let own = |text: &str, tokens: &[Token], outline: &Outline| {
+        parser::expression(text, tokens, outline).ok_or_else(Vec::new)
+    };
+    read(text, limits, own, |_| {}).ok()
+}
+
+/// Bounds a text, parses it, and numbers what comes out.
+fn read(
+    text: &str,
+    limits: &EvalLimits,
+    parser: impl FnOnce(&str, &[Token], &Outline) -> Result<Expr, Vec<Issue>>,
     rewrite: impl FnOnce(&mut Expr),
 ) -> Result<Expr, Vec<Issue>> {
     if text.len() > limits.max_source_bytes {
@@ -52,18 +85,21 @@ pub(in crate::cel) fn parse_rewritten(
         return Err(vec![messages::too_many_tokens(token.span, limits.max_tokens)]);
     }
     let outline = outline(&tokens, limits.max_depth).map_err(|issue| vec![issue])?;
-    match grammar(text, &outline) {
+    let mut expr = parser(text, &tokens, &outline)?;
+    rewrite(&mut expr);
+    expr.number();
+    match levels(&expr, &mut Vec::new()) {
+        levels if levels < limits.max_depth => Ok(expr),
+        _ => Err(vec![messages::bindings_too_deep(expr.span, limits.max_depth)]),
+    }
+}
+
+/// The tree of the grammar, or what is wrong with the text.
+fn by_grammar(text: &str, tokens: &[Token], outline: &Outline) -> Result<Expr, Vec<Issue>> {
+    match grammar(text, outline) {
         None => Err(vec![messages::no_stack()]),
-        Some(Err(errors)) => Err(explain::faults(text, &tokens, &outline, &errors.errors)),
-        Some(Ok((tree, source))) => {
-            let mut expr = convert::convert(&tokens, &outline, tree, &source)?;
-            rewrite(&mut expr);
-            expr.number();
-            match levels(&expr, &mut Vec::new()) {
-                levels if levels < limits.max_depth => Ok(expr),
-                _ => Err(vec![messages::bindings_too_deep(expr.span, limits.max_depth)]),
-            }
-        }
+        Some(Err(errors)) => Err(explain::faults(text, tokens, outline, &errors.errors)),
+        Some(Ok((tree, source))) => convert::convert(tokens, outline, tree, &source),
     }
 }
 

@@ -195,13 +195,14 @@ impl<'t> Reader<'t> {
 
 /// The letters before the quotes of a literal.
 #[derive(Clone, Copy)]
-struct Prefix {
-    bytes: usize,
-    raw: bool,
-    is_bytes: bool,
+pub(super) struct Prefix {
+    pub(super) bytes: usize,
+    pub(super) raw: bool,
+    pub(super) is_bytes: bool,
 }
 
-fn text_prefix(rest: &str) -> Option<Prefix> {
+/// The letters before the quotes, if what follows is a text.
+pub(super) fn text_prefix(rest: &str) -> Option<Prefix> {
     let letters = rest.bytes().take(3).position(|byte| matches!(byte, b'\'' | b'"'))?;
     let (raw, is_bytes) = match rest.get(..letters)? {
         "" => (false, false),
