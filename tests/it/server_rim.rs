@@ -235,9 +235,9 @@ fn a_store_that_is_down_takes_nothing_back_and_nothing_on() {
     assert_eq!(serving.get("/readyz").status, 200);
 }
 
-/// The commit is made and its answer is lost: who asks again with the same key gets what was decided, once.
+/// A commit is made and its answer is lost: whether the store finds out or the client asks again, the turn counts once.
 #[test]
-fn an_answer_that_is_lost_is_given_again() {
+fn a_commit_whose_answer_is_lost_counts_once() {
     use celador::store::FaultPlan;
     let serving = Serving::start();
     let task = serving.task();
@@ -246,13 +246,11 @@ fn an_answer_that_is_lost_is_given_again() {
         let body = br#"{"prompt_tokens": 5, "completion_tokens": 0}"#;
         serving.send("POST", &format!("{task}/model-turn"), &headers, body)
     };
-    let mut lost = 0;
     for commit in 1..=3 {
         serving.database.faults().plan(FaultPlan::CommitAnswer(commit));
-        lost += usize::from(turn().status == 503);
+        assert!(matches!(turn().status, 200 | 503));
     }
     serving.store_down(false);
-    assert!(lost > 0, "no answer was lost");
     assert_eq!(turn().json()["version"], 3);
     let context = serving.get(&format!("{task}/context")).json();
     assert_eq!(context["context"]["llm"]["tokens"]["total"], 5);
@@ -289,14 +287,15 @@ fn two_servers_take_turns_on_one_task() {
     let servers = [Serving::over(database.clone(), |_, _| {}), Serving::over(database, |_, _| {})];
     let task = servers[0].task();
     let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
-    for version in 3..23 {
+    for version in 3..9 {
         let taken = servers[version % 2].post(&format!("{task}/model-turn"), &turn);
         assert_eq!(taken.json()["version"], version);
     }
     std::thread::scope(|scope| {
         for server in &servers {
             scope.spawn(|| {
-                for _ in 0..20 {
+                // the agent may take thirty turns
+                for _ in 0..10 {
                     let taken = server.post(&format!("{task}/model-turn"), &turn);
                     assert!(matches!(taken.status, 200 | 409), "{}", taken.text());
                 }
