@@ -94,5 +94,5 @@ mod task_fixture;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
-#[cfg(feature = "store")]
+#[cfg(feature = "server")]
 mod vectors;
