@@ -6,7 +6,7 @@
 use super::messages;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Program, Stop, Value,
+    Activation, Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Program, Stop, Value,
 };
 use crate::context::{Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
@@ -108,16 +108,21 @@ impl Expression {
     /// # Cost
     /// At most the scope's `max_cost`; what ends in a bool allocates nothing.
     pub fn run<'a>(&'a self, bound: &Bound<'a>, host: Option<&mut dyn Host>) -> Result<Value<'a>, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
+        let activation = self.activation(bound)?;
         self.program.run(&activation, host)
     }
 
     /// The same without a host, and what it cost, whether it gave a value or not.
     pub(super) fn run_metered<'a>(&'a self, bound: &Bound<'a>) -> (Result<Value<'a>, Stop>, u64) {
-        match self.scope.activation(bound) {
+        match self.scope.activation_of(&self.program, bound) {
             Ok(activation) => self.program.run_metered(&activation, None),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
+    }
+
+    /// The values that it reads.
+    fn activation<'a>(&self, bound: &Bound<'a>) -> Result<Activation<'a>, Stop> {
+        self.scope.activation_of(&self.program, bound).map_err(|fault| self.failure(fault))
     }
 
     /// A failure that no part of it alone is to blame for.
@@ -135,7 +140,7 @@ impl Expression {
     /// # Errors
     /// As [`Program::run`].
     pub fn holds(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<bool, Stop> {
-        let activation = self.scope.activation(bound).map_err(|fault| whole_failure(&self.program, fault))?;
+        let activation = self.activation(bound)?;
         self.program.holds(&activation, host)
     }
 
