@@ -187,29 +187,29 @@ impl Timestamp {
         let Ok(time) = self.calendar() else { return *b"0001-01-01T00:00:00Z" };
         let time = time.naive_utc();
         // a digit is below ten
-        let digit = |number: u32, tens: u32| b'0'.saturating_add((number / tens % 10) as u8);
+        let digit = |number: u32| b'0'.saturating_add((number % 10) as u8);
         let [year, month, day] = [time.year().unsigned_abs(), time.month(), time.day()];
         let [hour, minute, second] = [time.hour(), time.minute(), time.second()];
         [
-            digit(year, 1000),
-            digit(year, 100),
-            digit(year, 10),
-            digit(year, 1),
+            digit(year / 1000),
+            digit(year / 100),
+            digit(year / 10),
+            digit(year),
             b'-',
-            digit(month, 10),
-            digit(month, 1),
+            digit(month / 10),
+            digit(month),
             b'-',
-            digit(day, 10),
-            digit(day, 1),
+            digit(day / 10),
+            digit(day),
             b'T',
-            digit(hour, 10),
-            digit(hour, 1),
+            digit(hour / 10),
+            digit(hour),
             b':',
-            digit(minute, 10),
-            digit(minute, 1),
+            digit(minute / 10),
+            digit(minute),
             b':',
-            digit(second, 10),
-            digit(second, 1),
+            digit(second / 10),
+            digit(second),
             b'Z',
         ]
     }
