@@ -34,6 +34,7 @@ mod event;
 mod folds;
 mod functions;
 mod fuzz_bodies;
+mod grammar;
 mod growth;
 mod launches;
 mod laws;
