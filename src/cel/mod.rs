@@ -45,7 +45,7 @@ pub use program::Program;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
     Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
-    Macro, Name, RESERVED, StructField, parse, parse_by_grammar, parse_by_precedence,
+    Macro, Name, RESERVED, StructField, parse,
 };
 pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{

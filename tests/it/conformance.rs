@@ -74,8 +74,3 @@ fn run(test: &Test) -> Result<(), String> {
         (Err(Stop::Asked), _) => Err("asks the host".to_owned()),
     }
 }
-
-/// The expressions of the suite; none without it.
-pub fn expressions() -> Vec<String> {
-    read_suite().unwrap_or_default().into_iter().map(|test| test.expr).collect()
-}

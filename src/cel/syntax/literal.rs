@@ -1,127 +1,126 @@
-//! The characters of a literal to its value.
-//!
-//! In: one token as it was written; its form and its escapes are known to be right. Out: the value, or nothing where it
-//! is out of range or of a form that is left to the grammar. Linear in the token.
+//! Literals to their values. The tokens have shown that they are well formed: what is left to go wrong is a number that
+//! is beyond its type.
 
 use super::expr::Literal;
 use super::tokens::text_prefix;
+use std::borrow::Cow;
+use std::str::Chars;
 
-/// `true`, `false`, `null`.
-pub(super) fn constant(word: &str) -> Option<Literal> {
+/// `true`, `false`, `null`
+pub(super) fn constant(word: &str) -> Literal {
     match word {
-        "true" => Some(Literal::Bool(true)),
-        "false" => Some(Literal::Bool(false)),
-        "null" => Some(Literal::Null),
-        _ => None,
+        "true" => Literal::Bool(true),
+        "false" => Literal::Bool(false),
+        _ => Literal::Null,
     }
 }
 
-/// `1`, `0x1f`, `1u`, `1.5`.
-pub(super) fn number(word: &str) -> Option<Literal> {
-    if let Some(digits) = word.strip_suffix(['u', 'U']) {
-        let value = match digits.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => digits.parse(),
-        };
-        return value.ok().map(Literal::UInt);
+/// A number, with a minus in front of it or without; nothing if its type does not have it.
+pub(super) fn number(word: &str, negative: bool) -> Option<Literal> {
+    let (radix, digits) = word.strip_prefix("0x").map_or((10, word), |digits| (16, digits));
+    if let Some(digits) = digits.strip_suffix(['u', 'U']) {
+        return u64::from_str_radix(digits, radix).ok().map(Literal::UInt);
     }
-    if let Some(digits) = word.strip_prefix("0x") {
-        return i64::from_str_radix(digits, 16).ok().map(Literal::Int);
+    if radix == 10 && digits.contains(['.', 'e', 'E']) {
+        let value: f64 = digits.parse().ok()?;
+        return value.is_finite().then_some(Literal::Double(if negative { -value } else { value }));
     }
-    if word.bytes().all(|byte| byte.is_ascii_digit()) {
-        return word.parse().ok().map(Literal::Int);
-    }
-    word.parse().ok().filter(|value: &f64| value.is_finite()).map(Literal::Double)
+    let whole = i128::from_str_radix(digits, radix).ok()?;
+    i64::try_from(if negative { whole.checked_neg()? } else { whole }).ok().map(Literal::Int)
 }
 
-/// A number with a minus in front, other than zero.
-pub(super) fn negative(word: &str) -> Option<Literal> {
-    if word.starts_with("0x") {
-        return None;
-    }
-    match number(word)? {
-        Literal::Int(value) if value > 0 => value.checked_neg().map(Literal::Int),
-        Literal::Double(value) if value > 0.0 => Some(Literal::Double(-value)),
-        _ => None,
-    }
-}
-
-/// `'text'`, `r'text'`, `b'bytes'`, with any quotes.
-pub(super) fn text(word: &str) -> Option<Literal> {
-    let prefix = text_prefix(word)?;
-    let quoted = word.get(prefix.bytes..)?;
-    let mark = ["'''", "\"\"\"", "'", "\""].into_iter().find(|mark| quoted.starts_with(mark))?;
-    let inside = quoted.strip_prefix(mark)?.strip_suffix(mark)?;
-    // how line breaks of other systems are read is for the grammar to say
-    if inside.contains('\r') {
-        return None;
-    }
-    if !prefix.raw && inside.contains('\\') {
-        return if prefix.is_bytes {
-            bytes(inside).map(Literal::Bytes)
-        } else {
-            escaped(inside).map(Literal::String)
-        };
-    }
-    Some(match prefix.is_bytes {
-        true => Literal::Bytes(inside.as_bytes().to_vec()),
-        false => Literal::String(inside.to_owned()),
-    })
-}
-
-/// A piece of a text: as it stands, or what an escape sequence stands for.
-enum Piece {
-    Plain(char),
-    /// A character by its number; in bytes, that byte.
-    Coded(u32),
-    /// A character by name.
-    Named(char),
-}
-
-fn pieces(inside: &str) -> impl Iterator<Item = Option<Piece>> {
-    let mut rest = inside.chars();
-    std::iter::from_fn(move || {
-        let first = rest.next()?;
-        if first != '\\' {
-            return Some(Some(Piece::Plain(first)));
-        }
-        let coded = |text: &str, radix: u32| u32::from_str_radix(text, radix).ok().map(Piece::Coded);
-        let mut digits = |count: usize| rest.by_ref().take(count).collect::<String>();
-        let letter = digits(1);
-        Some(match letter.as_str() {
-            "a" => Some(Piece::Named('\u{7}')),
-            "b" => Some(Piece::Named('\u{8}')),
-            "f" => Some(Piece::Named('\u{c}')),
-            "n" => Some(Piece::Named('\n')),
-            "r" => Some(Piece::Named('\r')),
-            "t" => Some(Piece::Named('\t')),
-            "v" => Some(Piece::Named('\u{b}')),
-            "x" | "X" => coded(&digits(2), 16),
-            "u" => coded(&digits(4), 16),
-            "U" => coded(&digits(8), 16),
-            "0" | "1" | "2" | "3" => coded(&(letter.clone() + &digits(2)), 8),
-            other => other.chars().next().filter(|c| "\"'\\?`".contains(*c)).map(Piece::Named),
-        })
-    })
-}
-
-fn escaped(inside: &str) -> Option<String> {
-    let character = |piece: Option<Piece>| match piece? {
-        Piece::Plain(c) | Piece::Named(c) => Some(c),
-        Piece::Coded(code) => char::from_u32(code),
+/// A string or bytes, in quotes of any kind.
+pub(super) fn text(word: &str) -> Literal {
+    let Some(prefix) = text_prefix(word) else { return Literal::Null };
+    let quoted = word.get(prefix.bytes..).unwrap_or_default();
+    let long = quoted.len() >= 6 && (quoted.starts_with("'''") || quoted.starts_with("\"\"\""));
+    let mark = if long { 3 } else { 1 };
+    let inside = quoted.get(mark..quoted.len().saturating_sub(mark)).unwrap_or_default();
+    // lines end as CEL has it, whatever the file has
+    let inside = match inside.contains('\r') {
+        true => Cow::Owned(inside.replace("\r\n", "\n").replace('\r', "\n")),
+        false => Cow::Borrowed(inside),
     };
-    pieces(inside).map(character).collect()
+    match (prefix.raw || !inside.contains('\\'), prefix.is_bytes) {
+        (true, false) => Literal::String(inside.into_owned()),
+        (true, true) => Literal::Bytes(inside.into_owned().into_bytes()),
+        (false, true) => Literal::Bytes(unescaped(&inside, true)),
+        (false, false) => Literal::String(String::from_utf8(unescaped(&inside, false)).unwrap_or_default()),
+    }
 }
 
-fn bytes(inside: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(inside.len());
-    for piece in pieces(inside) {
-        match piece? {
-            Piece::Plain(c) | Piece::Named(c) => {
-                bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes())
-            }
-            Piece::Coded(code) => bytes.push(u8::try_from(code).ok()?),
+/// The bytes of a text with escapes in it. A number stands for a byte in bytes, and for a character in a string.
+fn unescaped(text: &str, is_bytes: bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        let code = if character == '\\' { escaped(&mut rest) } else { Err(character) };
+        match code {
+            Ok(code) if is_bytes => bytes.extend(u8::try_from(code)),
+            Ok(code) => push(&mut bytes, char::from_u32(code).unwrap_or_default()),
+            Err(character) => push(&mut bytes, character),
         }
     }
-    Some(bytes)
+    bytes
+}
+
+fn push(bytes: &mut Vec<u8>, character: char) {
+    bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// What stands behind a backslash: the number that was written, or else the character that is meant.
+fn escaped(rest: &mut Chars<'_>) -> Result<u32, char> {
+    let letter = rest.next().unwrap_or('\\');
+    let (digits, radix) = match letter {
+        'x' | 'X' => (2, 16),
+        'u' => (4, 16),
+        'U' => (8, 16),
+        '0'..='3' => (2, 8),
+        'a' => return Err('\x07'),
+        'b' => return Err('\x08'),
+        'f' => return Err('\x0c'),
+        'n' => return Err('\n'),
+        'r' => return Err('\r'),
+        't' => return Err('\t'),
+        'v' => return Err('\x0b'),
+        itself => return Err(itself),
+    };
+    // the first octal digit is the letter itself
+    let first = letter.to_digit(8).unwrap_or_default();
+    let digits = rest.by_ref().take(digits).filter_map(|digit| digit.to_digit(radix));
+    Ok(digits.fold(first, |code, digit| code.wrapping_mul(radix).wrapping_add(digit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expr::Literal;
+    use super::{number, text};
+
+    #[test]
+    fn numbers_have_the_bounds_of_their_types() {
+        assert_eq!(number("9223372036854775807", false), Some(Literal::Int(i64::MAX)));
+        assert_eq!(number("9223372036854775808", true), Some(Literal::Int(i64::MIN)));
+        assert_eq!(number("0x8000000000000000", true), Some(Literal::Int(i64::MIN)));
+        assert_eq!(number("0xffU", false), Some(Literal::UInt(255)));
+        assert_eq!(number("0xee", false), Some(Literal::Int(238)));
+        assert_eq!(number("1.5e1", true), Some(Literal::Double(-15.0)));
+        for beyond in ["9223372036854775808", "18446744073709551616u", "1e999", &"9".repeat(99)] {
+            assert_eq!(number(beyond, false), None, "{beyond}");
+        }
+    }
+
+    #[test]
+    fn escapes_are_characters_in_strings_and_bytes_in_bytes() {
+        let string = |literal: &str| match text(literal) {
+            Literal::String(text) => text,
+            other => panic!("{literal} is {other:?}"),
+        };
+        assert_eq!(string(r#"'\a\b\f\n\r\t\v\\\?\"\'\`'"#), "\x07\x08\x0c\n\r\t\x0b\\?\"'`");
+        assert_eq!(string(r"'é\xe9\u00e9\U000000e9\351'"), "ééééé");
+        assert_eq!(string(r"R'\n'"), r"\n");
+        assert_eq!(string("''"), "");
+        assert_eq!(string("'''it's\r\nso\r'''"), "it's\nso\n");
+        assert_eq!(text(r"b'é\xe9\351\n'"), Literal::Bytes(b"\xc3\xa9\xe9\xe9\n".to_vec()));
+        assert_eq!(text(r#"bR"\n""#), Literal::Bytes(br"\n".to_vec()));
+    }
 }

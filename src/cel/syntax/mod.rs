@@ -1,25 +1,23 @@
-//! Text to [`Expr`]: the grammar of the `cel` crate, our spans, our macros, our words for what is wrong.
+//! Text to [`Expr`]: CEL's grammar, with exact spans, its macros, and our words for what is wrong.
 //!
-//! One line: `tokens` (words and signs) → `outline` (brackets and depth, bounded) → `parse`, which has two ways. `parser`
-//! reads what people write, in one pass, with `literal` and `macros`. What it does not vouch for goes to the grammar, which
-//! has the last word: `convert` gives its tree exact spans, `explain` turns its errors into issues. `print` makes text of an
-//! [`Expr`]; `reference` says what each macro is for.
+//! One line: `tokens` (words and signs) → `outline` (brackets and depth, bounded) → `grammar` (the tree) with `literal`
+//! and `macros`; `parse` is the door, `explain` says what stands where it cannot, `print` turns an [`Expr`] into text;
+//! `reference` says what each macro is for.
 
-mod convert;
 mod explain;
 mod expr;
+mod grammar;
 mod literal;
 mod macros;
 mod messages;
 mod outline;
 mod parse;
-mod parser;
 mod print;
 mod reference;
 mod tokens;
 
+pub use parse::parse;
 pub(in crate::cel) use parse::parse_rewritten;
-pub use parse::{parse, parse_by_grammar, parse_by_precedence};
 pub(crate) use print::sign_of;
 pub(crate) use reference::form as macro_form;
 pub use reference::{MACROS, Macro};
