@@ -217,3 +217,45 @@ fn tell(findings: &[Diagnostic]) {
         let _ = finding.render(false);
     }
 }
+
+/// A store with a context of somebody, which a caller without an identity may read and not clear.
+#[cfg(feature = "store")]
+static CONVERSATIONS: LazyLock<celador::conversation::Conversations> = LazyLock::new(|| {
+    use celador::conversation::{Conversations, Incoming, Message};
+    let database = celador::store::Database::open(&celador::store::Location::Memory, &EvalLimits::default());
+    let conversations = Conversations::new(database.expect("a store in memory opens"));
+    let said =
+        serde_json::json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}, {"data": [1]}]});
+    let said = serde_json::value::to_raw_value(&said).expect("it is JSON");
+    let said = Message::read(&said).expect("it is a message");
+    let incoming = Incoming { context_id: Some("c"), task_id: Some("t"), message: Some(&said) };
+    let now = "2026-01-15T12:00:00Z".parse().expect("it is a time");
+    conversations.send(Some("somebody"), &incoming, now).expect("the store takes it");
+    conversations
+});
+
+/// Answers the bytes as a request of JSON-RPC under every setting: always one whole answer of JSON-RPC, with the id of the
+/// request or none.
+#[cfg(feature = "store")]
+pub fn rpc(data: &[u8]) {
+    use celador::conversation::{HistoryOrder, ListShape, Settings, answer, needed_scope, unauthenticated};
+    let now = "2026-01-15T12:00:00Z".parse().expect("it is a time");
+    let deployed =
+        Settings { bindu_list_shape: ListShape::Deployed, aion_history_order: HistoryOrder::NewestFirst };
+    let answered =
+        [Settings::default(), deployed].map(|settings| answer(&CONVERSATIONS, &settings, None, data, now));
+    for bytes in answered.iter().chain([&unauthenticated(data)]) {
+        let answer: serde_json::Value = serde_json::from_slice(bytes).expect("an answer is JSON");
+        assert_eq!(answer["jsonrpc"], "2.0");
+        assert!(answer.get("result").is_some() != answer.get("error").is_some());
+        let id = answer.get("id").expect("an answer has an id");
+        assert!(id.is_null() || id.is_string() || id.is_number());
+        assert!(
+            answer.get("error").is_none_or(|error| error["code"].is_i64() && error["message"].is_string())
+        );
+        assert!(
+            needed_scope(data).is_some() || answer.get("error").is_some(),
+            "what no scope allows has no result"
+        );
+    }
+}

@@ -9,23 +9,32 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 6] = [
+const TARGETS: [(&str, Body); 7] = [
     ("context", bodies::context),
     ("expression", bodies::expression),
     ("json", bodies::json),
     ("manifest", bodies::manifest),
+    ("rpc", rpc),
     ("script", bodies::script),
     ("template", bodies::template),
 ];
 
+/// Without a store there is nothing to ask.
+fn rpc(data: &[u8]) {
+    #[cfg(feature = "store")]
+    bodies::rpc(data);
+    let _ = data;
+}
+
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 8] = [
+const FOLDERS: [(&str, Body); 9] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
     ("fuzz/seeds/json", bodies::json),
+    ("fuzz/seeds/rpc", rpc),
     ("fuzz/seeds/script", bodies::script),
     ("fuzz/seeds/template", bodies::template),
 ];
@@ -132,6 +141,11 @@ proptest! {
     #[test]
     fn mutated_scripts_do_no_harm(bytes in mutated(seeds("fuzz/seeds/script"))) {
         bodies::script(&bytes);
+    }
+
+    #[test]
+    fn mutated_requests_do_no_harm(bytes in mutated(seeds("fuzz/seeds/rpc"))) {
+        rpc(&bytes);
     }
 
     #[test]

@@ -84,6 +84,8 @@ mod store_faults;
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
+#[cfg(feature = "server")]
+mod store_servers;
 #[cfg(feature = "store")]
 mod store_tasks;
 mod task;
@@ -92,5 +94,5 @@ mod task_fixture;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
-#[cfg(feature = "store")]
+#[cfg(feature = "server")]
 mod vectors;

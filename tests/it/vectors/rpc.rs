@@ -3,6 +3,7 @@
 use super::format::{Action, Config, Operation, Rpc, Vector, World};
 use super::{Failures, wrong};
 use crate::servers::PostgresServer;
+use crate::serving::{SCOPES, Serving};
 use celador::conversation::{
     Artifact, Changes, Context, ConversationError, Conversations, Details, Incoming, Message, Settings,
     Status, TaskRecord, TaskState, answer,
@@ -12,15 +13,16 @@ use celador::{EvalLimits, Timestamp};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The stores that vectors run on; those of one place share a database, emptied before each vector.
+/// The stores that vectors run on, each emptied before a vector, and the servers over them by their settings.
 #[derive(Default)]
 pub struct Runner {
     stores: Vec<(&'static str, Database)>,
+    servers: Vec<Http>,
 }
 
 /// How a body gets to the methods: the caller and the bytes in, the bytes of the answer out.
 pub trait Transport {
-    fn post(&self, caller: Option<&str>, body: &[u8]) -> Result<Vec<u8>, String>;
+    fn post(&self, caller: Option<&str>, body: &[u8]) -> Vec<u8>;
 }
 
 /// Without a transport: the entry that servers mount.
@@ -31,8 +33,48 @@ struct Entry<'s> {
 }
 
 impl Transport for Entry<'_> {
-    fn post(&self, caller: Option<&str>, body: &[u8]) -> Result<Vec<u8>, String> {
-        Ok(answer(self.conversations, &self.settings, caller, body, self.now))
+    fn post(&self, caller: Option<&str>, body: &[u8]) -> Vec<u8> {
+        answer(self.conversations, &self.settings, caller, body, self.now)
+    }
+}
+
+/// Over real HTTP: two servers on one store. One knows callers by their tokens, the other lets anybody in without an
+/// identity; no server does both.
+struct Http {
+    store: &'static str,
+    settings: Settings,
+    anybody: Serving,
+    callers: Serving,
+}
+
+impl Http {
+    fn start(store: &'static str, database: &Database, settings: Settings) -> Self {
+        let anybody = Serving::over(database.clone(), |served, _| served.conversation = settings);
+        let callers = Serving::over(database.clone(), |served, folder| {
+            served.conversation = settings;
+            served.authentication.tokens = Some(folder.join("tokens.json"));
+        });
+        Self { store, settings, anybody, callers }
+    }
+
+    fn set_now(&self, now: Timestamp) {
+        for server in [&self.anybody, &self.callers] {
+            server.set_now(&now.to_string());
+        }
+    }
+}
+
+impl Transport for Http {
+    fn post(&self, caller: Option<&str>, body: &[u8]) -> Vec<u8> {
+        let json = ("content-type", "application/json");
+        let reply = match caller {
+            None => self.anybody.send_anything("POST", "/", &[json], body),
+            Some(caller) => {
+                let bearer = format!("Bearer {}", self.callers.token(caller, &SCOPES));
+                self.callers.send_anything("POST", "/", &[json, ("authorization", &bearer)], body)
+            }
+        };
+        reply.body
     }
 }
 
@@ -41,21 +83,34 @@ impl Runner {
         if self.stores.is_empty() {
             let open = |location| Database::open(&location, &EvalLimits::default()).unwrap();
             let postgres = Location::Postgres(PostgresServer::shared().database());
-            self.stores = vec![("memory", open(Location::Memory)), ("postgres", open(postgres))];
+            self.stores = vec![("the embedded store", open(Location::Memory)), ("Postgres", open(postgres))];
         }
+        let settings = settings(&rpc.config);
+        let now: Timestamp = rpc.world.now.as_deref().unwrap_or("2026-01-01T00:00:00Z").parse().unwrap();
         let mut failures = Failures::new();
-        for (place, database) in &self.stores {
+        for (store, database) in &self.stores {
             let conversations = Conversations::new(database.clone());
-            let now = rpc.world.now.as_deref().unwrap_or("2026-01-01T00:00:00Z").parse().unwrap();
-            let settings = settings(&rpc.config);
-            let entry = Entry { conversations: &conversations, settings, now };
-            empty(database);
-            if let Err(error) = load(&conversations, &rpc.world) {
-                failures.push(format!("{} on {place}: the world cannot be loaded: {error}", vector.id));
-                continue;
-            }
-            failures.extend(steps(vector, rpc, place, &entry, &conversations, now, database));
-            database.faults().plan(FaultPlan::Nothing);
+            let run = |place: &str, transport: &dyn Transport| {
+                empty(database);
+                let done = match load(&conversations, &rpc.world) {
+                    Ok(()) => steps(vector, rpc, place, transport, &conversations, now, database),
+                    Err(error) => {
+                        vec![format!("{} on {place}: the world cannot be loaded: {error}", vector.id)]
+                    }
+                };
+                database.faults().plan(FaultPlan::Nothing);
+                done
+            };
+            failures.extend(run(store, &Entry { conversations: &conversations, settings, now }));
+            let known =
+                self.servers.iter().position(|http| (http.store, http.settings) == (*store, settings));
+            let known = known.unwrap_or_else(|| {
+                self.servers.push(Http::start(store, database, settings));
+                self.servers.len() - 1
+            });
+            let http = &self.servers[known];
+            http.set_now(now);
+            failures.extend(run(&format!("{store} over HTTP"), http));
         }
         failures
     }
@@ -133,13 +188,19 @@ fn steps(
         let caller = step.caller.as_deref();
         match &step.action {
             Action::Post { body, response } => {
-                let found = transport.post(caller, body).and_then(|bytes| {
-                    serde_json::from_slice::<Value>(&bytes).map_err(|error| format!("no JSON: {error}"))
-                });
-                match found {
+                let found = transport.post(caller, body);
+                match serde_json::from_slice::<Value>(&found) {
                     Ok(found) if is_answer(response, &found) => {}
                     Ok(found) => failures.push(wrong(vector, place, number, response, &found)),
-                    Err(error) => failures.push(wrong(vector, place, number, response, &error)),
+                    Err(_) => {
+                        failures.push(wrong(
+                            vector,
+                            place,
+                            number,
+                            response,
+                            &String::from_utf8_lossy(&found),
+                        ));
+                    }
                 }
             }
             Action::Operate { op, outcome } => {
