@@ -18,13 +18,17 @@ impl Client {
 
     /// Begins a task; its path.
     pub fn new_task(&mut self) -> String {
-        let created = self.post("/v1/tasks", r#"{"namespace": "bench", "agent": "clerk", "user": {"id": "u-1"}}"#);
+        let created =
+            self.post("/v1/tasks", r#"{"namespace": "bench", "agent": "clerk", "user": {"id": "u-1"}}"#);
         let id = created.split('"').nth(3).expect("an id");
         format!("/v1/tasks/{id}")
     }
 
     pub fn post(&mut self, path: &str, body: &str) -> String {
-        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
         self.send(&head)
     }
 

@@ -61,11 +61,15 @@ capabilities:
 "#;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("agent.yaml"), MANIFEST).expect("a manifest");
-    println!("{:10} {:>7} {:>11} {:>9} {:>9} {:>9} {:>9}", "store", "clients", "decisions/s", "p50 ms", "p90 ms", "p99 ms", "max ms");
+    println!(
+        "{:10} {:>7} {:>11} {:>9} {:>9} {:>9} {:>9}",
+        "store", "clients", "decisions/s", "p50 ms", "p90 ms", "p99 ms", "max ms"
+    );
     if is_wanted("memory") {
         measure("memory", &Location::Memory, folder.path());
     }
@@ -98,8 +102,10 @@ fn measure(name: &str, location: &Location, policies: &Path) {
         let address = server.address();
         let end = Instant::now() + Duration::from_secs(seconds);
         let begun = Instant::now();
-        let threads: Vec<_> = (0..clients).map(|_| thread::spawn(move || steps(Client::new(address), end))).collect();
-        let mut times: Vec<Duration> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        let threads: Vec<_> =
+            (0..clients).map(|_| thread::spawn(move || steps(Client::new(address), end))).collect();
+        let mut times: Vec<Duration> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         let took = begun.elapsed().as_secs_f64();
         times.sort_unstable();
         let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
@@ -122,7 +128,9 @@ fn steps(mut client: Client, end: Instant) -> Vec<Duration> {
     let mut call = 0;
     while Instant::now() < end {
         let before = r#"{"function": "payout", "arguments": {"amount": 250}}"#;
-        let after = format!(r#"{{"call": {call}, "result": {{"status": "successful", "output": {{"paid": true}}}}}}"#);
+        let after = format!(
+            r#"{{"call": {call}, "result": {{"status": "successful", "output": {{"paid": true}}}}}}"#
+        );
         for (step, body) in [("before", before), ("after", &*after)] {
             let begun = Instant::now();
             let answer = client.post(&format!("{task}/{step}"), body);

@@ -198,9 +198,9 @@ fn router(service: &Arc<Service>) -> Router {
     }
     router
         .fallback(|headers: HeaderMap| async move { gate::nowhere(Kind::UnknownPath, &headers) })
-        .method_not_allowed_fallback(
-            |headers: HeaderMap| async move { gate::nowhere(Kind::WrongMethod, &headers) },
-        )
+        .method_not_allowed_fallback(|headers: HeaderMap| async move {
+            gate::nowhere(Kind::WrongMethod, &headers)
+        })
 }
 
 /// A response that is on its way.

@@ -28,7 +28,8 @@ impl Traces {
     /// Spans to a collector, such as `http://localhost:4318`.
     pub(super) fn to(collector: &str) -> Result<Self, ServeError> {
         let unusable = |what: String| ServeError::Telemetry(what);
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().thread_name("celador-traces");
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).enable_all().thread_name("celador-traces");
         let runtime = runtime.build()?;
         let endpoint = format!("{}/v1/traces", collector.trim_end_matches('/'));
         let _inside = runtime.enter();
