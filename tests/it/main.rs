@@ -73,6 +73,7 @@ mod servers;
 mod serving;
 mod starter;
 #[cfg(feature = "store")]
+mod store_bounds;
 mod store_crash;
 #[cfg(feature = "store")]
 mod store_damage;
