@@ -1,7 +1,7 @@
 //! The door: a text and its scope to a [`Program`] that can be run any number of times, from any thread.
 
 use super::check::{Checked, CostEstimate, check, messages, resolve};
-use super::env::{Env, EnvId};
+use super::env::{Env, EnvId, Slot};
 use super::eval::{Activation, Host, Stop, fold, holds, run};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
@@ -196,6 +196,12 @@ impl Program {
     #[must_use]
     pub fn issues(&self) -> &[Issue] {
         &self.issues
+    }
+
+    /// The variables that it reads, if it reads all that it may: those that an activation has to have values of.
+    #[must_use]
+    pub fn variables(&self) -> &[Slot] {
+        &self.plan.variables
     }
 
     /// The scope that it was compiled in and that its activations must belong to.

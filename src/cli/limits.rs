@@ -28,12 +28,31 @@ The limits of a task (`max_turns`, `max_age`, …) are its manifest's.
 |---|---:|---|---|
 ";
 
+/// The bounds of the server, if this is built with one.
+#[cfg(feature = "server")]
+const OF_THE_SERVER: &[LimitRow] = celador::limits::ServerLimits::ROWS;
+#[cfg(not(feature = "server"))]
+const OF_THE_SERVER: &[LimitRow] = &[];
+
+const SERVER_INTRODUCTION: &str = "
+## Of the server
+
+What `celador serve` bounds besides; `--limit NAME=VALUE` changes any bound of this page.
+
+| bound | default | unit | what it protects |
+|---|---:|---|---|
+";
+
 /// The bounds as a page.
 fn page() -> String {
-    EvalLimits::ROWS.iter().fold(INTRODUCTION.to_owned(), |page, row| {
-        let LimitRow { name, default, unit, protects } = row;
-        page + &format!("| `{name}` | {} | {unit} | {} |\n", grouped(*default), protects.trim())
-    })
+    let table = |page: String, rows: &[LimitRow]| {
+        rows.iter().fold(page, |page, row| {
+            let LimitRow { name, default, unit, protects } = row;
+            page + &format!("| `{name}` | {} | {unit} | {} |\n", grouped(*default), protects.trim())
+        })
+    };
+    let page = table(INTRODUCTION.to_owned(), EvalLimits::ROWS);
+    if OF_THE_SERVER.is_empty() { page } else { table(page + SERVER_INTRODUCTION, OF_THE_SERVER) }
 }
 
 /// A number with a comma before each three digits.
@@ -56,12 +75,12 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        for row in EvalLimits::ROWS {
+        for row in EvalLimits::ROWS.iter().chain(OF_THE_SERVER) {
             match screen.format() {
                 Format::Human => {
                     let Palette { bold, reset, .. } = screen.palette();
                     screen.line(&format!(
-                        "{bold}{:20}{reset} {:>10} {:12} {}",
+                        "{bold}{:25}{reset} {:>10} {:12} {}",
                         row.name,
                         row.default,
                         row.unit,

@@ -103,7 +103,9 @@ pub(crate) fn serving(address: std::net::SocketAddr) -> String {
 }
 
 pub(crate) fn no_limit(written: &str) -> String {
-    format!("`--limit {written}` does not change a bound: expected NAME=VALUE, with a name of `celador limits`")
+    format!(
+        "`--limit {written}` does not change a bound: expected NAME=VALUE, with a name of `celador limits`"
+    )
 }
 
 pub(crate) fn no_settings(path: &Path, error: &serde_json::Error) -> String {

@@ -78,7 +78,7 @@ enum Command {
     Schema(schema::Arguments),
     Limits(limits::Arguments),
     #[cfg(feature = "server")]
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     Log(log::Arguments),
     Completions(completions::Arguments),
 }

@@ -6,7 +6,8 @@ use celador::conversation::{self, HistoryOrder, ListShape};
 use celador::decision_log::{self, DecisionLog};
 use celador::limits::{EvalLimits, ServerLimits};
 use celador::server::{
-    Authentication, DEFAULT_ADDRESS, Jwt, LogFormat, Parts, ServeError, Server, Settings, Telemetry, Tls, system_clock,
+    Authentication, DEFAULT_ADDRESS, Jwt, LogFormat, Parts, ServeError, Server, Settings, Telemetry, Tls,
+    system_clock,
 };
 use celador::store::{Database, Location};
 use clap::Args;

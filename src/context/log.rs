@@ -12,7 +12,7 @@ pub(super) const PIECE: usize = 1024;
 
 /// An append-only list.
 #[derive(Clone, Debug)]
-pub(super) struct Log<T> {
+pub(crate) struct Log<T> {
     sealed: Vec<Arc<[T]>>,
     /// What came since the last piece was sealed; at most a piece.
     open: Vec<T>,
@@ -26,12 +26,12 @@ impl<T> Default for Log<T> {
 
 impl<T: Clone> Log<T> {
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.sealed.len().saturating_mul(PIECE).saturating_add(self.open.len())
     }
 
     /// Constant time, but for the one entry in a thousand that seals a piece.
-    pub(super) fn push(&mut self, entry: T) {
+    pub(crate) fn push(&mut self, entry: T) {
         if self.open.len() >= PIECE {
             // the buffer stays for the next piece
             self.sealed.push(self.open.drain(..).collect());
@@ -40,7 +40,7 @@ impl<T: Clone> Log<T> {
     }
 
     /// Takes the last entry back.
-    pub(super) fn pop(&mut self) -> Option<T> {
+    pub(crate) fn pop(&mut self) -> Option<T> {
         if self.open.is_empty() {
             self.open = self.sealed.pop()?.to_vec();
         }
@@ -48,7 +48,7 @@ impl<T: Clone> Log<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&T> {
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
         match self.sealed.get(index / PIECE) {
             Some(piece) => piece.get(index % PIECE),
             None => self.open.get(index.checked_sub(self.sealed.len().saturating_mul(PIECE))?),
@@ -56,7 +56,7 @@ impl<T: Clone> Log<T> {
     }
 
     /// An entry to be changed. Copies a sealed piece that a clone shares.
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let sealed = self.sealed.len().saturating_mul(PIECE);
         match self.sealed.get_mut(index / PIECE) {
             Some(piece) => Arc::make_mut(piece).get_mut(index % PIECE),
@@ -64,17 +64,17 @@ impl<T: Clone> Log<T> {
         }
     }
 
-    pub(super) fn last(&self) -> Option<&T> {
+    pub(crate) fn last(&self) -> Option<&T> {
         self.open.last().or_else(|| self.sealed.last()?.last())
     }
 
     /// The entries in order.
-    pub(super) fn iter(&self) -> Entries<'_, T> {
+    pub(crate) fn iter(&self) -> Entries<'_, T> {
         Entries { log: self, positions: 0..self.len() }
     }
 
     /// The bytes on the heap, sealed pieces in full even if clones share them. Constant time.
-    pub(super) fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         let pieces = self.sealed.capacity().saturating_mul(size_of::<Arc<[T]>>());
         let entries = self.sealed.len().saturating_mul(PIECE).saturating_add(self.open.capacity());
         pieces.saturating_add(entries.saturating_mul(size_of::<T>()))
@@ -82,7 +82,7 @@ impl<T: Clone> Log<T> {
 }
 
 /// The entries of a log, or what is left of them.
-pub(super) struct Entries<'l, T> {
+pub(crate) struct Entries<'l, T> {
     log: &'l Log<T>,
     positions: Range<usize>,
 }

@@ -40,6 +40,7 @@ mod task_io;
 pub use change::{ContextChange, ContextMark};
 pub use function::{FILE, MOUNT, PUT, REVIEW};
 pub use history::{Counts, Invocation, InvocationId, Origin, Status};
+pub(crate) use log::Log;
 pub use moment::Moment;
 pub use schema::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, SchemaError, ToolDecl};
 pub use scope::{Bound, Root, Scope, ScopeDecl, ScopeEnv, event_type};

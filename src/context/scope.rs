@@ -12,7 +12,7 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Storage, Type, Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, Program, RecordType, Storage, Type, Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -372,12 +372,34 @@ impl ScopeEnv {
     /// # Errors
     /// `wrong_scope` for a context of another schema than the scope's: its fields lie elsewhere.
     pub fn activation<'a>(&self, bound: &Bound<'a>) -> Result<Activation<'a>, Fault> {
-        if let (Some(context), Some(schema)) = (bound.context, &self.schema)
-            && !Arc::ptr_eq(context.schema(), schema)
-        {
-            return Err(ErrorCode::WrongScope.into());
-        }
+        self.hold_schema(bound)?;
         Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
+    }
+
+    /// The same with no more than what a program of the scope reads: most read one variable or two.
+    ///
+    /// # Errors
+    /// As [`ScopeEnv::activation`].
+    #[inline]
+    pub fn activation_of<'a>(&self, program: &Program, bound: &Bound<'a>) -> Result<Activation<'a>, Fault> {
+        self.hold_schema(bound)?;
+        let mut activation = Activation::new(&self.env);
+        for &slot in program.variables() {
+            let root = self.roots.get(usize::from(slot.0));
+            if let Some(value) = root.and_then(|&root| self.value_of(root, bound)) {
+                activation.bind(slot, value);
+            }
+        }
+        Ok(activation)
+    }
+
+    fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {
+        match (bound.context, &self.schema) {
+            (Some(context), Some(schema)) if !Arc::ptr_eq(context.schema(), schema) => {
+                Err(ErrorCode::WrongScope.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn value_of<'a>(&self, root: Root, bound: &Bound<'a>) -> Option<Value<'a>> {

@@ -2,12 +2,14 @@
 //!
 //! In: the names that bindings seal, and the arguments of the calls that ran. Out: for each name its values in the order
 //! in which they came; events are filtered by them. A sealed name has no value until its binding gives one, and then that
-//! one for ever (ALW-08, ALW-10): no call adds to it. Adding is amortised constant time in the values there are.
+//! one for ever (ALW-08, ALW-10): no call adds to it. Adding is amortised constant time in the values there are, and copies
+//! none of them.
 
-use crate::cel::{Json, JsonRef, Value};
+use super::value_set::ValueSet;
+use crate::cel::{Json, JsonRef};
 use indexmap::IndexMap;
-use sha2::{Digest, Sha256};
 use std::fmt;
+use std::hash::RandomState;
 use std::sync::Arc;
 
 /// The values of one tool's parameters in one task. Root, action and event parameters of a name share one set (ALW-02).
@@ -18,34 +20,36 @@ pub struct AllowList {
     awaited: usize,
     /// The name of each value by its position, in the order in which the values came: what is new is found at its end.
     arrivals: Vec<u32>,
+    /// What values are hashed with: nobody can send many of one hash.
+    keys: RandomState,
 }
 
 /// The values of one parameter.
 #[derive(Clone, Default)]
 struct Members {
     sealed: bool,
-    /// By what tells them apart, so that equal ones are found without going through all.
-    values: IndexMap<Box<str>, Json>,
+    values: ValueSet,
 }
 
 impl AllowList {
     /// A list in which these names are sealed, and none has a value yet.
     #[must_use]
     pub fn sealed<'n>(names: impl IntoIterator<Item = &'n Arc<str>>) -> Self {
-        let sealed = || Members { sealed: true, values: IndexMap::new() };
+        let sealed = || Members { sealed: true, values: ValueSet::default() };
         let names: IndexMap<_, _> = names.into_iter().map(|name| (name.clone(), sealed())).collect();
-        Self { awaited: names.len(), names, arrivals: Vec::new() }
+        Self { awaited: names.len(), names, arrivals: Vec::new(), keys: RandomState::new() }
     }
 
     /// Adds the arguments of a call that ran (ALW-03): of each name that is not sealed, unless it is null (ALW-14).
-    pub fn add(&mut self, arguments: JsonRef<'_>) {
-        for (name, value) in arguments.entries().filter(|(_, value)| !value.is_null()) {
+    /// The list shares them.
+    pub fn add(&mut self, arguments: &Json) {
+        for (name, _) in arguments.root().entries().filter(|(_, value)| !value.is_null()) {
             let position = match self.names.get_index_of(name) {
                 Some(position) => position,
                 None => self.names.insert_full(name.into(), Members::default()).0,
             };
-            let is_new = self.names.get_index_mut(position).is_some_and(|(_, members)| members.add(value));
-            if is_new {
+            let Some((_, members)) = self.names.get_index_mut(position) else { continue };
+            if !members.sealed && members.values.add(name, arguments, &self.keys) {
                 self.arrivals.push(position_of(position));
             }
         }
@@ -74,8 +78,8 @@ impl AllowList {
     }
 
     /// The values of a name, in order of arrival.
-    pub fn values(&self, name: &str) -> impl ExactSizeIterator<Item = &Json> {
-        self.names.get(name).map(|members| members.values.values()).unwrap_or_default()
+    pub fn values<'l>(&'l self, name: &'l str) -> impl Iterator<Item = JsonRef<'l>> {
+        self.names.get(name).into_iter().flat_map(move |members| members.values.values(name))
     }
 
     /// The names that have values, and sealed ones without, each with whether it is sealed.
@@ -85,8 +89,10 @@ impl AllowList {
 
     /// Puts a name back as it was: what [`AllowList::names`] and [`AllowList::values`] gave.
     pub fn put(&mut self, name: Arc<str>, sealed: bool, values: Vec<Json>) {
-        let values = values.into_iter().map(|value| (key(value.root()), value)).collect();
-        let members = Members { sealed, values };
+        let mut members = Members { sealed, values: ValueSet::default() };
+        for value in values {
+            members.values.add(&name, &Json::object([(&*name, value)]), &self.keys);
+        }
         let count = members.values.len();
         self.awaited = self.awaited.saturating_add(usize::from(members.is_awaited()));
         let (position, before) = self.names.insert_full(name, members);
@@ -110,8 +116,7 @@ impl AllowList {
         }
         arrived.into_iter().filter_map(|(position, arrived)| {
             let (name, members) = self.names.get_index(position as usize)?;
-            let known = members.values.len().saturating_sub(arrived);
-            Some((name, members.sealed, members.values.values().skip(known).cloned().collect()))
+            Some((name, members.sealed, members.values.latest(name, arrived).map(JsonRef::to_json).collect()))
         })
     }
 
@@ -120,7 +125,8 @@ impl AllowList {
     pub fn to_json(&self) -> serde_json::Value {
         let names = self.names.iter().filter(|(_, members)| !members.values.is_empty());
         let names = names.map(|(name, members)| {
-            let values = members.values.values().map(|value| serde_json::to_value(value).unwrap_or_default());
+            let values = members.values.values(name);
+            let values = values.map(|value| serde_json::to_value(value).unwrap_or_default());
             (name.to_string(), values.collect::<serde_json::Value>())
         });
         serde_json::Value::Object(names.collect())
@@ -130,16 +136,6 @@ impl AllowList {
 impl Members {
     fn is_awaited(&self) -> bool {
         self.sealed && self.values.is_empty()
-    }
-
-    /// Whether the value is new.
-    fn add(&mut self, value: JsonRef<'_>) -> bool {
-        if self.sealed {
-            return false;
-        }
-        let known = self.values.len();
-        self.values.entry(key(value)).or_insert_with(|| value.to_json());
-        self.values.len() > known
     }
 }
 
@@ -155,31 +151,6 @@ fn position_of(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 
-/// The longest text that is kept beside its value.
-const LONGEST_KEY: usize = 64;
-
-/// What tells values apart: `1` and `1.0` are one, as CEL has it (ALW-17), and `'1'` is another. Of a long one, such as the
-/// content of a file, it is a digest that nobody can find a second value for.
-fn key(value: JsonRef<'_>) -> Box<str> {
-    match value.value() {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the value is whole, and the bounds are tested first"
-        )]
-        Value::Double(number) if number.fract() == 0.0 && (-9.2e18..9.2e18).contains(&number) => {
-            (number as i64).to_string().into()
-        }
-        _ => {
-            let text = value.to_string();
-            if text.len() <= LONGEST_KEY {
-                return text.into();
-            }
-            let digest = Sha256::digest(text);
-            digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")).into()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::AllowList;
@@ -191,7 +162,7 @@ mod tests {
     fn values_accumulate_once_each_and_sealed_names_stay() {
         let [owner, repo]: [Arc<str>; 2] = ["owner".into(), "repo".into()];
         let mut list = AllowList::sealed([&owner, &repo]);
-        let mut add = |arguments: Value| list.add(Json::from(arguments).root());
+        let mut add = |arguments: Value| list.add(&arguments.into());
         add(json!({ "owner": "evil", "n": 1, "who": "a", "nothing": null }));
         add(json!({ "owner": "evil", "n": 1.0, "who": "b", "nothing": null }));
         add(json!({ "n": "1", "who": "a" }));
@@ -205,8 +176,8 @@ mod tests {
         for name in ["acme", "other"] {
             list.seal(&owner, Json::string(name).root());
         }
-        assert_eq!(list.values("owner").collect::<Vec<_>>(), [&Json::string("acme")]);
-        assert!(list.values("repo").len() == 0 && list.awaits_any());
+        assert_eq!(list.values("owner").filter_map(|owner| owner.as_str()).collect::<Vec<_>>(), ["acme"]);
+        assert!(list.values("repo").next().is_none() && list.awaits_any());
         list.seal(&repo, Json::string("r").root());
         assert!(!list.awaits_any());
         list.put(repo.clone(), true, Vec::new());

@@ -117,7 +117,7 @@ impl Expression {
         bound: &Bound<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<Value<'a>, Stop>, u64) {
-        match self.scope.activation(bound) {
+        match self.scope.activation_of(&self.program, bound) {
             Ok(activation) => self.program.run_metered(&activation, host),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
@@ -147,7 +147,7 @@ impl Expression {
         bound: &Bound<'_>,
         host: Option<&mut dyn Host>,
     ) -> (Result<bool, Stop>, u64) {
-        match self.scope.activation(bound) {
+        match self.scope.activation_of(&self.program, bound) {
             Ok(activation) => self.program.holds_metered(&activation, host),
             Err(fault) => (Err(self.failure(fault)), 0),
         }

@@ -8,8 +8,8 @@
 use super::allow_list::AllowList;
 use super::expression::{Expression, Texts};
 use crate::cel::{
-    Entries, EvalError, Expr, ExprKind, Fault, Field, Json, Key, Literal, Name, RecordType, Stop, Storage,
-    Text, Type, Value,
+    Entries, EvalError, Expr, ExprKind, Fault, Field, Json, JsonRef, Key, Literal, Name, RecordType, Stop,
+    Storage, Text, Type, Value,
 };
 use crate::context::{Bound, ScopeEnv};
 use crate::source::Embedded;
@@ -105,7 +105,7 @@ impl Filter {
         let mut parameters = Entries::new();
         let mut choices: Vec<(&str, Vec<Value<'_>>)> = Vec::new();
         for (name, used) in &self.uses {
-            let values: Vec<Value<'_>> = allowed.values(name).map(Json::value).collect();
+            let values: Vec<Value<'_>> = allowed.values(name).map(JsonRef::value).collect();
             if values.is_empty() {
                 return Err(FilterRefusal::NoValues(name.clone()));
             }
@@ -118,7 +118,7 @@ impl Filter {
         }
         if self.whole {
             for (name, _) in allowed.names() {
-                let values: Vec<_> = allowed.values(name).map(Json::value).collect();
+                let values: Vec<_> = allowed.values(name).map(JsonRef::value).collect();
                 let new = !values.is_empty() && choices.iter().all(|(known, _)| *known != &**name);
                 choices.extend(new.then_some((&**name, values)));
             }

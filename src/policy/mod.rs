@@ -15,7 +15,7 @@
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `script` | what the model writes itself, refused before it runs |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
-//! | `allow_list`, `filter`, `event` | what reaches a task that runs, and which of it |
+//! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint` | whether two policies are the same |
@@ -43,6 +43,7 @@ mod task_limits;
 mod template;
 mod tool_template;
 mod trigger;
+mod value_set;
 mod webhook;
 
 pub use allow_list::AllowList;

@@ -45,7 +45,12 @@ impl Gate {
     }
 
     /// Answers a request of a route.
-    pub(super) async fn serve(self, route: Arc<Route>, id: String, request: axum::extract::Request) -> Response {
+    pub(super) async fn serve(
+        self,
+        route: Arc<Route>,
+        id: String,
+        request: axum::extract::Request,
+    ) -> Response {
         let (parts, body) = request.into_parts();
         let request_id = request_id(&parts.headers);
         let span = info_span!("request", id = %request_id, operation = route.operation);
@@ -154,7 +159,8 @@ impl Gate {
         }
         let most = if takes == Body::None { 0 } else { self.service.settings.limits.max_body_bytes };
         let too_large = || Problem::new(Kind::TooLarge, messages::body_over(most));
-        let said = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        let said =
+            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if said.is_some_and(|said| said > most as u64) {
             return Err(too_large());
         }
@@ -197,7 +203,8 @@ fn key(headers: &HeaderMap, most: usize) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| (1..=most).contains(&text.len()));
-    let text = text.filter(|text| values.next().is_none() && text.bytes().all(|byte| byte.is_ascii_graphic()));
+    let text =
+        text.filter(|text| values.next().is_none() && text.bytes().all(|byte| byte.is_ascii_graphic()));
     let text = text.ok_or_else(|| Problem::new(Kind::BadRequest, messages::bad_key(most)))?;
     Ok(Some(text.to_owned()))
 }
@@ -213,7 +220,8 @@ fn texts(headers: &HeaderMap) -> Vec<(String, String)> {
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let given = given.filter(|id| {
-        (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        (1..=64).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     });
     given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
 }

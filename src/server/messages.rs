@@ -26,7 +26,8 @@ pub(super) fn no_identity(row: usize) -> String {
 }
 
 pub(super) fn unknown_scope(row: usize) -> String {
-    let known: Vec<_> = super::identity::Scope::ALL.iter().map(|scope| format!("`{}`", scope.as_str())).collect();
+    let known: Vec<_> =
+        super::identity::Scope::ALL.iter().map(|scope| format!("`{}`", scope.as_str())).collect();
     format!("`tokens[{row}].scopes` names a scope that is not one of {}", known.join(", "))
 }
 
@@ -61,7 +62,8 @@ pub(super) fn not_json(error: &serde_json::Error) -> String {
 /// What serde says of members and types names what was expected; what was found may be data and is left out.
 pub(super) fn misfit(error: &serde_json::Error) -> String {
     let said = error.to_string();
-    let known = said.split_once("expected ").map(|(_, rest)| rest.split(" at line ").next().unwrap_or_default());
+    let known =
+        said.split_once("expected ").map(|(_, rest)| rest.split(" at line ").next().unwrap_or_default());
     let place = format!("line {}, column {}", error.line(), error.column());
     if let Some(missing) = said.strip_prefix("missing field ") {
         let name = missing.split(" at line ").next().unwrap_or_default();
@@ -84,7 +86,9 @@ pub(super) fn bad_query(known: &[&str]) -> String {
     let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
     match known.as_slice() {
         [] => "no query parameter is expected".to_owned(),
-        known => format!("expected no other query parameters than {}, each fitting and once", known.join(" and ")),
+        known => {
+            format!("expected no other query parameters than {}, each fitting and once", known.join(" and "))
+        }
     }
 }
 
@@ -105,7 +109,9 @@ pub(super) fn in_flight(bound: usize) -> String {
 }
 
 pub(super) fn request_over(bound: u64) -> String {
-    format!("`max_request_ms` {bound} exceeded; what was decided can be asked for again with the same idempotency key")
+    format!(
+        "`max_request_ms` {bound} exceeded; what was decided can be asked for again with the same idempotency key"
+    )
 }
 
 pub(super) fn payload_or_request() -> &'static str {

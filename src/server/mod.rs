@@ -15,7 +15,7 @@
 //! | `auth`, `identity` | tokens in, callers out |
 //! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
 //! | `problem`, `messages` | everything that is said when it is not done |
-//! | `recorder`, `metrics`, `telemetry` | the decision log, figures, logs, traces |
+//! | `recorder`, `metrics`, `telemetry`, `traces` | the decision log, figures, logs, spans |
 
 mod auth;
 mod error;
@@ -36,6 +36,8 @@ mod settings;
 mod steps;
 mod tasks;
 mod telemetry;
+#[cfg(feature = "otel")]
+mod traces;
 
 pub use error::ServeError;
 pub use service::{Clock, Parts};
@@ -196,9 +198,9 @@ fn router(service: &Arc<Service>) -> Router {
     }
     router
         .fallback(|headers: HeaderMap| async move { gate::nowhere(Kind::UnknownPath, &headers) })
-        .method_not_allowed_fallback(
-            |headers: HeaderMap| async move { gate::nowhere(Kind::WrongMethod, &headers) },
-        )
+        .method_not_allowed_fallback(|headers: HeaderMap| async move {
+            gate::nowhere(Kind::WrongMethod, &headers)
+        })
 }
 
 /// A response that is on its way.

@@ -10,8 +10,7 @@ use super::protocols;
 use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::{
-    After, Before, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume,
-    Script, Step,
+    After, Before, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Step,
 };
 use crate::cel::Json;
 use crate::context::Runtime;

@@ -45,7 +45,8 @@ impl Service {
     pub(super) fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
         let Parts { clock, database, log } = parts;
         let authority = Authority::open(&settings.authentication)?;
-        if !authority.is_required() && !settings.address.ip().is_loopback() && !settings.allow_unauthenticated {
+        if !authority.is_required() && !settings.address.ip().is_loopback() && !settings.allow_unauthenticated
+        {
             return Err(ServeError::OpenToAll(settings.address));
         }
         let manifests = Arc::new(Manifests::open(&settings.policies, settings.eval_limits, clock())?);

@@ -8,8 +8,8 @@ use super::problem::{Kind, Problem};
 use crate::cel::{Json, Timestamp};
 use crate::store::Operation;
 use crate::task::{
-    Answer, Call, CallId, CallResult, CallStatus, Content, Decision, Delivery, Next, Progress, Task, TaskError,
-    Usage,
+    Answer, Call, CallId, CallResult, CallStatus, Content, Decision, Delivery, Next, Progress, Task,
+    TaskError, Usage,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -7,6 +7,7 @@
 
 use super::identity::Caller;
 use super::manifests::Manifests;
+use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
 use super::recorder::{Recorder, Taken};
@@ -14,7 +15,6 @@ use super::request::{Answer, JSON, Request};
 use super::service::Clock;
 use super::settings::Settings;
 use super::steps::{Circumstances, Step};
-use super::messages;
 use crate::cel::Json;
 use crate::limits::ServerLimits;
 use crate::store::{self, Database, Once, Owner, StoreError, StoredTasks, TaskHead, TaskStore};
@@ -206,7 +206,8 @@ impl Tasks {
             match self.store.append(&head, &stored) {
                 Ok(head) => {
                     let (operation, function) = (operation.as_str(), step.function());
-                    let taken = Taken { at: now, took: begun.elapsed(), operation, function, progress: &progress };
+                    let taken =
+                        Taken { at: now, took: begun.elapsed(), operation, function, progress: &progress };
                     self.recorder.record(request, &task, &taken, &answer);
                     *open = Some(Open { task, head });
                     return Ok(answer);
@@ -337,7 +338,8 @@ impl Tasks {
             error => {
                 self.metrics().store_error();
                 error!(%error, "the store cannot be trusted");
-                if matches!(error, StoreError::Corrupt(_)) { Kind::NotRestorable } else { Kind::Internal }.into()
+                if matches!(error, StoreError::Corrupt(_)) { Kind::NotRestorable } else { Kind::Internal }
+                    .into()
             }
         }
     }

@@ -35,7 +35,7 @@ pub struct Telemetry {
 #[derive(Debug, Default)]
 pub struct Sending {
     #[cfg(feature = "otel")]
-    provider: Option<opentelemetry_sdk::trace::SdkTracerProvider>,
+    _traces: Option<super::traces::Traces>,
 }
 
 impl Telemetry {
@@ -54,9 +54,10 @@ impl Telemetry {
         let registry = tracing_subscriber::registry().with(lines.with_filter(filter));
         #[cfg(feature = "otel")]
         let (registry, sending) = {
-            let sending = self.collector.as_deref().map(Sending::to).transpose()?.unwrap_or_default();
-            let layer = sending.provider.as_ref().map(Sending::layer);
-            (registry.with(layer), sending)
+            let traces = self.collector.as_deref().map(super::traces::Traces::to).transpose()?;
+            let only_ours = EnvFilter::new("celador=info");
+            let layer = traces.as_ref().map(|traces| traces.layer().with_filter(only_ours));
+            (registry.with(layer), Sending { _traces: traces })
         };
         #[cfg(not(feature = "otel"))]
         let sending = Sending::default();

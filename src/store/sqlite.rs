@@ -87,10 +87,9 @@ impl SqliteConnection {
 
     pub(super) fn commit(&mut self) -> Result<(), Failure> {
         self.0.execute_batch("COMMIT").map_err(|error| {
-            let failed = failure(error);
+            let code = error.sqlite_error().map_or(0, |error| error.extended_code & 0xff);
             // pages that could not be synced may be there after a crash all the same
-            let lost = matches!(&failed.error, StoreError::Unavailable(_)) && !failed.again;
-            if lost { Failure { error: StoreError::Uncertain, ..failed } } else { failed }
+            if code == ffi::SQLITE_IOERR { StoreError::Uncertain.into() } else { failure(error) }
         })
     }
 
@@ -166,10 +165,12 @@ fn failure(error: rusqlite::Error) -> Failure {
         return StoreError::Refused("sqlite".to_owned()).into();
     };
     let unavailable = || StoreError::Unavailable(messages::database_code(error.extended_code).into());
+    if error.extended_code == ffi::SQLITE_IOERR_SHORT_READ {
+        return StoreError::Corrupt(messages::database_code(error.extended_code)).into();
+    }
     match error.extended_code & 0xff {
-        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
-            Failure { again: true, ..Failure::of(StoreError::Unavailable(messages::BUSY.into())) }
-        }
+        // it has waited already
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => StoreError::Unavailable(messages::BUSY.into()).into(),
         ffi::SQLITE_FULL => StoreError::Full.into(),
         ffi::SQLITE_CORRUPT => StoreError::Corrupt(messages::database_code(error.extended_code)).into(),
         ffi::SQLITE_NOTADB => StoreError::NotOurs.into(),

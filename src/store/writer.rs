@@ -8,7 +8,9 @@ use super::database::storable;
 use super::rows::TaskRow;
 use super::task_store::{Facts, Once};
 use super::{Database, Sql, SqlValue, StoreError, messages};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
 
 /// One write, as its rows.
 #[derive(Debug)]
@@ -47,23 +49,38 @@ struct Job {
     answer: SyncSender<Result<(), StoreError>>,
 }
 
-/// The way to the thread that writes; it ends when all of these are gone.
+/// The thread that writes. When the last handle is gone it has ended, and what it held is closed.
 #[derive(Clone, Debug)]
-pub(super) struct Writer(Sender<Job>);
+pub(super) struct Writer(Arc<Thread>);
+
+#[derive(Debug)]
+struct Thread {
+    jobs: Option<Sender<Job>>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.jobs = None;
+        // one that panicked has nothing to say any more
+        let _ = self.handle.take().map(JoinHandle::join);
+    }
+}
 
 impl Writer {
     /// A thread that writes at most so many at once.
     pub(super) fn start(database: Database, most: usize) -> Self {
-        let (send, receive) = channel();
-        std::thread::spawn(move || run(&database, &receive, most));
-        Self(send)
+        let (jobs, receive) = channel();
+        let handle = std::thread::spawn(move || run(&database, &receive, most));
+        Self(Arc::new(Thread { jobs: Some(jobs), handle: Some(handle) }))
     }
 
     /// Writes, and returns when it is durable.
     pub(super) fn write(&self, write: Write) -> Result<(), StoreError> {
         let gone = || StoreError::Unavailable(messages::CLOSED.into());
         let (answer, wait) = sync_channel(1);
-        self.0.send(Job { write, answer }).map_err(|_| gone())?;
+        let jobs = self.0.jobs.as_ref().ok_or_else(gone)?;
+        jobs.send(Job { write, answer }).map_err(|_| gone())?;
         // a thread that ended before it answered may have written all the same
         wait.recv().unwrap_or(Err(StoreError::Uncertain))
     }

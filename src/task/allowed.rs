@@ -51,7 +51,7 @@ impl Task {
         if let (InvocationTarget::Action { .. }, Some(list)) =
             (&function.target, self.allowed.get_mut(function.capability))
         {
-            list.add(arguments.root());
+            list.add(arguments);
         }
     }
 }

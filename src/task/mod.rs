@@ -228,18 +228,19 @@ impl Task {
 
     /// The values that an operation's expressions see.
     fn bound<'a>(&'a self, operation: &'a Operation, now: &'a Moment) -> Bound<'a> {
-        let surroundings = self.surroundings(now);
+        let mut bound = self.surroundings(now);
         match &operation.subject {
-            Subject::Call(call) => Bound {
-                input: Some(call.arguments.value()),
-                output: call.output.as_ref().map(Json::value),
-                ..surroundings
-            },
-            Subject::Event(event) => {
-                Bound { input: Some(event.input.value()), event: Some(event.data.value()), ..surroundings }
+            Subject::Call(call) => {
+                bound.input = Some(call.arguments.value());
+                bound.output = call.output.as_ref().map(Json::value);
             }
-            Subject::Input(_) | Subject::Output | Subject::Script(_) => surroundings,
+            Subject::Event(event) => {
+                bound.input = Some(event.input.value());
+                bound.event = Some(event.data.value());
+            }
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => {}
         }
+        bound
     }
 
     /// The values that any expression of the task sees.

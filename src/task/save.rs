@@ -10,7 +10,7 @@ use super::decision::CallId;
 use super::operation::{OpenCall, Pending};
 use super::state::End;
 use super::{Task, TaskError};
-use crate::cel::{Cache, Json};
+use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
 use crate::manifest::agent::Capability;
 use crate::policy::{AllowList, Policy};
@@ -168,7 +168,7 @@ impl SavedAllowList {
         let names = list.names().map(|(name, sealed)| SavedName {
             name: name.clone(),
             sealed,
-            values: list.values(name).cloned().collect(),
+            values: list.values(name).map(JsonRef::to_json).collect(),
         });
         Self { capability: capability.reference.text.to_string(), names: names.collect() }
     }

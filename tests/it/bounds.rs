@@ -35,11 +35,21 @@ const OF_MANIFESTS: [&str; 8] = [
 /// Tested with the operations of a task.
 const OF_TASKS: [&str; 2] = ["max_folds", "max_questions"];
 
+/// Tested with the stores.
+const OF_STORES: [&str; 6] = [
+    "max_connections",
+    "max_connection_wait",
+    "max_checked_file_bytes",
+    "max_events_to_replay",
+    "max_commit_batch",
+    "max_page",
+];
+
 #[test]
 fn every_bound_is_tested_and_has_a_value_by_name() {
     let limits = EvalLimits::default();
     for row in EvalLimits::ROWS {
-        let tested = [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_TASKS].concat();
+        let tested = [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_TASKS, &OF_STORES].concat();
         assert!(tested.contains(&row.name), "{}", row.name);
         assert_eq!(limits.get(row.name), Some(row.default));
     }

@@ -4,8 +4,8 @@
 //! `CELADOR_FOLDS=100000 cargo test --release folds -- --nocapture` tries as many random tasks.
 
 use celador::cel::{
-    Activation, At, EXTENSIONS, ErrorCode, Growth, Json, List, LiveList, LiveRecord, Map, Program,
-    RecordType, STANDARD, Stop, Timestamp, Type, Value,
+    Activation, At, EXTENSIONS, Env, EnvBuilder, ErrorCode, Growth, Json, List, LiveList, LiveRecord, Map,
+    Program, RecordType, STANDARD, Stop, Timestamp, Type, Value,
 };
 use celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, Origin, SchemaDecl, Scope,
@@ -298,6 +298,65 @@ fn to_go_on_is_to_go_through_all() {
     });
     println!("{compared:?} outcomes compared: {failed:?} errors, {over:?} over budget");
     result.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// Predicates over names and times.
+const OF_TEXTS: [&str; 9] = [
+    "xs.filter(x, x == 'probe').size()",
+    "xs.filter(x, x.startsWith('ledger') || x.matches('^l+m$')).size()",
+    "xs.all(x, x != 'nobody')",
+    "xs.all(x, x != 'fact_checker')",
+    "xs.exists(x, x == 'fact_checker')",
+    "xs.exists_one(x, x == 'fact_checker')",
+    "xs.exists_one(x, x == 'nobody' || 1 / (size(x) - 12) == 1)",
+    "xs.all(x, 100 / (size(x) - 5) < 1000)",
+    "xs.filter(x, x < 'm').size() > 3",
+];
+
+/// A host lends the same text for each call of a function, and a loop asks its predicate once of it. A copy as JSON has
+/// texts of its own for each.
+#[test]
+fn a_text_that_comes_again_is_judged_and_paid_for_as_at_first() {
+    let mut task = task();
+    for number in 0..400 {
+        task.record(invocation(number % 7 % 4, Status::Successful, i64::from(number)));
+        task.turn(if number % 3 == 0 { TurnKind::Input } else { TurnKind::Llm });
+    }
+    let libraries = [STANDARD, EXTENSIONS].concat();
+    let scope = ScopeEnv::new(&ScopeDecl {
+        schema: Some(&SCHEMA),
+        libraries: &libraries,
+        ..ScopeDecl::new(Scope::Before)
+    });
+    let bound = Bound { context: Some(&task), ..Bound::default() };
+    let (mut failed, mut over) = (0, 0);
+    for list in ["c.cap._meta.invocations", "c._history.turns", "c.cap.probe.timestamps"] {
+        let list = Program::compile(scope.env(), list).unwrap();
+        let lent = list.run(&scope.activation(&bound).unwrap(), None).unwrap();
+        let copied = Json::from_value(&lent).unwrap();
+        for max_cost in [30, 200, 1_000, 1_500, EvalLimits::default().max_cost] {
+            let limits = EvalLimits { max_cost, ..EvalLimits::default() };
+            let env = Env::builder().variable("xs", Type::list(Type::String)).limits(limits);
+            let env = libraries.iter().copied().fold(env, EnvBuilder::library).build();
+            for text in OF_TEXTS {
+                let program =
+                    Program::compile(&env, text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"));
+                let outcome = |xs: Value<'_>| {
+                    let activation = Activation::new(&env).with(&env, "xs", xs);
+                    let (found, cost) = program.run_metered(&activation, None);
+                    (found.map(|value| Json::from_value(&value).unwrap().to_string()), cost)
+                };
+                let found = outcome(lent.borrowed());
+                assert_eq!(found, outcome(copied.value()), "{text} within {max_cost}");
+                match found.0 {
+                    Err(Stop::Failed(error)) if error.code == ErrorCode::BudgetExceeded => over += 1,
+                    Err(_) => failed += 1,
+                    Ok(_) => {}
+                }
+            }
+        }
+    }
+    assert!(failed > 5 && over > 20, "{failed} failed, {over} were over their budget");
 }
 
 /// A context that counts which elements and entries are looked at.

@@ -73,6 +73,33 @@ fn a_task_of_a_million_steps_does_not_copy_its_history() {
     assert_eq!((seen, now), (1_003_000, 1_003_001));
 }
 
+/// A call with arguments and a result of 200 bytes of JSON each, most of their values new.
+fn two_hundred_bytes(number: usize) -> Past {
+    let memo = format!("chapter-{number:05} of what the user asked for, with its notes and with its tables");
+    let words = "The quick brown fox jumps over the lazy dog while the guard looks on.";
+    let arguments =
+        json!({ "amount": number % 90, "memo": memo, "path": format!("/srv/{number:05}.md"), "note": words });
+    let (id, body) = (format!("entry-{number:05}"), words.repeat(2));
+    let output = json!({ "status": "open", "id": id, "bytes": 4096, "body": body });
+    past(&arguments.into(), &output.into())
+}
+
+/// What a task holds, all told: its context, and the lists that its events are filtered by.
+#[test]
+fn a_task_weighs_little_more_than_its_json() {
+    let engine = engine(AGENT);
+    let mut task = start(&engine);
+    let ((), held) = counted(|| {
+        for number in 0..10_000 {
+            let step = two_hundred_bytes(number);
+            task.record(step, noon()).unwrap();
+        }
+    });
+    let json = task.context_json().unwrap().to_string().len() as u64;
+    let held = held.bytes - held.freed;
+    assert!(held * 2 <= json * 3, "{held} bytes for {json} of JSON");
+}
+
 #[test]
 fn a_decision_allocates_only_what_it_gives_back() {
     let mut task = task(AGENT);
@@ -158,7 +185,8 @@ fn operations_grow_with_their_input() {
     assert_linear(2_000, works);
 }
 
-/// Expressions over `xs`, n numbers, and `text`, n characters, that a person takes for linear. Sorting is a little more.
+/// Expressions over `xs`, n numbers, `text`, n characters, `wide`, n of four bytes each, and `keys`, n keys, that a person
+/// takes for linear. Sorting is a little more.
 const LINEAR: &[&str] = &[
     "xs.all(x, x >= 0)",
     "xs.exists(x, x < 0)",
@@ -183,22 +211,43 @@ const LINEAR: &[&str] = &[
     "(text + text).size() > 0",
     "text.reverse() == text",
     "base64.encode(bytes(text)).size() > 0",
+    "wide.size() > 0",
+    "wide.charAt(wide.size() - 1) != ''",
+    "wide.substring(1).size() > 0",
+    "wide.indexOf('x') == -1",
+    "wide.reverse() == wide",
+    "wide.split('').size() > 0",
+    "keys.exists(k, k == 'none')",
+    "keys.all(k, keys[k] >= 0)",
+    "keys.map(k, k + '!').size() > 0",
+    "keys.transformMap(k, v, v + 1).size() > 0",
+    "keys == keys",
+    // errors are no dearer than values
+    "xs.exists(x, 1 / (x - x) == 1) || true",
+    "keys.exists(k, keys[k + 'x'] == 1) || true",
 ];
 
 #[test]
 fn evaluation_grows_with_its_data() {
-    let scope = Env::builder().variable("xs", Type::list(Type::Int)).variable("text", Type::String);
+    let scope = Env::builder()
+        .variable("xs", Type::list(Type::Int))
+        .variable("text", Type::String)
+        .variable("wide", Type::String)
+        .variable("keys", Type::map(Type::String, Type::Int));
     let env = STANDARD.iter().chain(EXTENSIONS).copied().fold(scope, EnvBuilder::library).build();
     for text in LINEAR {
         let program = Program::compile(&env, text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"));
         let work = |n: usize| {
             let numbers = Json::from_value(&Value::list((0..n as i64).map(Value::Int).collect())).unwrap();
             let letters = "a".repeat(n);
-            let activation = Activation::new(&env).with(&env, "xs", numbers.value()).with(
-                &env,
-                "text",
-                Value::text(&letters),
-            );
+            let wide = "𝄞".repeat(n);
+            let keys: serde_json::Map<_, _> = (0..n).map(|n| (format!("k{n:05}"), n.into())).collect();
+            let keys = Json::from(serde_json::Value::Object(keys));
+            let activation = Activation::new(&env)
+                .with(&env, "xs", numbers.value())
+                .with(&env, "text", Value::text(&letters))
+                .with(&env, "wide", Value::text(&wide))
+                .with(&env, "keys", keys.value());
             let ((value, cost), allocated) = counted(|| program.run_metered(&activation, None));
             value.unwrap_or_else(|stop| panic!("{text}: {stop:?}"));
             (cost, allocated.bytes)

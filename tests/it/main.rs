@@ -41,6 +41,7 @@ mod event;
 mod folds;
 mod functions;
 mod fuzz_bodies;
+mod grammar;
 mod growth;
 mod launches;
 mod laws;
@@ -72,13 +73,20 @@ mod servers;
 mod serving;
 mod starter;
 #[cfg(feature = "store")]
+mod store_bounds;
 mod store_crash;
 #[cfg(feature = "store")]
+mod store_damage;
+#[cfg(feature = "store")]
 mod store_database;
+#[cfg(feature = "store")]
+mod store_faults;
 #[cfg(feature = "store")]
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
+#[cfg(feature = "server")]
+mod store_servers;
 #[cfg(feature = "store")]
 mod store_tasks;
 mod task;

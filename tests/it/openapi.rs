@@ -4,9 +4,8 @@ use crate::schemas::misfit;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../src/server/openapi.json")).unwrap()
-});
+static DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../src/server/openapi.json")).unwrap());
 
 /// The description of a path; parts in braces stand for anything.
 fn described(path: &str) -> Option<&'static Value> {
@@ -14,7 +13,8 @@ fn described(path: &str) -> Option<&'static Value> {
     let paths = DOCUMENT["paths"].as_object().unwrap();
     paths.get(path).or_else(|| {
         let fits = |template: &str| {
-            let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
+            let (template, path): (Vec<_>, Vec<_>) =
+                (template.split('/').collect(), path.split('/').collect());
             let part = |(template, part): (&&str, &&str)| template.starts_with('{') || template == part;
             template.len() == path.len() && template.iter().zip(&path).all(part)
         };

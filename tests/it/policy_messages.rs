@@ -48,9 +48,9 @@ const MESSAGES: [&str; 4] = [
     "src/policy/messages.rs",
 ];
 
-/// Messages that no file can bring about: memory that is not there, arguments that only a host in Rust can give, whose
+/// Messages that no file can bring about: arguments that only a host in Rust can give, whose
 /// words `task.rs` holds, and what a script of very many functions is told, which `task_script.rs` holds.
-const NOT_OF_FILES: [&str; 3] = ["no_stack", "arguments_not_an_object", "allowed_in_scripts"];
+const NOT_OF_FILES: [&str; 2] = ["arguments_not_an_object", "allowed_in_scripts"];
 
 /// The words of every message, in each of its forms, stand in some expected text of `tests/data`. A phrase is what
 /// stands between placeholders, if it has a blank in it.

@@ -63,6 +63,42 @@ fn the_console_shows_what_the_command_prints() {
     }
 }
 
+/// The blocks with `curl` are run against a server, in one shell, as they are printed but for the port.
+#[cfg(feature = "server")]
+#[test]
+fn the_curl_lines_give_what_is_shown() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::Stdio;
+    let data = tempfile::tempdir().unwrap();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_celador"))
+        .args(["serve", "policies/support-desk", "--listen", "127.0.0.1:0", "--data"])
+        .arg(data.path())
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (mut script, mut expected) = (String::new(), Vec::new());
+    for block in blocks(&readme, "console").iter().filter(|block| block.contains("localhost:8717")) {
+        for command in block.split("$ ").skip(1).filter(|command| !command.starts_with("celador ")) {
+            let (command, shown) = command.split_once('\n').unwrap();
+            script.push_str(&format!("{}\nprintf '\\036'\n", command.replace("localhost:8717", &address)));
+            expected.push(shown.trim().to_owned());
+        }
+    }
+    let output = Command::new("bash").arg("-c").arg(&script).output().expect("bash and curl are installed");
+    let _ = server.kill();
+    let _ = server.wait();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let printed: Vec<&str> = printed.trim_end_matches('\u{1e}').split('\u{1e}').map(str::trim).collect();
+    assert_eq!(printed, expected, "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(expected.len() > 5, "only {} lines", expected.len());
+}
+
 #[test]
 fn the_yaml_stands_in_the_files() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

@@ -65,7 +65,8 @@ fn run(story: &Value) -> Result<usize, String> {
         } else {
             serving.send_anything(method, path, &headers, body.as_bytes())
         };
-        let about = |what: &str| format!("row {number}, {request}: {what}\n{} {}", reply.status, reply.text());
+        let about =
+            |what: &str| format!("row {number}, {request}: {what}\n{} {}", reply.status, reply.text());
         if Some(u64::from(reply.status)) != row["status"].as_u64() {
             return Err(about("another status"));
         }
@@ -96,7 +97,8 @@ fn run(story: &Value) -> Result<usize, String> {
 #[test]
 fn stories_go_as_they_are_told() {
     let (mut rows, mut wrong) = (0, Vec::new());
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
     paths.sort();
     for path in paths {
@@ -165,7 +167,10 @@ fn keys_are_each_callers_own() {
     };
     let (first, again, other) = (create(&ann), create(&ann), create(&bob));
     assert_eq!(first.json(), again.json());
-    assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
+    assert_eq!(
+        (first.header("idempotency-replayed"), again.header("idempotency-replayed")),
+        (None, Some("true"))
+    );
     assert_eq!((other.status, other.header("idempotency-replayed")), (201, None));
     assert_ne!(first.json()["task"], other.json()["task"]);
 }
@@ -210,7 +215,8 @@ fn every_route_asks_who_and_for_which_scope() {
             })
             .collect();
         assert_eq!(allowed.len(), 1, "{row} is allowed by {allowed:?}");
-        let writes = method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
+        let writes =
+            method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
         assert_eq!(allowed[0].ends_with(":write"), writes && operation != "jsonRpc", "{row}: {allowed:?}");
     }
 }
@@ -230,7 +236,9 @@ fn a_bad_manifest_leaves_the_old_one_in_force_and_is_told() {
     let policies = tempfile::tempdir().unwrap();
     let file = policies.path().join("agent.yaml");
     let manifest = |prompt: &str| {
-        format!("kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n")
+        format!(
+            "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
+        )
     };
     fs::write(&file, manifest("First.")).unwrap();
     let serving =

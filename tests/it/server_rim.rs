@@ -80,7 +80,11 @@ fn tokens_signed_by_a_key_of_the_file_are_believed() {
         assert_eq!(serving.get_as(&good, "/v1/manifests").status, 403, "a scope that the token lacks");
         assert_eq!(status(&sign(&header(None), &claims())), 200, "only one key of this algorithm is there");
         assert_eq!(status(&sign(&header(Some("k9")), &claims())), 401, "no such key");
-        assert_eq!(status(&sign(&header(Some(&format!("k{}", (at + 1) % 3))), &claims())), 401, "another's key");
+        assert_eq!(
+            status(&sign(&header(Some(&format!("k{}", (at + 1) % 3))), &claims())),
+            401,
+            "another's key"
+        );
         let mut forged = good.clone();
         let last = forged.len() - 10;
         forged.replace_range(last..=last, if &forged[last..=last] == "A" { "B" } else { "A" });
@@ -134,14 +138,17 @@ fn no_algorithm_and_no_shared_secret_is_believed() {
 
 #[test]
 fn keys_are_exchanged_while_it_serves_and_a_broken_file_changes_nothing() {
-    let ((first, sign_first), (second, sign_second)) = (key("a", Algorithm::EdDSA), key("b", Algorithm::EdDSA));
+    let ((first, sign_first), (second, sign_second)) =
+        (key("a", Algorithm::EdDSA), key("b", Algorithm::EdDSA));
     let serving = with_keys(&[first]);
     let token = |kid: &str, key: &EncodingKey| {
         let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
         encode(&header, &claims(), key).unwrap()
     };
-    let statuses =
-        || [("a", &sign_first), ("b", &sign_second)].map(|(kid, key)| serving.get_as(&token(kid, key), "/v1/tasks").status);
+    let statuses = || {
+        [("a", &sign_first), ("b", &sign_second)]
+            .map(|(kid, key)| serving.get_as(&token(kid, key), "/v1/tasks").status)
+    };
     assert_eq!(statuses(), [200, 401]);
     let file = serving.folder.path().join("jwks.json");
     let refresh = || serving.server.as_ref().unwrap().refresh();
@@ -163,8 +170,7 @@ fn tls_speaks_and_plain_text_is_not_answered() {
     let serving = Serving::with(&Location::Memory, move |settings, folder| {
         fs::write(folder.join("chain.pem"), chain).unwrap();
         fs::write(folder.join("key.pem"), key).unwrap();
-        settings.tls =
-            Some(Tls { certificates: folder.join("chain.pem"), key: folder.join("key.pem") });
+        settings.tls = Some(Tls { certificates: folder.join("chain.pem"), key: folder.join("key.pem") });
     });
     let root = ureq::tls::Certificate::from_pem(pem.as_bytes()).unwrap();
     let roots = ureq::tls::RootCerts::Specific(Arc::new(vec![root]));
@@ -174,7 +180,10 @@ fn tls_speaks_and_plain_text_is_not_answered() {
     let mut answer = client.get(format!("https://localhost:{port}/healthz")).call().unwrap();
     assert_eq!(answer.body_mut().read_to_string().unwrap(), r#"{"status":"ok"}"#);
     assert!(agent().get(format!("http://localhost:{port}/healthz")).call().is_err());
-    assert!(agent().get(format!("https://localhost:{port}/healthz")).call().is_err(), "nobody vouches for it");
+    assert!(
+        agent().get(format!("https://localhost:{port}/healthz")).call().is_err(),
+        "nobody vouches for it"
+    );
 }
 
 #[test]
@@ -235,9 +244,9 @@ fn a_store_that_is_down_takes_nothing_back_and_nothing_on() {
     assert_eq!(serving.get("/readyz").status, 200);
 }
 
-/// The commit is made and its answer is lost: who asks again with the same key gets what was decided, once.
+/// A commit is made and its answer is lost: whether the store finds out or the client asks again, the turn counts once.
 #[test]
-fn an_answer_that_is_lost_is_given_again() {
+fn a_commit_whose_answer_is_lost_counts_once() {
     use celador::store::FaultPlan;
     let serving = Serving::start();
     let task = serving.task();
@@ -246,13 +255,11 @@ fn an_answer_that_is_lost_is_given_again() {
         let body = br#"{"prompt_tokens": 5, "completion_tokens": 0}"#;
         serving.send("POST", &format!("{task}/model-turn"), &headers, body)
     };
-    let mut lost = 0;
     for commit in 1..=3 {
         serving.database.faults().plan(FaultPlan::CommitAnswer(commit));
-        lost += usize::from(turn().status == 503);
+        assert!(matches!(turn().status, 200 | 503));
     }
     serving.store_down(false);
-    assert!(lost > 0, "no answer was lost");
     assert_eq!(turn().json()["version"], 3);
     let context = serving.get(&format!("{task}/context")).json();
     assert_eq!(context["context"]["llm"]["tokens"]["total"], 5);
@@ -285,18 +292,20 @@ fn a_task_goes_on_in_the_next_process() {
 #[test]
 fn two_servers_take_turns_on_one_task() {
     let folder = tempfile::tempdir().unwrap();
-    let database = Database::open(&Location::File(folder.path().join("s.db")), &EvalLimits::default()).unwrap();
+    let database =
+        Database::open(&Location::File(folder.path().join("s.db")), &EvalLimits::default()).unwrap();
     let servers = [Serving::over(database.clone(), |_, _| {}), Serving::over(database, |_, _| {})];
     let task = servers[0].task();
     let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
-    for version in 3..23 {
+    for version in 3..9 {
         let taken = servers[version % 2].post(&format!("{task}/model-turn"), &turn);
         assert_eq!(taken.json()["version"], version);
     }
     std::thread::scope(|scope| {
         for server in &servers {
             scope.spawn(|| {
-                for _ in 0..20 {
+                // the agent may take thirty turns
+                for _ in 0..10 {
                     let taken = server.post(&format!("{task}/model-turn"), &turn);
                     assert!(matches!(taken.status, 200 | 409), "{}", taken.text());
                 }
@@ -400,7 +409,8 @@ fn time_is_bounded() {
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8_lossy(&answer).into_owned()
     };
-    let head = "POST /v1/tasks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
+    let head =
+        "POST /v1/tasks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
     assert!(read(head.as_bytes()).starts_with("HTTP/1.1 408"));
     // a header that does not come: the connection ends
     let begun = Instant::now();

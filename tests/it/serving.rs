@@ -87,7 +87,9 @@ impl Serving {
 
     /// A server for callers with tokens only; [`Serving::token`] makes some.
     pub fn with_tokens() -> Self {
-        Self::with(&Location::Memory, |settings, folder| settings.authentication.tokens = Some(folder.join("tokens.json")))
+        Self::with(&Location::Memory, |settings, folder| {
+            settings.authentication.tokens = Some(folder.join("tokens.json"))
+        })
     }
 
     /// A server with other settings; the folder is the test's, and goes with it.

@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 
 const TASKS: [&str; 4] = ["t-0", "t-1", "t-2", "t-3"];
 
-fn kills(default: usize) -> usize {
+pub fn kills(default: usize) -> usize {
     std::env::var("CELADOR_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(default)
 }
 
 /// Some time below a bound, different each time.
-fn moment(below: u64) -> Duration {
+pub fn moment(below: u64) -> Duration {
     Duration::from_micros(RandomState::new().hash_one(0) % (below * 1000))
 }
 
 /// Times as a reader wants them.
-fn spread(times: &mut [Duration]) -> String {
+pub fn spread(times: &mut [Duration]) -> String {
     times.sort();
     let at = |share: usize| times.get((times.len() * share / 100).min(times.len() - 1)).unwrap();
     format!("median {:?}, 95 of 100 within {:?}, longest {:?}", at(50), at(95), at(100))
@@ -52,11 +52,11 @@ fn a_killed_process_loses_nothing_of_a_file() {
         }
         recoveries.push(begun.elapsed());
         if round % 10 == 9 {
-            settle(&store, &answered);
+            settle(&store, &owner(), &answered);
         }
     }
     let store = open(&Location::File(path));
-    let events = settle(&store, &answered);
+    let events = settle(&store, &owner(), &answered);
     let verified = store.verify().unwrap();
     println!(
         "{kills} kills: {} steps were answered, {events} events are there, no gap, none twice; \
@@ -85,7 +85,7 @@ fn two_processes_on_one_postgres_lose_nothing_and_count_nothing_twice() {
     answered.extend(stays.kill());
     // a transaction of a killed process may still be under way in the server
     std::thread::sleep(Duration::from_millis(200));
-    let events = settle(&store, &answered);
+    let events = settle(&store, &owner(), &answered);
     store.verify().unwrap();
     println!(
         "two processes on {} tasks of one Postgres, {kills} times one was killed: {of_others} and {} steps were answered, \
@@ -136,7 +136,7 @@ fn postgres_stopped_in_the_middle_of_load_comes_back_with_all_that_was_answered(
         goes_on.store(false, Ordering::SeqCst);
     });
     let answered = answered.into_inner().unwrap();
-    let events = settle(&store, &answered);
+    let events = settle(&store, &owner(), &answered);
     store.verify().unwrap();
     println!(
         "Postgres stopped {} times under load: {} steps were answered, {events} events are there, no gap, none twice; \

@@ -4,16 +4,17 @@
 //! ledger then reads all events: each text that was answered stands where it was said, and none stands twice. A worker in a
 //! process of its own is this test binary again, told by an environment variable what to do.
 
+use crate::store_crash::spread;
 use crate::store_fixture::{Kept, once};
 use crate::store_tasks::limits;
-use celador::store::{Database, Location, Owner, StoreError, StoredTasks, TaskStore};
+use celador::store::{Database, FaultPlan, Location, Owner, StoreError, StoredTasks, TaskStore};
 use celador::task::Decision;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a child is to do: `location worker task,task,…`, nothing for a test run.
 const ORDER: &str = "CELADOR_STORE_CHILD";
@@ -158,7 +159,7 @@ impl Worker {
 }
 
 /// Tests what is stored against what was answered; the number of events.
-pub fn settle(store: &dyn TaskStore, answered: &[Answered]) -> u64 {
+pub fn settle(store: &dyn TaskStore, owner: &Owner, answered: &[Answered]) -> u64 {
     let mut places: HashMap<(&str, u64), &Answered> = HashMap::new();
     for said in answered {
         let before = places.insert((&said.task, said.version), said);
@@ -166,13 +167,13 @@ pub fn settle(store: &dyn TaskStore, answered: &[Answered]) -> u64 {
     }
     let mut count = 0;
     let mut memos = HashSet::new();
-    let tasks = store.tasks(&owner(), None, 1000).unwrap();
+    let tasks = store.tasks(owner, None, 1000).unwrap();
     for task in &tasks {
-        let loaded = store.load(&owner(), &task.id).unwrap();
+        let loaded = store.load(owner, &task.id).unwrap();
         assert_eq!(loaded.head.version(), task.version);
         let mut version = 0;
         while version < task.version {
-            let events = store.events(&owner(), &task.id, version, 1000).unwrap();
+            let events = store.events(owner, &task.id, version, 1000).unwrap();
             assert!(!events.is_empty(), "{} has a gap after {version}", task.id);
             for event in events {
                 version += 1;
@@ -193,4 +194,43 @@ pub fn settle(store: &dyn TaskStore, answered: &[Answered]) -> u64 {
     }
     assert!(places.is_empty(), "answered and lost: {:?}", places.values());
     count
+}
+
+/// Many that write at once share commits: there are fewer of them than steps.
+#[test]
+fn those_who_write_at_once_share_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::File(folder.path().join("celador.db"));
+    for writers in [1, 4, 16, 64] {
+        let store = open(&location);
+        let owner = Owner::caller(&format!("{writers} writers"));
+        let tasks: Vec<_> = (0..writers)
+            .map(|number| Kept::create(&store, &owner, &format!("t-{number}")).unwrap())
+            .collect();
+        store.database().faults().plan(FaultPlan::Nothing);
+        let begun = Instant::now();
+        let mut times: Vec<Duration> = std::thread::scope(|scope| {
+            let work = |mut kept: Kept<'_>| {
+                let step = |_| {
+                    let begun = Instant::now();
+                    kept.post("m", None).unwrap();
+                    begun.elapsed()
+                };
+                (0..20).map(step).collect::<Vec<_>>()
+            };
+            let workers: Vec<_> = tasks.into_iter().map(|kept| scope.spawn(move || work(kept))).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+        });
+        let (took, steps, commits) =
+            (begun.elapsed(), times.len() as u64, store.database().faults().commits());
+        println!(
+            "{writers} writers, a task each: {steps} steps in {commits} commits, {:.0} steps a second, a step {}",
+            steps as f64 / took.as_secs_f64(),
+            spread(&mut times)
+        );
+        assert!(
+            commits <= steps && (writers < 16 || commits < steps / 2),
+            "{commits} commits of {steps} steps"
+        );
+    }
 }

@@ -4,13 +4,14 @@
 use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_change::{AGENT, Deed, deed, run};
-use crate::task_fixture::{engine, start};
+use crate::task_fixture::{call, engine, noon, start};
 use celador::EvalLimits;
 use celador::store::{Operation, Owner, Step, StoreError, StoredTasks, TaskStore, Verified};
-use celador::task::{Task, TaskMark, Verdict};
+use celador::task::{CallResult, Progress, Task, TaskMark, Verdict};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use serde_json::json;
 use std::sync::Barrier;
 
 /// A snapshot every few events, so that tests meet many.
@@ -248,5 +249,44 @@ fn what_was_altered_is_refused() {
                 .unwrap();
             assert_eq!(store.verify(), Ok(Verified::default()), "{name}");
         }
+    }
+}
+
+/// A task that goes on under other manifests is stored anew as a whole: what the old ones let it keep does not come back.
+#[test]
+fn a_task_goes_on_under_another_policy() {
+    let free = engine("capabilities: {ledger: '*'}\n");
+    let bound = engine("capabilities: {ledger: {bindings: {account: \"'bound'\"}}}\n");
+    let post = |task: &mut Task, account: &str| {
+        let arguments = json!({ "amount": 1, "account": account });
+        let Progress::Decided(decision) = task.before(&call("ledger_post_entry", arguments), noon()) else {
+            panic!()
+        };
+        let _ = task.after(decision.call.unwrap(), CallResult::successful(json!({}).into()), noon()).unwrap();
+    };
+    for (name, store, _folder) in stores() {
+        let mut task = start(&free);
+        let mut head = store.create(&kim(), &task, noon(), None).unwrap();
+        for (round, engine) in [&free, &bound, &bound, &free, &bound].into_iter().enumerate() {
+            let before = task.mark();
+            post(&mut task, &format!("account {round}"));
+            let step = Step {
+                operation: Operation::After,
+                at: noon(),
+                task: &task,
+                before: &before,
+                decision: None,
+                once: None,
+            };
+            let appended = store.append(&head, &step).unwrap();
+            let loaded = store.load(&kim(), "t-1").unwrap();
+            assert_eq!(loaded.head, appended, "{name}: round {round}");
+            let [kept, lived] =
+                [&loaded.saved, &task.save()].map(|saved| serde_json::to_value(saved).unwrap());
+            assert_eq!(kept, lived, "{name}: round {round}");
+            task = engine.restore(loaded.saved).unwrap();
+            head = loaded.head;
+        }
+        store.verify().unwrap();
     }
 }

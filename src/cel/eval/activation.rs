@@ -5,18 +5,24 @@ use crate::cel::fault::Fault;
 use crate::cel::value::Value;
 use smallvec::SmallVec;
 
+/// How many variables have room without an allocation: no scope of the specification has more.
+const FEW_SLOTS: usize = 6;
+
 /// The values of a scope's variables. Made for each run in a few nanoseconds; nothing is converted.
 #[derive(Clone, Debug)]
 pub struct Activation<'a> {
     env: EnvId,
-    values: SmallVec<[Option<Value<'a>>; 8]>,
+    values: SmallVec<[Option<Value<'a>>; FEW_SLOTS]>,
 }
 
 impl<'a> Activation<'a> {
     /// An activation of a scope in which no variable has a value yet.
+    #[inline]
     #[must_use]
     pub fn new(env: &Env) -> Self {
-        Self { env: env.id(), values: SmallVec::from_elem(None, env.slots()) }
+        let mut values = SmallVec::new();
+        values.resize_with(env.slots(), || None);
+        Self { env: env.id(), values }
     }
 
     /// An activation of no scope, for steps without variables.
@@ -31,6 +37,7 @@ impl<'a> Activation<'a> {
     }
 
     /// Gives the variable in a slot its value. A slot of another scope is left alone.
+    #[inline]
     pub fn bind(&mut self, slot: Slot, value: Value<'a>) {
         if let Some(place) = self.values.get_mut(usize::from(slot.0)) {
             *place = Some(value);

@@ -31,6 +31,18 @@ impl<'a> Range<'a> {
         }
     }
 
+    /// An element that is text of the host's own, which may lend the same again.
+    #[inline]
+    pub(super) fn lent_text(&self, index: usize) -> Option<&'a str> {
+        match self {
+            Self::List(list @ List::Live { .. }) => match list.get(index)? {
+                Value::String(text) => text.as_borrowed(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// How it grows, if it is a part of a host's structs that does, and which part that is.
     pub(super) fn growth(&self) -> Option<(At, Growth<'a>)> {
         match *self {

@@ -11,6 +11,7 @@ mod evaluator;
 mod loops;
 mod progress;
 mod read;
+mod repeats;
 mod select;
 mod tally;
 

@@ -9,6 +9,7 @@ use super::error::Halt;
 use super::evaluator::Evaluator;
 use super::loops::Range;
 use super::progress::Progress;
+use super::repeats::{MANY, Repeats};
 use crate::cel::meter::Spent;
 use crate::cel::plan::{Loop, LoopKind, NodeId};
 use crate::cel::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
@@ -25,6 +26,12 @@ struct Tally {
 }
 
 impl Tally {
+    /// One more round, in which the predicate held or did not.
+    fn add(&mut self, held: bool, deciding: Option<bool>) {
+        self.count = self.count.saturating_add(i64::from(held));
+        self.over = deciding == Some(held);
+    }
+
     /// What these rounds and then those come to.
     fn then(self, next: Self) -> Self {
         if self.over {
@@ -86,15 +93,34 @@ impl<'a> Evaluator<'a, '_, '_> {
         mut tally: Tally,
     ) -> Option<Tally> {
         let deciding = deciding(inner.kind);
+        // the predicate of a fold reads nothing but its element
+        let mut repeats = (inner.fold.is_some() && part.len() >= MANY).then(Repeats::default);
         for index in part {
             if tally.over {
                 break;
             }
+            let text = repeats.as_ref().and_then(|_| range.lent_text(index));
+            if text.is_none() {
+                repeats = None;
+            }
+            if let (Some(repeats), Some(text)) = (&mut repeats, text)
+                && let Some((held, spent)) = repeats.get(text)
+                && self.progress.meter.pay(spent)
+            {
+                tally.add(held, deciding);
+                continue;
+            }
+            let before = self.progress.meter.spent();
             self.round(id, inner, range, index)?;
             match self.bool(inner.body) {
-                Some(value) => {
-                    tally.count = tally.count.saturating_add(i64::from(value));
-                    tally.over = deciding == Some(value);
+                Some(held) => {
+                    tally.add(held, deciding);
+                    if let (Some(known), Some(text)) = (&mut repeats, text) {
+                        known.put(text, held, self.progress.meter.spent().since(before));
+                        if known.are_rare() {
+                            repeats = None;
+                        }
+                    }
                 }
                 None => {
                     let halt = self.progress.absorb()?;

@@ -29,6 +29,8 @@ pub struct Plan {
     pub spans: Vec<Span>,
     /// The step that gives the result.
     pub root: NodeId,
+    /// The variables that its steps read, each once.
+    pub variables: Vec<Slot>,
     /// How many variables of loops and bindings are alive at once.
     pub locals: usize,
     /// How many bindings its blocks have.
@@ -453,6 +455,16 @@ impl Comparison {
             Self::LessEqual => Self::GreaterEqual,
             Self::Greater => Self::Less,
             Self::GreaterEqual => Self::LessEqual,
+        }
+    }
+}
+
+impl Node {
+    /// The variable that the step reads itself, if it reads one.
+    fn variable(&self) -> Option<Slot> {
+        match self {
+            Self::Variable(slot) | Self::HasVariable(slot) | Self::Path { root: slot, .. } => Some(*slot),
+            _ => None,
         }
     }
 }

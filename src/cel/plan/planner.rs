@@ -2,7 +2,7 @@
 
 use super::{Arithmetic, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan};
 use crate::cel::check::{Checked, Reference};
-use crate::cel::env::Env;
+use crate::cel::env::{Env, Slot};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
 use crate::cel::stdlib::{Extent, Pattern};
@@ -40,7 +40,10 @@ pub(in crate::cel) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
     let root = planner.expr(&checked.expr);
     let (locals, memos) = (planner.locals as usize, planner.memos as usize);
     let Planner { nodes, spans, pattern_bytes, .. } = planner;
-    Plan { env: env.id(), nodes, spans, root, locals, memos, pattern_bytes }
+    let mut variables: Vec<Slot> = nodes.iter().filter_map(Node::variable).collect();
+    variables.sort_unstable();
+    variables.dedup();
+    Plan { env: env.id(), nodes, spans, root, variables, locals, memos, pattern_bytes }
 }
 
 struct Planner<'c> {

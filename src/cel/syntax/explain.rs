@@ -1,57 +1,14 @@
-//! The parser's errors to issues: one for each real fault, in CEL's words, at the right character.
+//! A token that cannot stand where it stands, in CEL's words: what was found there, and what could stand there.
 //!
-//! The parser's own words list tokens of its grammar and its first error drags others behind it. Only the places
-//! are taken from it; what was found and what could stand there is read off the tokens around.
+//! In: its position. Out: an issue at its characters. What could stand there is read off the tokens around.
 
 use super::messages::{self, Expected};
 use super::outline::Outline;
-use super::parse::token_at;
-use super::tokens::{Token, TokenKind};
+use super::tokens::Token;
 use crate::cel::issue::Issue;
-use cel::parser::ParseError;
-
-/// The issues of a text that the parser refused.
-pub(super) fn faults(text: &str, tokens: &[Token], outline: &Outline, errors: &[ParseError]) -> Vec<Issue> {
-    let mut syntax: Option<usize> = None;
-    let mut issues = Vec::new();
-    for error in errors {
-        let at = token_at(tokens, byte_of(text, error.pos));
-        if error.msg.starts_with("Syntax error") {
-            syntax = Some(syntax.map_or(at, |first| first.min(at)));
-        } else if let Some(issue) = bad_word(text, tokens, at) {
-            issues.push(issue);
-        }
-    }
-    // words of a text that could not be read to its end may be misread
-    if let Some(at) = syntax {
-        return vec![unexpected(text, tokens, outline, at)];
-    }
-    if issues.is_empty() { vec![unexpected(text, tokens, outline, 0)] } else { issues }
-}
-
-/// The byte of a line and a column in characters, both from 1.
-fn byte_of(text: &str, (line, column): (isize, isize)) -> u32 {
-    let (line, column) = (usize::try_from(line).unwrap_or(1), usize::try_from(column).unwrap_or(1));
-    let lines = text.split_inclusive('\n');
-    let before: usize = lines.take(line.saturating_sub(1)).map(str::len).sum();
-    let rest = text.get(before..).unwrap_or_default();
-    let inside = rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at);
-    u32::try_from(before.saturating_add(inside)).unwrap_or(u32::MAX)
-}
-
-/// A number beyond its type, or a reserved word in place of a name.
-fn bad_word(text: &str, tokens: &[Token], at: usize) -> Option<Issue> {
-    let token = tokens.get(at)?;
-    let word = text.get(token.span.range()).unwrap_or_default();
-    match token.kind {
-        TokenKind::Number => Some(messages::number_out_of_range(token.span, word)),
-        TokenKind::Name if super::RESERVED.contains(&word) => Some(messages::reserved_word(token.span, word)),
-        _ => None,
-    }
-}
 
 /// What stands where it cannot, and what could stand there.
-fn unexpected(text: &str, tokens: &[Token], outline: &Outline, at: usize) -> Issue {
+pub(super) fn unexpected(text: &str, tokens: &[Token], outline: &Outline, at: usize) -> Issue {
     let back = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
     let (before, found) = (back(1), tokens.get(at));
     let sign = |count: usize| back(count).map_or("", |token| token.sign());

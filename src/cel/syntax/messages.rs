@@ -47,16 +47,6 @@ pub(super) fn bindings_too_deep(span: Span, bound: usize) -> Issue {
     Issue { label, ..Issue::bound("max_depth", bound, span) }
 }
 
-/// a nested text where the system has no memory left
-pub(super) fn no_stack() -> Issue {
-    error(
-        "max_depth",
-        Span::new(0, 0),
-        "there is no memory to parse an expression nested this deeply".into(),
-        "",
-    )
-}
-
 /// `a = b`
 pub(super) fn stray_character(span: Span, found: char, next: Option<char>) -> Issue {
     let instead = match (found, next) {

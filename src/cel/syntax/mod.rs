@@ -1,12 +1,13 @@
-//! Text to [`Expr`]: the `cel` crate's grammar without its macros, our spans, our macros, our words for what is wrong.
+//! Text to [`Expr`]: CEL's grammar, with exact spans, its macros, and our words for what is wrong.
 //!
-//! One line: `tokens` (words and signs) → `outline` (brackets and depth, bounded) → `parse` (the grammar) →
-//! `convert` (exact spans) with `macros`; `explain` turns the grammar's errors into issues, `print` an [`Expr`] into text;
+//! One line: `tokens` (words and signs) → `outline` (brackets and depth, bounded) → `grammar` (the tree) with `literal`
+//! and `macros`; `parse` is the door, `explain` says what stands where it cannot, `print` turns an [`Expr`] into text;
 //! `reference` says what each macro is for.
 
-mod convert;
 mod explain;
 mod expr;
+mod grammar;
+mod literal;
 mod macros;
 mod messages;
 mod outline;

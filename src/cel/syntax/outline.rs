@@ -1,8 +1,8 @@
 //! Tokens to an outline: which brackets belong together, and how deep the tree of the text can be at most.
 //!
-//! The grammar's parser recurses on brackets and its trees lean on chains (`a.b.c`, `1 + 2 + 3`), so depth is known
+//! The grammar recurses on brackets and its trees lean on chains (`a.b.c`, `1 + 2 + 3`), so depth is known
 //! from the tokens before anything recurses. The bound is exact for chains and brackets; `&&` and `||`, which the
-//! parser balances, count by their logarithm. One pass over the tokens with a stack of its own.
+//! grammar balances, count by their logarithm. One pass over the tokens with a stack of its own.
 
 use super::messages;
 use super::tokens::Token;
@@ -13,10 +13,6 @@ use crate::cel::issue::Issue;
 pub(super) struct Outline {
     /// For the position of each opening bracket the position of the closing one, and the other way round.
     partners: Vec<Option<usize>>,
-    /// How deep brackets nest.
-    pub(super) brackets: usize,
-    /// The number of conditions, whose else branches the parser recurses into.
-    pub(super) conditions: usize,
 }
 
 impl Outline {
@@ -124,14 +120,13 @@ impl Levels {
 pub(super) fn outline(tokens: &[Token], max_depth: usize) -> Result<Outline, Issue> {
     let mut open: Vec<(usize, &'static str, Levels)> = Vec::new();
     let mut levels = Levels::default();
-    let mut outline = Outline { partners: vec![None; tokens.len()], brackets: 0, conditions: 0 };
+    let mut outline = Outline { partners: vec![None; tokens.len()] };
     let mut after_operand = false;
     for (at, token) in tokens.iter().enumerate() {
         match token.sign() {
             sign @ ("(" | "[" | "{") => {
                 levels.opens(sign == "[" && after_operand);
                 open.push((at, sign, std::mem::take(&mut levels)));
-                outline.brackets = outline.brackets.max(open.len());
             }
             sign @ (")" | "]" | "}") => {
                 let Some((start, opening, outer)) = open.pop() else {
@@ -145,10 +140,7 @@ pub(super) fn outline(tokens: &[Token], max_depth: usize) -> Result<Outline, Iss
                 levels.operand = levels.operand.max(inside);
                 outline.pair(start, at);
             }
-            "?" if after_operand => {
-                levels.condition();
-                outline.conditions = outline.conditions.saturating_add(1);
-            }
+            "?" if after_operand => levels.condition(),
             sign => levels.sign(sign, after_operand),
         }
         if open.len().saturating_add(levels.here()) >= max_depth {

@@ -1,28 +1,17 @@
-//! Text to [`Expr`]: bounded by its tokens, parsed by the `cel` crate's grammar, placed by its tokens again.
+//! Text to [`Expr`]: bounded by its tokens, then read from them.
 //!
 //! What comes out has exact spans, and macros in place of the calls that were written; ids number it from the root.
-//! No text makes it panic or overflow the caller's stack: depth is bounded before the parser runs, and a text of
-//! many brackets is parsed on a stack of its own, because the parser takes up to 170 KB for each of them unoptimised.
+//! No text makes it panic or overflow a stack: depth is bounded before the grammar, which recurses, sees the tokens.
 
 use super::expr::{Expr, ExprKind};
-use super::outline::{Outline, outline};
-use super::tokens::{Token, tokenize};
-use super::{convert, explain, messages};
+use super::grammar::{Misread, read};
+use super::outline::outline;
+use super::tokens::tokenize;
+use super::{explain, messages};
 use crate::cel::issue::Issue;
 use crate::limits::EvalLimits;
-use cel::common::ast::{IdedExpr, SourceInfo};
-use cel::parser::ParseErrors;
 
-/// Stack that the parser takes for each level of brackets in an unoptimised build, with a fifth to spare.
-const STACK_PER_BRACKET: usize = 200 * 1024;
-/// The same for each condition.
-const STACK_PER_CONDITION: usize = 12 * 1024;
-/// The same for a text of a hundred operators without brackets.
-const STACK_AT_LEAST: usize = 512 * 1024;
-/// What the parser may take of the caller's stack.
-const STACK_OF_CALLER: usize = 1024 * 1024;
-
-/// Reads an expression. Linear in the text but for the grammar's look-ahead, which the bounds keep small.
+/// Reads an expression. Linear in the text.
 ///
 /// # Errors
 /// One issue for each fault: `max_source_bytes`, `max_tokens`, `max_depth`, `empty_expression`, `bad_character`,
@@ -52,18 +41,15 @@ pub(in crate::cel) fn parse_rewritten(
         return Err(vec![messages::too_many_tokens(token.span, limits.max_tokens)]);
     }
     let outline = outline(&tokens, limits.max_depth).map_err(|issue| vec![issue])?;
-    match grammar(text, &outline) {
-        None => Err(vec![messages::no_stack()]),
-        Some(Err(errors)) => Err(explain::faults(text, &tokens, &outline, &errors.errors)),
-        Some(Ok((tree, source))) => {
-            let mut expr = convert::convert(&tokens, &outline, tree, &source)?;
-            rewrite(&mut expr);
-            expr.number();
-            match levels(&expr, &mut Vec::new()) {
-                levels if levels < limits.max_depth => Ok(expr),
-                _ => Err(vec![messages::bindings_too_deep(expr.span, limits.max_depth)]),
-            }
-        }
+    let mut expr = read(text, &tokens).map_err(|misread| match misread {
+        Misread::Unexpected(at) => vec![explain::unexpected(text, &tokens, &outline, at)],
+        Misread::Faults(issues) => issues,
+    })?;
+    rewrite(&mut expr);
+    expr.number();
+    match levels(&expr, &mut Vec::new()) {
+        levels if levels < limits.max_depth => Ok(expr),
+        _ => Err(vec![messages::bindings_too_deep(expr.span, limits.max_depth)]),
     }
 }
 
@@ -91,31 +77,4 @@ fn levels<'e>(expr: &'e Expr, bindings: &mut Vec<(&'e str, usize)>) -> usize {
             below
         }
     }
-}
-
-type Parsed = Result<(IdedExpr, SourceInfo), ParseErrors>;
-
-/// Runs the grammar's parser where there is stack enough; nothing if the system gives none.
-fn grammar(text: &str, outline: &Outline) -> Option<Parsed> {
-    let parse = || {
-        let parser =
-            cel::Env::default().parser().enable_optional_syntax(true).enable_ident_escape_syntax(true);
-        // the outline has bounded what this counts
-        parser.max_recursion_depth(u16::MAX).parse_with_source_info(text)
-    };
-    let brackets = outline.brackets.saturating_mul(STACK_PER_BRACKET);
-    let conditions = outline.conditions.saturating_mul(STACK_PER_CONDITION);
-    let stack = STACK_AT_LEAST.saturating_add(brackets).saturating_add(conditions);
-    if stack <= STACK_OF_CALLER {
-        return Some(parse());
-    }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, parse);
-        thread.ok()?.join().ok()
-    })
-}
-
-/// The first position of a token that starts at or behind a byte.
-pub(super) fn token_at(tokens: &[Token], byte: u32) -> usize {
-    tokens.partition_point(|token| token.span.start < byte)
 }

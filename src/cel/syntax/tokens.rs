@@ -1,8 +1,7 @@
 //! Text to tokens: the words and signs of an expression with their places, or what of it is none.
 //!
-//! The grammar's own lexer tells nobody where its tokens were, and what it says of a stray character helps nobody.
-//! These tokens bound a text before the grammar sees it, give every node its exact characters, and name what a
-//! syntax error found. Linear in the text; never recurses.
+//! They bound a text before the grammar reads it, give every node its exact characters, and name what a syntax error
+//! found. Literals are known to be well formed here, numbers but for their size. Linear in the text; never recurses.
 
 use super::messages;
 use crate::cel::issue::Issue;
@@ -109,7 +108,7 @@ impl<'t> Reader<'t> {
             self.number(rest, bytes);
         } else if first == '`' {
             self.quoted_name(rest);
-        } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
+        } else if let Some(sign) = sign(rest) {
             self.push(TokenKind::Sign(sign), sign.len());
         } else {
             let span = self.take(first.len_utf8());
@@ -193,15 +192,23 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The letters before the quotes of a literal.
-#[derive(Clone, Copy)]
-struct Prefix {
-    bytes: usize,
-    raw: bool,
-    is_bytes: bool,
+/// The sign that the text begins with.
+fn sign(rest: &str) -> Option<&'static str> {
+    let first = rest.as_bytes().first();
+    let mut alike = SIGNS.iter().copied().filter(|sign| sign.as_bytes().first() == first);
+    alike.find(|sign| rest.starts_with(sign))
 }
 
-fn text_prefix(rest: &str) -> Option<Prefix> {
+/// The letters before the quotes of a literal.
+#[derive(Clone, Copy)]
+pub(super) struct Prefix {
+    pub(super) bytes: usize,
+    pub(super) raw: bool,
+    pub(super) is_bytes: bool,
+}
+
+/// The letters before the quotes, if the text begins with a literal of text.
+pub(super) fn text_prefix(rest: &str) -> Option<Prefix> {
     let letters = rest.bytes().take(3).position(|byte| matches!(byte, b'\'' | b'"'))?;
     let (raw, is_bytes) = match rest.get(..letters)? {
         "" => (false, false),

@@ -539,20 +539,17 @@ impl Builder {
 
     /// A key that was written last, or in its place the same text further up.
     fn shared(&mut self, key: Word) -> Word {
-        let bytes = |word: Word| {
-            let end = word.offset().saturating_add(word.length());
-            self.text.as_bytes().get(word.offset()..end).unwrap_or_default()
-        };
-        let text = bytes(key);
+        let text = self.text_of(key).as_bytes();
         let [first, last] = [text.first(), text.last()].map(|byte| byte.copied().map_or(0, usize::from));
         let place = text.len().saturating_mul(7).saturating_add(first).saturating_add(last) % LATE_KEYS;
-        let Some(late) = self.keys.get_mut(place) else { return key };
-        let known = *late;
-        if known.tag() == Tag::String && bytes(known) == text {
+        let known = self.keys.get(place).copied().unwrap_or_default();
+        if known.head() == key.head() && self.text_of(known).as_bytes() == text {
             self.text.truncate(key.offset());
             return known;
         }
-        *late = key;
+        if let Some(late) = self.keys.get_mut(place) {
+            *late = key;
+        }
         key
     }
 
@@ -583,7 +580,31 @@ impl Builder {
         Word::new(Tag::Array, items.len(), offset)
     }
 
-    fn object(&mut self, mut members: Members) -> Word {
+    fn object(&mut self, members: Members) -> Word {
+        // most objects have few keys, and none of them twice
+        let few = members.len() < SORTED_FROM;
+        if few && !self.has_key_twice(&members) { self.entries(&members) } else { self.sorted(members) }
+    }
+
+    /// Whether two of these keys are one. Most are told apart by their lengths.
+    fn has_key_twice(&self, members: &[(Word, Word)]) -> bool {
+        let mut before = 0..;
+        members.iter().any(|&(key, _)| {
+            let known = members.iter().take(before.next().unwrap_or_default());
+            known.into_iter().any(|&(known, _)| {
+                known.head() == key.head()
+                    && (known.offset() == key.offset() || self.text_of(known) == self.text_of(key))
+            })
+        })
+    }
+
+    fn entries(&mut self, members: &[(Word, Word)]) -> Word {
+        let offset = self.words.len();
+        self.words.extend(members.iter().flat_map(|(key, value)| [key.0, value.0]));
+        Word::new(Tag::Object, members.len(), offset)
+    }
+
+    fn sorted(&mut self, mut members: Members) -> Word {
         let mut order = self.order(&members);
         let twice = |&(first, second): &(&usize, &usize)| {
             self.key_of(&members, *first) == self.key_of(&members, *second)
@@ -596,16 +617,18 @@ impl Builder {
             members.retain(|_| positions.next().is_some_and(|position| !overwritten.contains(&position)));
             order = self.order(&members);
         }
-        let offset = self.words.len();
-        self.words.extend(members.iter().flat_map(|(key, value)| [key.0, value.0]));
+        let object = self.entries(&members);
         if members.len() >= SORTED_FROM {
             self.words.extend(order.iter().map(|&index| index as u64));
         }
-        Word::new(Tag::Object, members.len(), offset)
+        object
     }
 
     fn key_of(&self, members: &[(Word, Word)], index: usize) -> &str {
-        let word = members.get(index).map_or(Word(0), |&(key, _)| key);
+        members.get(index).map_or("", |&(key, _)| self.text_of(key))
+    }
+
+    fn text_of(&self, word: Word) -> &str {
         let end = word.offset().saturating_add(word.length());
         self.text.get(word.offset()..end).unwrap_or_default()
     }

@@ -184,25 +184,34 @@ impl Timestamp {
     /// RFC 3339 in UTC to the whole second, always as long: `2026-05-20T03:45:00Z`. Many times as quick as formatting.
     #[must_use]
     pub fn to_second_text(self) -> [u8; 20] {
-        let mut text = *b"0001-01-01T00:00:00Z";
-        let Ok(time) = self.calendar() else { return text };
-        let year = u32::try_from(time.year()).unwrap_or_default();
-        let parts = [
-            (0, 4, year),
-            (5, 2, time.month()),
-            (8, 2, time.day()),
-            (11, 2, time.hour()),
-            (14, 2, time.minute()),
-            (17, 2, time.second()),
-        ];
-        for (start, digits, mut number) in parts {
-            for place in text.iter_mut().skip(start).take(digits).rev() {
-                // a digit is below ten
-                *place = b'0'.saturating_add((number % 10) as u8);
-                number /= 10;
-            }
-        }
-        text
+        let Ok(time) = self.calendar() else { return *b"0001-01-01T00:00:00Z" };
+        let time = time.naive_utc();
+        // a digit is below ten
+        let digit = |number: u32| b'0'.saturating_add((number % 10) as u8);
+        let [year, month, day] = [time.year().unsigned_abs(), time.month(), time.day()];
+        let [hour, minute, second] = [time.hour(), time.minute(), time.second()];
+        [
+            digit(year / 1000),
+            digit(year / 100),
+            digit(year / 10),
+            digit(year),
+            b'-',
+            digit(month / 10),
+            digit(month),
+            b'-',
+            digit(day / 10),
+            digit(day),
+            b'T',
+            digit(hour / 10),
+            digit(hour),
+            b':',
+            digit(minute / 10),
+            digit(minute),
+            b':',
+            digit(second / 10),
+            digit(second),
+            b'Z',
+        ]
     }
 }
 

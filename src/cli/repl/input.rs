@@ -28,7 +28,7 @@ const MAX_HISTORY: usize = 1_000;
 /// Where inputs come from.
 pub(super) enum Input {
     Terminal(Box<Terminal>),
-    Pipe(Pipe),
+    Pipe(Box<Pipe>),
 }
 
 /// A terminal with somebody at it.
@@ -72,7 +72,7 @@ impl Input {
     }
 
     pub(super) fn pipe(limits: EvalLimits) -> Self {
-        Self::Pipe(Pipe { lines: io::stdin().lock().lines(), limits, line: 0 })
+        Self::Pipe(Box::new(Pipe { lines: io::stdin().lock().lines(), limits, line: 0 }))
     }
 
     /// The next input.

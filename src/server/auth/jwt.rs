@@ -60,9 +60,8 @@ impl Keys {
     pub(super) fn caller(&self, token: &str, now: Timestamp) -> Result<Caller, Refused> {
         // `none` is no algorithm of this list, and a header that names it cannot be read
         let header = decode_header(token).map_err(|_| Refused::Algorithm)?;
-        let fitting = |key: &&Key| {
-            key.algorithm == header.alg && (header.kid.is_none() || key.id == header.kid)
-        };
+        let fitting =
+            |key: &&Key| key.algorithm == header.alg && (header.kid.is_none() || key.id == header.kid);
         if !matches!(header.alg, Algorithm::RS256 | Algorithm::ES256 | Algorithm::EdDSA) {
             return Err(Refused::Algorithm);
         }
@@ -109,7 +108,10 @@ impl Claims {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a cast from float saturates, and no clock comes near its ends")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a cast from float saturates, and no clock comes near its ends"
+)]
 fn floor(seconds: f64) -> i128 {
     seconds.floor() as i128
 }

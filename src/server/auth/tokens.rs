@@ -49,7 +49,8 @@ impl Tokens {
     /// The caller of a token.
     pub(super) fn caller(&self, token: &str) -> Option<Caller> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let found = self.0.iter().fold(None, |found, row| if same(&row.digest, &digest) { Some(row) } else { found });
+        let found =
+            self.0.iter().fold(None, |found, row| if same(&row.digest, &digest) { Some(row) } else { found });
         found.map(|row| row.caller.clone())
     }
 }
@@ -62,7 +63,8 @@ fn same(a: &[u8; 32], b: &[u8; 32]) -> bool {
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
-    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).and_then(|d| d.try_into().ok())).collect::<Option<_>>()?;
+    let digits: Vec<u8> =
+        text.chars().map(|c| c.to_digit(16).and_then(|d| d.try_into().ok())).collect::<Option<_>>()?;
     if digits.len() != 64 {
         return None;
     }
@@ -96,7 +98,11 @@ mod tests {
 
     #[test]
     fn what_is_no_row_is_refused() {
-        for wrong in [file("2bb8", "tasks:read"), file(SECRET, "everything"), file(&SECRET.replace('2', "g"), "tasks:read")] {
+        for wrong in [
+            file("2bb8", "tasks:read"),
+            file(SECRET, "everything"),
+            file(&SECRET.replace('2', "g"), "tasks:read"),
+        ] {
             assert!(Tokens::read(&wrong).is_err(), "{wrong}");
         }
         assert_eq!(from_hex(&SECRET.to_uppercase()), from_hex(SECRET));

@@ -111,37 +111,45 @@ impl Record {
     }
 }
 
-impl Val for Record {
-    fn get_type(&self) -> &Type {
-        &RECORD
-    }
+/// What a record and a list have in common as values: both are looked into, gone through and measured.
+macro_rules! container {
+    ($container:ident, $type:ident) => {
+        impl Val for $container {
+            fn get_type(&self) -> &Type {
+                &$type
+            }
 
-    fn cel_type() -> &'static Type {
-        &RECORD
-    }
+            fn cel_type() -> &'static Type {
+                &$type
+            }
 
-    fn as_indexer<'b, 'v>(&'b self) -> Option<&'b (dyn Indexer + 'v)>
-    where
-        Self: 'v,
-    {
-        Some(self)
-    }
+            fn as_indexer<'b, 'v>(&'b self) -> Option<&'b (dyn Indexer + 'v)>
+            where
+                Self: 'v,
+            {
+                Some(self)
+            }
 
-    fn as_iterable<'b, 'v>(&'b self) -> Option<&'b (dyn Iterable + 'v)>
-    where
-        Self: 'v,
-    {
-        Some(self)
-    }
+            fn as_iterable<'b, 'v>(&'b self) -> Option<&'b (dyn Iterable + 'v)>
+            where
+                Self: 'v,
+            {
+                Some(self)
+            }
 
-    fn as_sizer(&self) -> Option<&dyn Sizer> {
-        Some(self)
-    }
+            fn as_sizer(&self) -> Option<&dyn Sizer> {
+                Some(self)
+            }
 
-    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
-        Box::new(self.clone())
-    }
+            fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
+                Box::new(self.clone())
+            }
+        }
+    };
 }
+
+container!(Record, RECORD);
+container!(List, LIST);
 
 impl Indexer for Record {
     fn get<'b, 'v>(&'b self, key: &dyn Val) -> Result<CowVal<'b, 'v>, ExecutionError>
@@ -169,38 +177,6 @@ impl Iterable for Record {
 impl Sizer for Record {
     fn size(&self) -> CelInt {
         CelInt::from(self.0.len() as i64)
-    }
-}
-
-impl Val for List {
-    fn get_type(&self) -> &Type {
-        &LIST
-    }
-
-    fn cel_type() -> &'static Type {
-        &LIST
-    }
-
-    fn as_indexer<'b, 'v>(&'b self) -> Option<&'b (dyn Indexer + 'v)>
-    where
-        Self: 'v,
-    {
-        Some(self)
-    }
-
-    fn as_iterable<'b, 'v>(&'b self) -> Option<&'b (dyn Iterable + 'v)>
-    where
-        Self: 'v,
-    {
-        Some(self)
-    }
-
-    fn as_sizer(&self) -> Option<&dyn Sizer> {
-        Some(self)
-    }
-
-    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v> {
-        Box::new(self.clone())
     }
 }
 
