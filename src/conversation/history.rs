@@ -53,14 +53,16 @@ const TYPE_KEYS: [&str; 2] = ["aion:messageType", "aion:message_type"];
 const REPEATED_MESSAGE: &str = "Message Result";
 
 impl Message {
-    /// Takes a message as it is.
+    /// Takes a message as it is. A2A's JSON leaves empty members out, so none has to be there.
     ///
     /// # Errors
-    /// [`Refusal::Params`] for what is no object with `messageId`, `role` and `parts`.
+    /// [`Refusal::Params`] for what is no object, or has a `messageId` or `role` that is no string, or `parts` that are no
+    /// list.
     pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
         let whole = Members::of(raw).is_some_and(|members| {
-            let parts = members.get("parts").is_some_and(|parts| parts.get().starts_with('['));
-            parts && members.text("messageId").is_some() && members.text("role").is_some()
+            starts(&members, "messageId", '"')
+                && starts(&members, "role", '"')
+                && starts(&members, "parts", '[')
         });
         if whole { Ok(Self(raw.to_owned())) } else { Err(messages::bad_message()) }
     }
@@ -92,10 +94,9 @@ impl Artifact {
     /// Takes an artifact as it is.
     ///
     /// # Errors
-    /// [`Refusal::Params`] for what is no object with `parts`.
+    /// [`Refusal::Params`] for what is no object, or has `parts` that are no list.
     pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
-        let whole = Members::of(raw)
-            .is_some_and(|members| members.get("parts").is_some_and(|parts| parts.get().starts_with('[')));
+        let whole = Members::of(raw).is_some_and(|members| starts(&members, "parts", '['));
         if whole { Ok(Self(raw.to_owned())) } else { Err(messages::bad_artifact()) }
     }
 
@@ -119,6 +120,11 @@ impl Artifact {
         let id = members.text("artifactId").filter(|id| !id.is_empty());
         id.is_none_or(|id| seen.insert(id))
     }
+}
+
+/// Whether the member is of the kind whose JSON begins so, or not there.
+fn starts(members: &Members<'_>, name: &str, sign: char) -> bool {
+    members.get(name).is_none_or(|value| value.get().starts_with(sign))
 }
 
 /// The conversation of a window of tasks, which come newest first.

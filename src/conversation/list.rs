@@ -88,6 +88,8 @@ impl ListQuery {
         };
         let time = |name: &str, value| match choice(name, value)? {
             None => Ok(None),
+            // the parser knows a minus sign beyond ASCII, which RFC 3339 does not
+            Some(text) if !text.is_ascii() => Err(messages::not_a_time(name)),
             Some(text) => text.parse::<Timestamp>().map(Some).map_err(|_| messages::not_a_time(name)),
         };
         let number = |name: &str, value: Option<&RawValue>| match value {

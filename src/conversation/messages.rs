@@ -96,11 +96,14 @@ pub(super) fn ambiguous_task() -> Refusal {
 }
 
 pub(super) fn bad_message() -> Refusal {
-    Refusal::Params("a message is to be an object with `messageId`, `role` and `parts`".to_owned())
+    Refusal::Params(
+        "a message is to be an object in which `messageId` and `role` are strings and `parts` a list"
+            .to_owned(),
+    )
 }
 
 pub(super) fn bad_artifact() -> Refusal {
-    Refusal::Params("an artifact is to be an object with `parts`".to_owned())
+    Refusal::Params("an artifact is to be an object in which `parts` is a list".to_owned())
 }
 
 pub(super) fn unknown_state() -> Refusal {

@@ -6,6 +6,22 @@
 //! [`Conversations`] carries them out on what is stored, [`answer`] speaks JSON-RPC over it, and a server has only to move
 //! bytes. Rule numbers such as `K3` are those of the contract in `docs/contexts.md`. Nothing here opens a socket but the
 //! stores of [`aletheia`].
+//!
+//! ```
+//! use celador::conversation::{Conversations, Incoming, Settings, answer};
+//! use celador::store::{Database, Location};
+//! use celador::{EvalLimits, Timestamp};
+//!
+//! let conversations = Conversations::new(Database::open(&Location::Memory, &EvalLimits::default())?);
+//! let now: Timestamp = "2026-01-15T12:00:00Z".parse()?;
+//! let sent = conversations.send(Some("did:web:kim"), &Incoming::default(), now)?;
+//!
+//! let request = br#"{"jsonrpc": "2.0", "id": 1, "method": "GetContexts"}"#;
+//! let bytes = answer(&conversations, &Settings::default(), Some("did:web:kim"), request, now);
+//! let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":["{}"]}}"#, sent.context_id);
+//! assert_eq!(String::from_utf8(bytes)?, expected);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod aletheia;
 mod card;

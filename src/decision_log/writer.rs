@@ -187,8 +187,12 @@ impl Current {
     /// A new file, for the line that follows.
     fn begin(folder: &Path, link: Link) -> Result<Self, LogError> {
         let path = path_of(folder, link.next_number());
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
-        let file = file.map_err(failed("create", &path))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        // who decided what is for the operator alone
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(failed("create", &path))?;
         Ok(Self { file, path, bytes: 0, soiled: false, link })
     }
 

@@ -55,6 +55,8 @@ impl SqliteConnection {
         let draft = path.with_file_name(name);
         // what a process of that number left behind
         let _ = std::fs::remove_file(&draft);
+        // SQLite takes an empty file for a new one, and its companions take over who may read it
+        owners_alone(&draft).map_err(unreadable)?;
         let connection = Self(rusqlite::Connection::open(&draft).map_err(failure)?);
         connection.define(&format!("PRAGMA synchronous = EXTRA; PRAGMA application_id = {APPLICATION}"))?;
         drop(connection);
@@ -187,6 +189,15 @@ fn failure(error: rusqlite::Error) -> Failure {
 #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is turned into another")]
 fn unreadable(error: std::io::Error) -> Failure {
     StoreError::Unavailable(error.kind().to_string().into()).into()
+}
+
+/// A new file that only its owner may read: tasks hold what people said.
+fn owners_alone(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 /// Makes the name of a file as durable as the file, where folders can be synced.

@@ -1,4 +1,4 @@
-//! The bounds of the stores, each seen to bound.
+//! The bounds of the stores, each seen to bound, and who may read them.
 
 use crate::store_fixture::Kept;
 use celador::EvalLimits;
@@ -116,4 +116,19 @@ fn a_file_beyond_the_bound_is_not_read_whole_when_it_is_opened() {
         refused && Database::open(&location, &unread).is_ok()
     });
     assert!(refused_only_when_read);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_its_owner_may_read_what_is_stored() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, location) = file(1);
+    let _open = Database::open(&location, &EvalLimits::default()).unwrap();
+    let log = celador::decision_log::Settings::new(folder.path());
+    let _log = celador::decision_log::DecisionLog::open(log, crate::store_fixture::second(0)).unwrap();
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert!(mode == 0o600 || path.ends_with("lock"), "{}: {mode:o}", path.display());
+    }
 }

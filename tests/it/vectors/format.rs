@@ -40,7 +40,7 @@ pub struct World {
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct WorldContext {
     pub context_id: String,
     #[serde(default)]
@@ -68,7 +68,7 @@ pub struct WorldContext {
 }
 
 #[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct WorldTask {
     pub id: String,
     pub context_id: String,
