@@ -112,3 +112,8 @@ pub(crate) fn no_settings(path: &Path, error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     format!("`{}` is not an object of objects as JSON, at line {line}, column {column}", path.display())
 }
+
+#[cfg(feature = "store")]
+pub(crate) fn no_store(path: &str) -> String {
+    format!("there is no store at `{path}`")
+}

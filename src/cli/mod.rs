@@ -21,6 +21,8 @@ mod schema;
 mod screen;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "store")]
+mod store;
 mod subject;
 mod test;
 mod timeline;
@@ -79,6 +81,8 @@ enum Command {
     Limits(limits::Arguments),
     #[cfg(feature = "server")]
     Serve(Box<serve::Arguments>),
+    #[cfg(feature = "store")]
+    Store(store::Arguments),
     Log(log::Arguments),
     Completions(completions::Arguments),
 }
@@ -119,6 +123,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Limits(limits) => limits.run(&mut screen),
         #[cfg(feature = "server")]
         Command::Serve(serve) => serve.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Store(store) => store.run(&mut screen),
         Command::Log(log) => log.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };

@@ -13,6 +13,7 @@ use celador::task::Verdict;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn kim() -> Owner {
     Owner::caller("kim")
@@ -239,6 +240,32 @@ fn a_store_of_a_later_release_is_refused() {
     assert!(open(&path).is_ok());
     file.execute_batch("DROP TABLE task_answer; CREATE TABLE task_answer (owner TEXT)").unwrap();
     assert!(matches!(open(&path), Err(StoreError::Corrupt(_))), "a table that is not the one that was made");
+}
+
+/// `celador store check`: yes of a whole store, no of a damaged one, and a store that is not there is not made.
+#[test]
+fn the_command_checks_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = written(folder.path());
+    let check = |path: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_celador"));
+        let output = command.args(["store", "check"]).arg(path).output().unwrap();
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        (output.status.code(), text)
+    };
+    let whole = (Some(0), "4 task(s), 25 event(s), 21 answer(s), as they were written\n".to_owned());
+    assert_eq!(check(&path), whole);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute_batch("UPDATE task_event SET at = '' WHERE task = 'long' AND version = 5").unwrap();
+    drop(file);
+    let (code, text) = check(&path);
+    assert!(
+        code == Some(2) && text.contains("event 5 of task `long` is not what was written"),
+        "{code:?} {text}"
+    );
+    let nothing = folder.path().join("nothing.db");
+    assert_eq!(check(&nothing).0, Some(1));
+    assert!(!nothing.exists());
 }
 
 /// The file that the first release wrote: every later one opens it and goes on with its tasks.

@@ -1,0 +1,81 @@
+//! `celador store`: a store of tasks, read again as a whole.
+
+use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::limits::EvalLimits;
+use celador::store::{Database, Location, StoreError, StoredTasks, TaskStore, Verified};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+/// Check that a store of tasks is as it was written
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Check(Check),
+}
+
+/// Read a whole store again: is each row the one that was written, and does each event follow the one before?
+///
+/// Tests the digest of every row, the chain of every task's events, and of a file its pages and indexes. A server may go on
+/// working meanwhile.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador store check celador-data/celador.db
+  CELADOR_STORE=postgres://celador@db/celador celador store check
+
+Exit codes: 0 as it was written, 2 not, 1 it cannot be read.")]
+struct Check {
+    /// The file, or `postgres://…`; `CELADOR_STORE` if not said, so that a password stands in no list of processes
+    #[arg(value_name = "STORE")]
+    store: Option<String>,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        match self.action {
+            Action::Check(check) => check.run(screen),
+        }
+    }
+}
+
+impl Check {
+    fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let store = self.store.or_else(|| std::env::var("CELADOR_STORE").ok()).unwrap_or_default();
+        let location = Location::parse(store.strip_prefix("file:").unwrap_or(&store));
+        // opening would make one
+        if matches!(&location, Location::File(path) if !path.is_file()) {
+            return Err(Failure::Unusable(messages::no_store(&store)));
+        }
+        let found = match verify(&location) {
+            Ok(verified) => Ok(verified),
+            Err(error @ (StoreError::Corrupt(_) | StoreError::NotOurs)) => Err(error.to_string()),
+            Err(error) => return Err(Failure::Unusable(error.to_string())),
+        };
+        match (screen.format(), &found) {
+            (Format::Human, Ok(Verified { tasks, events, answers })) => {
+                screen.line(&format!(
+                    "{tasks} task(s), {events} event(s), {answers} answer(s), as they were written"
+                ))?;
+            }
+            (Format::Human, Err(message)) => screen.error(message),
+            (Format::Json, Ok(Verified { tasks, events, answers })) => {
+                let sound = json!({ "intact": true, "tasks": tasks, "events": events, "answers": answers });
+                screen.json("store", sound)?;
+            }
+            (Format::Json, Err(message)) => {
+                screen.json("store", json!({ "intact": false, "message": message }))?;
+            }
+        }
+        Ok(if found.is_ok() { ExitCode::Yes } else { ExitCode::No })
+    }
+}
+
+fn verify(location: &Location) -> Result<Verified, StoreError> {
+    let limits = EvalLimits::default();
+    StoredTasks::new(Database::open(location, &limits)?, &limits).verify()
+}
