@@ -5,7 +5,7 @@
 
 use super::error::ServeError;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_otlp::WithExportConfig as _;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
@@ -28,11 +28,13 @@ impl Traces {
     /// Spans to a collector, such as `http://localhost:4318`.
     pub(super) fn to(collector: &str) -> Result<Self, ServeError> {
         let unusable = |what: String| ServeError::Telemetry(what);
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).enable_all().thread_name("celador-traces");
-        let runtime = runtime.build()?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .thread_name("celador-traces")
+            .build()?;
         let endpoint = format!("{}/v1/traces", collector.trim_end_matches('/'));
-        let _inside = runtime.enter();
+        let inside = runtime.enter();
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
             .with_endpoint(endpoint)
@@ -43,7 +45,7 @@ impl Traces {
             .with_batch_exporter(exporter)
             .with_resource(Resource::builder().with_service_name("celador").build())
             .build();
-        drop(_inside);
+        drop(inside);
         Ok(Self { provider, runtime: Some(runtime) })
     }
 

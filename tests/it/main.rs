@@ -95,5 +95,7 @@ mod task_fixture;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
+#[cfg(feature = "otel")]
+mod traces;
 #[cfg(feature = "server")]
 mod vectors;
