@@ -95,7 +95,11 @@ fn their_tree(tree: &IdedExpr) -> String {
             (operators::INDEX, None, args) => node("[]", &all(args)),
             (operators::OPT_INDEX, None, args) => node("[?]", &all(args)),
             (name, None, args) => node(name, &all(args)),
-            (name @ ("index" | "iterVar" | "accuVar"), Some(target), args) if their_tree(target) == "cel" => {
+            // variables that are known by numbers are names of ours
+            (name, Some(target), args)
+                if matches!((name, args.len()), ("index", 1) | ("iterVar" | "accuVar", 2))
+                    && their_tree(target) == "cel" =>
+            {
                 format!("cel.{name}({})", all(args).join(", "))
             }
             (name, Some(target), args) => {
