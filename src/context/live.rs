@@ -185,10 +185,7 @@ impl LiveList for TaskContext {
     fn item(&self, at: At, index: usize) -> Option<Value<'_>> {
         let (part, which) = Part::of(at);
         match part {
-            Part::Turns => self.turns.get(index).map(|turn| Value::text(TurnKind::as_str(*turn))),
-            Part::Invocations => {
-                self.history.log().get(index).map(|invocation| self.function_name(invocation))
-            }
+            Part::Turns | Part::Invocations => self.name(at, index).map(Value::text),
             Part::Inputs => self.entry_at(Part::Input, &self.inputs, index),
             Part::Outputs => self.entry_at(Part::Output, &self.outputs, index),
             Part::PendingInput => self.last_of(Part::Input, &self.inputs, index),
@@ -197,6 +194,14 @@ impl LiveList for TaskContext {
                 self.entry(part, which)?.io.message().item(index).map(JsonRef::value)
             }
             _ => self.history.newest(which, index).map(|invocation| one_of(part, invocation)),
+        }
+    }
+
+    fn name(&self, at: At, index: usize) -> Option<&str> {
+        match Part::of(at).0 {
+            Part::Turns => self.turns.get(index).map(|turn| TurnKind::as_str(*turn)),
+            Part::Invocations => self.history.log().get(index).map(|invocation| self.name_of(invocation)),
+            _ => None,
         }
     }
 
@@ -237,8 +242,8 @@ impl LiveList for TaskContext {
 
 impl TaskContext {
     /// The function's name from the schema: never a copy.
-    fn function_name(&self, invocation: &Invocation) -> Value<'_> {
-        Value::text(self.schema.key(invocation.function).map_or("", |key| key))
+    fn name_of(&self, invocation: &Invocation) -> &str {
+        self.schema.key(invocation.function).map_or("", |key| key)
     }
 
     fn entry_at(&self, part: Part, entries: &Entries, index: usize) -> Option<Value<'_>> {

@@ -31,14 +31,11 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// An element that is text of the host's own, which may lend the same again.
+    /// An element that is one of a host's few names.
     #[inline]
-    pub(super) fn lent_text(&self, index: usize) -> Option<&'a str> {
-        match self {
-            Self::List(list @ List::Live { .. }) => match list.get(index)? {
-                Value::String(text) => text.as_borrowed(),
-                _ => None,
-            },
+    pub(super) fn name(&self, index: usize) -> Option<&'a str> {
+        match *self {
+            Self::List(List::Live { of, at }) => of.name(at, index),
             _ => None,
         }
     }

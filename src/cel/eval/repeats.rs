@@ -1,9 +1,10 @@
-//! What a predicate came to for the texts that a list holds again and again.
+//! What a predicate came to for the names that a list holds again and again.
 //!
-//! A history of thousands of calls names a handful of functions, and its host lends the same text for each of them. A
-//! predicate that reads nothing but its element comes to the same for the same text, and costs the same, so a loop asks
-//! it once for each. In: a text that outlives the loop, later the same one. Out: whether the predicate held, and what that
-//! took. Texts are told apart by where they lie, never by what they say, and nothing outlives the loop.
+//! A history of thousands of calls names a handful of functions, and its host lends the same text for each of them
+//! (`LiveList::name`). A predicate that reads nothing but its element comes to the same for the same text, and costs the
+//! same, so a loop asks it once for each. In: a text that outlives the loop, later the same one. Out: whether the
+//! predicate held, and what that took. Texts are told apart by where they lie, never by what they say, and nothing
+//! outlives the loop.
 
 use crate::cel::meter::Spent;
 
@@ -13,15 +14,10 @@ pub(super) const MANY: usize = 32;
 /// How many texts are remembered. One that comes to lie where another is takes its place.
 const PLACES: usize = 16;
 
-/// How many new texts there may be before it counts whether others came again.
-const TRIED: u32 = 32;
-
 /// Texts with what a predicate came to.
 #[derive(Default)]
 pub(super) struct Repeats<'a> {
     known: [Option<Known<'a>>; PLACES],
-    new: u32,
-    known_again: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -34,26 +30,16 @@ struct Known<'a> {
 impl<'a> Repeats<'a> {
     /// Whether the predicate held for this text, and what that took, if the text came before.
     #[inline]
-    pub(super) fn get(&mut self, text: &'a str) -> Option<(bool, Spent)> {
-        let known = (*self.known.get(place(text))?)?;
-        if !std::ptr::eq(known.text, text) {
-            return None;
-        }
-        self.known_again = self.known_again.saturating_add(1);
-        Some((known.held, known.spent))
+    pub(super) fn get(&self, text: &'a str) -> Option<(bool, Spent)> {
+        let known = self.known.get(place(text))?.as_ref()?;
+        std::ptr::eq(known.text, text).then_some((known.held, known.spent))
     }
 
     /// Remembers what a text came to.
     pub(super) fn put(&mut self, text: &'a str, held: bool, spent: Spent) {
-        self.new = self.new.saturating_add(1);
         if let Some(known) = self.known.get_mut(place(text)) {
             *known = Some(Known { text, held, spent });
         }
-    }
-
-    /// Whether the texts of this list are mostly new, so that there is nothing to be gained.
-    pub(super) fn are_rare(&self) -> bool {
-        self.new >= TRIED && self.new > self.known_again
     }
 }
 

@@ -99,12 +99,9 @@ impl<'a> Evaluator<'a, '_, '_> {
             if tally.over {
                 break;
             }
-            let text = repeats.as_ref().and_then(|_| range.lent_text(index));
-            if text.is_none() {
-                repeats = None;
-            }
-            if let (Some(repeats), Some(text)) = (&mut repeats, text)
-                && let Some((held, spent)) = repeats.get(text)
+            let name = repeats.as_ref().and_then(|_| range.name(index));
+            if let (Some(repeats), Some(name)) = (&repeats, name)
+                && let Some((held, spent)) = repeats.get(name)
                 && self.progress.meter.pay(spent)
             {
                 tally.add(held, deciding);
@@ -115,11 +112,10 @@ impl<'a> Evaluator<'a, '_, '_> {
             match self.bool(inner.body) {
                 Some(held) => {
                     tally.add(held, deciding);
-                    if let (Some(known), Some(text)) = (&mut repeats, text) {
-                        known.put(text, held, self.progress.meter.spent().since(before));
-                        if known.are_rare() {
-                            repeats = None;
-                        }
+                    if let (Some(repeats), Some(name)) = (&mut repeats, name) {
+                        repeats.put(name, held, self.progress.meter.spent().since(before));
+                    } else {
+                        repeats = None;
                     }
                 }
                 None => {

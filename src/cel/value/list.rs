@@ -15,6 +15,12 @@ pub trait LiveList: fmt::Debug + Sync {
     /// One element; nothing past the end.
     fn item(&self, at: At, index: usize) -> Option<Value<'_>>;
 
+    /// The same, if all elements of the list are text, few of them differ, and this one is lent from the same place each
+    /// time: so loops need not look at what it says again.
+    fn name(&self, _at: At, _index: usize) -> Option<&str> {
+        None
+    }
+
     /// What `size()` says; the number of elements unless the specification says otherwise (`CEL-42`).
     fn size(&self, at: At) -> usize {
         self.len(at)
