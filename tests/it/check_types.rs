@@ -2,8 +2,8 @@
 
 use crate::check_rows::{hold, rendered};
 use celador::cel::{
-    Activation, Checked, Code, Constant, CostEstimate, Domain, Env, EnvBuilder, Expr, ExprKind, Field,
-    Function, Program, RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
+    Activation, Checked, Code, Constant, CostEstimate, Domain, EXTENSIONS, Env, EnvBuilder, Expr, ExprKind,
+    Field, Function, Program, RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
 };
 use celador::diagnostic::Severity;
 use celador::limits::EvalLimits;
@@ -230,4 +230,19 @@ fn no_tree_within_the_bounds_overflows_a_small_stack() {
         }
     };
     small.spawn(work).unwrap().join().unwrap();
+}
+
+/// A list of unknown elements has no element type that another list could decide later.
+#[test]
+fn what_stands_for_an_unknown_value_stays_unknown() {
+    let env = [STANDARD, EXTENSIONS].concat().into_iter().fold(Env::builder(), EnvBuilder::library).build();
+    for (text, ty) in [
+        ("[[[].map(x, 0u), [b'']].flatten(), [0u]].flatten()", "list(dyn)"),
+        ("[[[0u], [b'']].flatten(), [0u]].flatten()", "list(dyn)"),
+        ("[[[0u], [1u]].flatten(), [0u]].flatten()", "list(uint)"),
+        ("[[].flatten(), [0u]].flatten()", "list(uint)"),
+    ] {
+        let program = Program::compile(&env, text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"));
+        assert_eq!(program.result_type().to_string(), ty, "{text}");
+    }
 }

@@ -95,7 +95,10 @@ impl Substitution {
     pub(super) fn unify(&mut self, a: &Type, b: &Type) -> bool {
         match (a, b) {
             (Type::Param(name), other) | (other, Type::Param(name)) => self.unify_parameter(name, other),
-            (Type::Dyn, _) | (_, Type::Dyn) => true,
+            (Type::Dyn, other) | (other, Type::Dyn) => {
+                self.leave_open(other);
+                true
+            }
             (Type::Null, other) | (other, Type::Null) => is_nullable(other),
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.unify(a, b),
             (Type::Map(a), Type::Map(b)) => self.unify(&a.0, &b.0) && self.unify(&a.1, &b.1),
@@ -118,6 +121,23 @@ impl Substitution {
                 self.unify(&Type::Record(record.clone()), item)
             }
             (a, b) => a == b || (self.comparing && is_number(a) && is_number(b)),
+        }
+    }
+
+    /// What stands for an unknown value is not known: what is decided later must not make more of it.
+    fn leave_open(&mut self, ty: &Type) {
+        match ty {
+            Type::Param(name) => match self.bound.get(name).cloned() {
+                Some(bound) => self.leave_open(&bound),
+                None => self.bind(name, Type::Dyn),
+            },
+            Type::List(inner) | Type::Optional(inner) | Type::TypeOf(inner) => self.leave_open(inner),
+            Type::Map(entry) => {
+                self.leave_open(&entry.0);
+                self.leave_open(&entry.1);
+            }
+            Type::Opaque(opaque) => opaque.parameters.iter().for_each(|parameter| self.leave_open(parameter)),
+            _ => {}
         }
     }
 
