@@ -98,16 +98,19 @@ pub(crate) fn review_pending(reviewer: &str) -> String {
     format!("the expression asks `{reviewer}` for a review")
 }
 
+#[cfg(feature = "server")]
 pub(crate) fn serving(address: std::net::SocketAddr) -> String {
     format!("listening on {address}")
 }
 
+#[cfg(feature = "server")]
 pub(crate) fn no_limit(written: &str) -> String {
     format!(
         "`--limit {written}` does not change a bound: expected NAME=VALUE, with a name of `celador limits`"
     )
 }
 
+#[cfg(feature = "server")]
 pub(crate) fn no_settings(path: &Path, error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     format!("`{}` is not an object of objects as JSON, at line {line}, column {column}", path.display())
