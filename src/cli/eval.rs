@@ -2,8 +2,8 @@
 
 use super::subject::{Subject, SubjectArguments};
 use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
-use celador::cel::{ErrorCode, EvalError, Host, Interruption, Json, Program, Stop, Value};
-use celador::context::{Bound, Moment, Scope, ScopeEnv};
+use celador::cel::{ErrorCode, EvalError, Json, Program, Stop};
+use celador::context::{Bound, Moment, Scope, ScopeEnv, Unanswered};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EvalLimits;
 use celador::scenario::SCOPES;
@@ -106,26 +106,6 @@ impl Arguments {
     }
 }
 
-/// A host that knows no answer and remembers whom it would have to ask.
-#[derive(Default)]
-struct Asked {
-    reviewer: Option<String>,
-}
-
-impl Host for Asked {
-    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
-        let reviewer = args.first().and_then(Value::as_str).filter(|reviewer| !reviewer.is_empty());
-        match (function, reviewer) {
-            ("review", Some(reviewer)) => {
-                self.reviewer = Some(reviewer.to_owned());
-                Err(Interruption::Asked)
-            }
-            ("review", None) => Err(Interruption::Fault(ErrorCode::InvalidArgument.into())),
-            _ => Err(Interruption::Fault(ErrorCode::HostFailed.into())),
-        }
-    }
-}
-
 fn evaluate(
     text: &str,
     env: &ScopeEnv,
@@ -151,7 +131,7 @@ fn evaluate(
         Ok(activation) => activation,
         Err(fault) => return fail(fault.code, fault.to_string(), whole, screen),
     };
-    let mut host = Asked::default();
+    let mut host = Unanswered::default();
     let (result, cost) = program.run_metered(&activation, Some(&mut host));
     let value = match result {
         Ok(value) => value,

@@ -17,6 +17,7 @@
 //! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what, and the activation that carries the values |
+//! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
 //! | `change` | what became of a context since an earlier moment, for stores |
 //!
@@ -36,6 +37,7 @@ mod snapshot;
 mod surroundings;
 mod task_context;
 mod task_io;
+mod unanswered;
 
 pub use change::{ContextChange, ContextMark};
 pub use function::{FILE, MOUNT, PUT, REVIEW};
@@ -48,3 +50,4 @@ pub use snapshot::{RestoreError, TaskState};
 pub use surroundings::{Mount, Runtime};
 pub use task_context::{TaskContext, TaskStart, TurnKind};
 pub use task_io::{TaskIo, TaskIoError};
+pub use unanswered::Unanswered;

@@ -6,10 +6,8 @@
 
 use super::messages;
 use super::problem::{Kind, Problem};
-use crate::cel::{
-    ErrorCode, EvalError, Host, Interruption, Issue, Json, LANGUAGE, Program, Stop, Timestamp, Value,
-};
-use crate::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
+use crate::cel::{ErrorCode, EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
+use crate::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
 use crate::limits::EvalLimits;
 use crate::policy::Policy;
 use crate::scenario::{SCOPES, restore};
@@ -219,7 +217,7 @@ impl Evaluate {
             Ok(activation) => activation,
             Err(fault) => return Ok(Failed::at(fault.code, fault.to_string(), whole)),
         };
-        let mut asked = Asked::default();
+        let mut asked = Unanswered::default();
         let value = match program.run(&activation, Some(&mut asked)) {
             Ok(value) => value,
             Err(Stop::Failed(error)) => return Ok(Outcome::Failed(Failed::of(&error))),
@@ -300,24 +298,4 @@ fn findings(issues: &[Issue]) -> Vec<serde_json::Value> {
         })
     };
     issues.iter().map(finding).collect()
-}
-
-/// A host that knows no answer and remembers whom it would have to ask.
-#[derive(Default)]
-struct Asked {
-    reviewer: Option<String>,
-}
-
-impl Host for Asked {
-    fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
-        let reviewer = args.first().and_then(Value::as_str).filter(|reviewer| !reviewer.is_empty());
-        match (function, reviewer) {
-            ("review", Some(reviewer)) => {
-                self.reviewer = Some(reviewer.to_owned());
-                Err(Interruption::Asked)
-            }
-            ("review", None) => Err(Interruption::Fault(ErrorCode::InvalidArgument.into())),
-            _ => Err(Interruption::Fault(ErrorCode::HostFailed.into())),
-        }
-    }
 }
