@@ -78,7 +78,7 @@ fn main() {
     }
     if is_wanted("postgres") {
         let postgres = servers::PostgresServer::start();
-        measure("postgres", &Location::Postgres(postgres.url(&postgres.database())), folder.path());
+        measure("postgres", &Location::Postgres(postgres.database()), folder.path());
     }
     if is_wanted("open") {
         open_tasks(&Location::File(folder.path().join("open.db")), folder.path());
@@ -145,8 +145,10 @@ fn steps(mut client: Client, end: Instant) -> Vec<Duration> {
 /// What 10,000 tasks take while they are open: each has had an input and one call.
 fn open_tasks(location: &Location, policies: &Path) {
     const TASKS: usize = 10_000;
+    /// Together, so that they share commits.
+    const CLIENTS: usize = 50;
     let server = start(location, policies);
-    let mut client = Client::new(server.address());
+    let address = server.address();
     let resident = || {
         let status = fs::read_to_string("/proc/self/status").expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
@@ -154,16 +156,21 @@ fn open_tasks(location: &Location, policies: &Path) {
     };
     let before = resident();
     let begun = Instant::now();
-    for _ in 0..TASKS {
-        let task = client.new_task();
-        client.post(&format!("{task}/input"), r#"{"message": "Please pay this back."}"#);
-        client.post(&format!("{task}/before"), r#"{"function": "payout", "arguments": {"amount": 250}}"#);
-        let result = r#"{"call": 0, "result": {"status": "successful", "output": {"paid": true}}}"#;
-        client.post(&format!("{task}/after"), result);
-    }
+    let open = move || {
+        let mut client = Client::new(address);
+        for _ in 0..TASKS / CLIENTS {
+            let task = client.new_task();
+            client.post(&format!("{task}/input"), r#"{"message": "Please pay this back."}"#);
+            client.post(&format!("{task}/before"), r#"{"function": "payout", "arguments": {"amount": 250}}"#);
+            let result = r#"{"call": 0, "result": {"status": "successful", "output": {"paid": true}}}"#;
+            client.post(&format!("{task}/after"), result);
+        }
+    };
+    let threads: Vec<_> = (0..CLIENTS).map(|_| thread::spawn(open)).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
     let took = begun.elapsed().as_secs_f64();
     let after = resident();
-    let metrics = client.get("/metrics");
+    let metrics = Client::new(address).get("/metrics");
     let live = metrics.lines().find_map(|line| line.strip_prefix("celador_live_tasks ")).unwrap_or("?");
     println!(
         "{TASKS} tasks in {took:.1} s, {live} of them in memory: resident {before} kB before, {after} kB after, {:.1} kB a task",
