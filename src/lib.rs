@@ -93,6 +93,7 @@ pub mod context;
 pub mod conversation;
 pub mod decision_log;
 pub mod diagnostic;
+pub mod digest;
 pub mod engine;
 pub mod limits;
 pub mod manifest;

@@ -5,52 +5,14 @@
 //! bytes before `,"digest"`, so that reading needs no canonical form of JSON. Nothing is repaired.
 
 use super::messages;
+use crate::digest::{Digest, HEX};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
-use std::fmt;
 
 /// What stands for the line before the first.
 const NONE: Digest = Digest([0; 32]);
 
 const HEAD: &[u8] = b",\"digest\":\"";
 const TAIL: &[u8] = b"\"}";
-/// A digest as text.
-const HEX: usize = 64;
-
-/// The digest of a line.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Digest([u8; 32]);
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::str::FromStr for Digest {
-    type Err = &'static str;
-
-    /// 64 hexadecimal digits, lower case.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digit = |c: &u8| matches!(c, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() != HEX || !text.as_bytes().iter().all(digit) {
-            return Err(messages::NO_DIGEST);
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| messages::NO_DIGEST)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| messages::NO_DIGEST)?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
 /// Where a chain stands: how many lines it has, and the digest of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
@@ -83,7 +45,7 @@ pub(super) fn seal<T: Serialize>(after: Link, entry: &T) -> Result<(Vec<u8>, Lin
     let number = after.next_number();
     let mut line = serde_json::to_vec(&Sealed { number, entry, previous: after.digest.to_string() })?;
     line.pop(); // the brace, which the digest goes before
-    let digest = Digest(Sha256::digest(&line).into());
+    let digest = Digest::of(&line);
     line.extend_from_slice(HEAD);
     line.extend_from_slice(digest.to_string().as_bytes());
     line.extend_from_slice(TAIL);
@@ -150,7 +112,7 @@ pub(super) fn open(line: &[u8]) -> Result<Line, Flaw> {
     let digest = end.strip_prefix(HEAD).and_then(|end| end.strip_suffix(TAIL)).ok_or(Flaw::NotAnEntry)?;
     let digest = std::str::from_utf8(digest).map_err(|_| Flaw::NotAnEntry)?;
     let digest: Digest = digest.parse().map_err(|_| Flaw::NotAnEntry)?;
-    if Digest(Sha256::digest(body).into()) != digest {
+    if Digest::of(body) != digest {
         return Err(Flaw::Changed);
     }
     let read: Read = serde_json::from_slice(line).map_err(|_| Flaw::NotAnEntry)?;

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-pub(super) const NO_DIGEST: &str = "a digest is 64 hexadecimal digits in lower case";
-
 pub(super) fn cut_off() -> String {
     "the line is cut off: the file ends without a line break".to_owned()
 }

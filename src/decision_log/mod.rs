@@ -20,7 +20,8 @@ mod messages;
 mod verify;
 mod writer;
 
-pub use chain::{Digest, Flaw};
+pub use crate::digest::Digest;
+pub use chain::Flaw;
 pub use entry::Entry;
 pub use verify::{Broken, Intact, VerifyError, verify};
 pub use writer::{DecisionLog, LogError, Settings, Sync};

@@ -3,9 +3,10 @@
 //! In: the folder, and perhaps a digest that was noted once. Out: what there is, or the first line that is not as it was
 //! written, with its place. Line by line, so a log of any size takes the memory of its longest line. Nothing is repaired.
 
-use super::chain::{self, Digest, Flaw, Link};
+use super::chain::{self, Flaw, Link};
 use super::folder::{LogFile, files};
 use super::messages;
+use crate::digest::Digest;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use super::entry::Entry;
 use super::folder::{LogFile, files, path_of};
 use super::messages;
 use crate::cel::Timestamp;
+use crate::digest::Digest;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -142,7 +143,7 @@ impl DecisionLog {
 
     /// The number and the digest of the last line: kept elsewhere, it shows that nothing was cut off since.
     #[must_use]
-    pub fn head(&self) -> (u64, super::Digest) {
+    pub fn head(&self) -> (u64, Digest) {
         let link = self.current.lock().unwrap_or_else(PoisonError::into_inner).link;
         (link.number, link.digest)
     }

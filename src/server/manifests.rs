@@ -8,12 +8,12 @@ use super::error::ServeError;
 use super::problem::{Kind, Problem};
 use crate::cel::Timestamp;
 use crate::diagnostic::Diagnostic;
+use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::limits::EvalLimits;
 use crate::manifest::load::{File, LoadError, Stamp, stamps};
 use crate::manifest::{Catalog, load};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -160,13 +160,8 @@ fn read(paths: &[PathBuf], limits: &EvalLimits) -> Result<(Vec<File>, Catalog, V
 
 impl Serving {
     fn of(files: &[File], catalog: &Catalog, now: Timestamp) -> Self {
-        let digest = files.iter().fold(Sha256::new(), |digest, file| {
-            let texts = [file.source.name(), file.source.text()];
-            // with lengths, so that no text can pass for the next name
-            texts.iter().fold(digest, |digest, text| {
-                digest.chain_update((text.len() as u64).to_be_bytes()).chain_update(text)
-            })
-        });
+        let texts = files.iter().flat_map(|file| [file.source.name(), file.source.text()]);
+        let digest = Digest::of_parts(texts);
         let mut agents: Vec<(String, String)> = catalog
             .agents()
             .iter()
@@ -174,15 +169,10 @@ impl Serving {
             .collect();
         agents.sort();
         Self {
-            digest: hex(&digest.finalize()),
+            digest: digest.to_string(),
             loaded_at: now.to_string(),
             files: files.iter().map(|file| file.source.name().to_owned()).collect(),
             agents: agents.into_iter().map(|(namespace, name)| Agent { namespace, name }).collect(),
         }
     }
-}
-
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

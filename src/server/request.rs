@@ -6,11 +6,11 @@
 use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
+use crate::digest::Digest;
 use crate::limits::EvalLimits;
 use axum::http::HeaderName;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 
 /// A request that was let in.
 pub(super) struct Request {
@@ -65,10 +65,7 @@ impl Request {
     pub(super) fn digest(&self) -> String {
         let caller = self.caller.identity.as_deref().unwrap_or_default();
         let parts = [caller.as_bytes(), self.target.as_bytes(), &self.body];
-        let digest = parts.iter().fold(Sha256::new(), |digest, part| {
-            digest.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
-        });
-        super::manifests::hex(&digest.finalize())
+        Digest::of_parts(parts).to_string()
     }
 
     /// The value of a query parameter; only those named are taken.

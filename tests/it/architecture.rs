@@ -9,6 +9,7 @@ const LAYERS: &[&str] = &[
     "source",
     "diagnostic",
     "limits",
+    "digest",
     "cel",
     "context",
     "manifest",

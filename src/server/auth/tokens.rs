@@ -3,16 +3,16 @@
 //! In: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}` and a token. Out: the caller. Every digest is
 //! compared with every row, byte for byte to the end, so that the time says nothing about the rows.
 
+use crate::digest::Digest;
 use crate::server::identity::{Caller, Scope};
 use crate::server::messages;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 /// The rows of a file of tokens.
 pub(super) struct Tokens(Vec<Row>);
 
 struct Row {
-    digest: [u8; 32],
+    digest: Digest,
     caller: Caller,
 }
 
@@ -48,7 +48,7 @@ impl Tokens {
 
     /// The caller of a token.
     pub(super) fn caller(&self, token: &str) -> Option<Caller> {
-        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        let digest = Digest::of(token.as_bytes());
         let found =
             self.0.iter().fold(None, |found, row| if same(&row.digest, &digest) { Some(row) } else { found });
         found.map(|row| row.caller.clone())
@@ -56,22 +56,14 @@ impl Tokens {
 }
 
 /// Whether two digests are equal, in a time that does not depend on where they differ.
-fn same(a: &[u8; 32], b: &[u8; 32]) -> bool {
+fn same(Digest(a): &Digest, Digest(b): &Digest) -> bool {
     let differences = a.iter().zip(b).fold(0, |differences, (a, b)| differences | (a ^ b));
     std::hint::black_box(differences) == 0
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    let digits: Vec<u8> =
-        text.chars().map(|c| c.to_digit(16).and_then(|d| d.try_into().ok())).collect::<Option<_>>()?;
-    if digits.len() != 64 {
-        return None;
-    }
-    for (byte, pair) in digest.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = pair.iter().fold(0, |byte: u8, digit| (byte << 4) | digit);
-    }
-    Some(digest)
+/// A digest in upper or lower case.
+fn from_hex(text: &str) -> Option<Digest> {
+    text.to_ascii_lowercase().parse().ok()
 }
 
 #[cfg(test)]
