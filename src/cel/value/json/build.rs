@@ -1,0 +1,270 @@
+//! A document being written: in go values, children before their parents, out comes the document.
+//!
+//! What is known to be large is measured first ([`Room`]), so that it is allocated once, and refused before it is
+//! built. Of equal keys the last wins. An object with many keys is followed by its entries' order by key.
+
+use super::reference::JsonRef;
+use super::word::{SMALL, SORTED_FROM, TAG_BITS, Tag, Word};
+use super::{Document, Json};
+use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::value::{Key, Value};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use smallvec::SmallVec;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A document being written: children before their parents.
+#[derive(Default)]
+pub(super) struct Builder {
+    words: Vec<u64>,
+    pub(super) text: String,
+    /// Keys that were written lately, each where a few of its bits put it.
+    keys: [Word; LATE_KEYS],
+}
+
+/// How many keys a builder remembers: as many as the rows of most tables have.
+const LATE_KEYS: usize = 32;
+
+/// The entries of an object being written.
+pub(super) type Members = SmallVec<[(Word, Word); 8]>;
+
+/// What a document needs at most: words, and bytes of text.
+pub(super) struct Room {
+    words: usize,
+    text: usize,
+    max_bytes: usize,
+    max_depth: usize,
+}
+
+impl Room {
+    pub(super) fn new(max_bytes: usize, max_depth: usize) -> Self {
+        Self { words: 0, text: 0, max_bytes, max_depth }
+    }
+
+    pub(super) fn take(&mut self, words: usize, text: usize) -> Result<(), Fault> {
+        self.words = self.words.saturating_add(words);
+        self.text = self.text.saturating_add(text);
+        let bytes = self.words.saturating_mul(size_of::<Word>()).saturating_add(self.text);
+        if bytes > self.max_bytes { Err(Fault::budget("max_json_bytes")) } else { Ok(()) }
+    }
+
+    /// Makes room for a value inside so many others. Texts that have to be written out first (times, bytes, keys that are
+    /// none) are guessed.
+    pub(super) fn add(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
+        let inner = depth.saturating_add(1);
+        match value {
+            Value::String(text) => self.take(0, text.len()),
+            Value::Bytes(bytes) => self.take(0, bytes.len()),
+            Value::Int(value) if value.unsigned_abs() < SMALL => Ok(()),
+            Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.take(1, 0),
+            Value::List(_) | Value::Map(_) if depth >= self.max_depth => Err(Fault::budget("max_json_depth")),
+            Value::List(list) => list.iter().try_for_each(|item| {
+                self.take(1, 0)?;
+                self.add(&item, inner)
+            }),
+            Value::Map(map) => map.iter().try_for_each(|(key, value)| {
+                let key = match &key {
+                    Key::String(key) => key.len(),
+                    _ => 0,
+                };
+                self.take(2, key)?;
+                self.add(&value, inner)
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Builder {
+    /// A document that has this much room: it is then allocated once.
+    pub(super) fn with_room(room: &Room) -> Self {
+        let (words, text) = (Vec::with_capacity(room.words), String::with_capacity(room.text));
+        Self { words, text, ..Self::default() }
+    }
+
+    pub(super) fn finish(self, root: Word) -> Json {
+        let words = self.words.into_boxed_slice();
+        Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
+    }
+
+    pub(super) fn string(&mut self, text: &str) -> Word {
+        let offset = self.text.len();
+        self.text.push_str(text);
+        Word::new(Tag::String, text.len(), offset)
+    }
+
+    /// A key. The rows of a table share the texts of theirs: one that was written lately is not written again.
+    pub(super) fn key(&mut self, text: &str) -> Word {
+        let key = self.string(text);
+        self.shared(key)
+    }
+
+    /// A key that was written last, or in its place the same text further up.
+    pub(super) fn shared(&mut self, key: Word) -> Word {
+        let text = self.text_of(key).as_bytes();
+        let [first, last] = [text.first(), text.last()].map(|byte| byte.copied().map_or(0, usize::from));
+        let place = text.len().saturating_mul(7).saturating_add(first).saturating_add(last) % LATE_KEYS;
+        let known = self.keys.get(place).copied().unwrap_or_default();
+        if known.head() == key.head() && self.text_of(known).as_bytes() == text {
+            self.text.truncate(key.offset());
+            return known;
+        }
+        if let Some(late) = self.keys.get_mut(place) {
+            *late = key;
+        }
+        key
+    }
+
+    pub(super) fn int(&mut self, value: i64) -> Word {
+        if value.unsigned_abs() < SMALL {
+            Word((value << TAG_BITS).cast_unsigned() | Tag::Small as u64)
+        } else {
+            self.wide(Tag::Int, value.cast_unsigned())
+        }
+    }
+
+    pub(super) fn double(&mut self, value: f64) -> Word {
+        self.wide(Tag::Double, value.to_bits())
+    }
+
+    fn wide(&mut self, tag: Tag, bits: u64) -> Word {
+        self.words.push(bits);
+        Word::new(tag, 0, self.words.len().saturating_sub(1))
+    }
+
+    pub(super) fn bool(value: bool) -> Word {
+        Word::new(if value { Tag::True } else { Tag::False }, 0, 0)
+    }
+
+    pub(super) fn array(&mut self, items: &[Word]) -> Word {
+        let offset = self.words.len();
+        self.words.extend(items.iter().map(|word| word.0));
+        Word::new(Tag::Array, items.len(), offset)
+    }
+
+    pub(super) fn object(&mut self, members: Members) -> Word {
+        // most objects have few keys, and none of them twice
+        let few = members.len() < SORTED_FROM;
+        if few && !self.has_key_twice(&members) { self.entries(&members) } else { self.sorted(members) }
+    }
+
+    /// Whether two of these keys are one. Most are told apart by their lengths.
+    fn has_key_twice(&self, members: &[(Word, Word)]) -> bool {
+        let mut before = 0..;
+        members.iter().any(|&(key, _)| {
+            let known = members.iter().take(before.next().unwrap_or_default());
+            known.into_iter().any(|&(known, _)| {
+                known.head() == key.head()
+                    && (known.offset() == key.offset() || self.text_of(known) == self.text_of(key))
+            })
+        })
+    }
+
+    fn entries(&mut self, members: &[(Word, Word)]) -> Word {
+        let offset = self.words.len();
+        self.words.extend(members.iter().flat_map(|(key, value)| [key.0, value.0]));
+        Word::new(Tag::Object, members.len(), offset)
+    }
+
+    fn sorted(&mut self, mut members: Members) -> Word {
+        let mut order = self.order(&members);
+        let twice = |&(first, second): &(&usize, &usize)| {
+            self.key_of(&members, *first) == self.key_of(&members, *second)
+        };
+        let overwritten: SmallVec<[usize; 8]> =
+            order.iter().zip(order.iter().skip(1)).filter(twice).map(|(first, _)| *first).collect();
+        if !overwritten.is_empty() {
+            let overwritten: HashSet<usize> = overwritten.into_iter().collect();
+            let mut positions = 0..;
+            members.retain(|_| positions.next().is_some_and(|position| !overwritten.contains(&position)));
+            order = self.order(&members);
+        }
+        let object = self.entries(&members);
+        if members.len() >= SORTED_FROM {
+            self.words.extend(order.iter().map(|&index| index as u64));
+        }
+        object
+    }
+
+    fn key_of(&self, members: &[(Word, Word)], index: usize) -> &str {
+        members.get(index).map_or("", |&(key, _)| self.text_of(key))
+    }
+
+    fn text_of(&self, word: Word) -> &str {
+        let end = word.offset().saturating_add(word.length());
+        self.text.get(word.offset()..end).unwrap_or_default()
+    }
+
+    /// The positions of the members, sorted by key and, of equal keys, by position.
+    fn order(&self, members: &[(Word, Word)]) -> SmallVec<[usize; SORTED_FROM]> {
+        let mut order: SmallVec<_> = (0..members.len()).collect();
+        order.sort_by(|&a, &b| self.key_of(members, a).cmp(self.key_of(members, b)));
+        order
+    }
+
+    pub(super) fn copy(&mut self, value: JsonRef<'_>) -> Word {
+        match value.word.tag() {
+            Tag::Null | Tag::False | Tag::True | Tag::Small => value.word,
+            Tag::Int | Tag::Double => {
+                let bits = value.word(value.word.offset()).map_or(0, |word| word.0);
+                self.wide(value.word.tag(), bits)
+            }
+            Tag::String => self.string(value.text_of(value.word)),
+            Tag::Array => {
+                let items: Vec<Word> = value.items().map(|item| self.copy(item)).collect();
+                self.array(&items)
+            }
+            Tag::Object => {
+                let members = value.entries().map(|(key, value)| {
+                    let key = self.key(key);
+                    (key, self.copy(value))
+                });
+                let members = members.collect();
+                self.object(members)
+            }
+        }
+    }
+
+    pub(super) fn value(&mut self, value: &Value<'_>) -> Result<Word, Fault> {
+        Ok(match value {
+            Value::Null => Word::new(Tag::Null, 0, 0),
+            Value::Bool(value) => Self::bool(*value),
+            Value::Int(value) => self.int(*value),
+            Value::UInt(value) => self.unsigned(*value),
+            Value::Double(value) if value.is_finite() => self.double(*value),
+            Value::String(text) => self.string(text),
+            Value::Bytes(bytes) => self.string(&BASE64.encode(&**bytes)),
+            Value::Timestamp(time) => self.string(&time.to_string()),
+            Value::Duration(duration) => self.string(&duration.to_string()),
+            Value::List(list) => {
+                let items = list.iter().map(|item| self.value(&item)).collect::<Result<Vec<_>, _>>()?;
+                self.array(&items)
+            }
+            Value::Map(map) => {
+                let members = map.iter().map(|(key, value)| {
+                    let key = match key {
+                        Key::String(text) => self.key(&text),
+                        Key::Bool(value) => self.string(if value { "true" } else { "false" }),
+                        Key::Int(value) => self.string(&value.to_string()),
+                        Key::UInt(value) => self.string(&value.to_string()),
+                    };
+                    Ok::<_, Fault>((key, self.value(&value)?))
+                });
+                let members = members.collect::<Result<Members, _>>()?;
+                self.object(members)
+            }
+            Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
+                return Err(ErrorCode::NotJson.into());
+            }
+        })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "what CEL-40 says of whole numbers beyond 64 bits")]
+    pub(super) fn unsigned(&mut self, value: u64) -> Word {
+        match i64::try_from(value) {
+            Ok(value) => self.int(value),
+            Err(_) => self.double(value as f64),
+        }
+    }
+}

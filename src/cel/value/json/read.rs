@@ -1,0 +1,175 @@
+//! JSON that comes in, as text or through serde: out comes a document, or why there is none.
+//!
+//! Numbers without fraction and exponent that fit in 64 bits are `int`, all others `double`. What is nested deeper than
+//! it may is refused where it gets too deep; a refusal has line and column and none of the data.
+
+use super::Json;
+use super::build::{Builder, Members};
+use super::word::{MAX_LENGTH, Tag, Word};
+use crate::limits::EvalLimits;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// Why a text is no acceptable JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct JsonError {
+    message: String,
+}
+
+impl Json {
+    /// Reads JSON text. Numbers without fraction and exponent that fit in 64 bits are `int`, all others `double`
+    /// (`CEL-40`); of equal keys the last wins, as elsewhere.
+    ///
+    /// # Errors
+    /// Text that is no JSON, is longer than `max_json_bytes`, or is nested deeper than `max_json_depth`; the message
+    /// has line and column and none of the data.
+    pub fn parse(text: &str, limits: &EvalLimits) -> Result<Self, JsonError> {
+        if text.len() > limits.max_json_bytes {
+            return Err(JsonError {
+                message: format!("`max_json_bytes` {} exceeded", limits.max_json_bytes),
+            });
+        }
+        let mut builder = Builder::default();
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let seed = Seed::new(&mut builder, limits.max_json_depth);
+        let root = seed.deserialize(&mut deserializer).and_then(|root| deserializer.end().map(|()| root));
+        match root {
+            Ok(root) => Ok(builder.finish(root)),
+            Err(error) => Err(JsonError { message: error.to_string() }),
+        }
+    }
+}
+
+/// Reads one value into a builder, no deeper than it may.
+struct Seed<'b> {
+    builder: &'b mut Builder,
+    /// Levels below this one.
+    depth: usize,
+    max_depth: usize,
+}
+
+impl<'b> Seed<'b> {
+    fn new(builder: &'b mut Builder, max_depth: usize) -> Self {
+        Self { builder, depth: max_depth, max_depth }
+    }
+
+    fn inner<E: serde::de::Error>(&mut self) -> Result<Seed<'_>, E> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Ok(Seed { builder: self.builder, depth, max_depth: self.max_depth }),
+            None => Err(E::custom(format_args!("`max_json_depth` {} exceeded", self.max_depth))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Word;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Word, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Word;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Word, E> {
+        Ok(Word::new(Tag::Null, 0, 0))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Word, E> {
+        Ok(Builder::bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Word, E> {
+        Ok(self.builder.int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Word, E> {
+        Ok(self.builder.unsigned(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Word, E> {
+        Ok(self.builder.double(value))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Word, E> {
+        if text.len() > MAX_LENGTH || self.builder.text.len() > MAX_LENGTH {
+            return Err(E::custom("text is too long for one document"));
+        }
+        Ok(self.builder.string(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Word, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = array.next_element_seed(self.inner()?)? {
+            items.push(item);
+        }
+        Ok(self.builder.array(&items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Word, A::Error> {
+        let mut members = Members::new();
+        while let Some(key) = object.next_key_seed(self.inner()?)? {
+            if key.tag() != Tag::String {
+                return Err(A::Error::custom("a key is not text"));
+            }
+            let key = self.builder.shared(key);
+            members.push((key, object.next_value_seed(self.inner()?)?));
+        }
+        Ok(self.builder.object(members))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut builder = Builder::default();
+        let max_depth = EvalLimits::default().max_json_depth;
+        let root = Seed::new(&mut builder, max_depth).deserialize(deserializer)?;
+        Ok(builder.finish(root))
+    }
+}
+
+impl From<&serde_json::Value> for Json {
+    fn from(value: &serde_json::Value) -> Self {
+        let mut builder = Builder::default();
+        let root = builder.foreign(value);
+        builder.finish(root)
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self::from(&value)
+    }
+}
+
+impl Builder {
+    fn foreign(&mut self, value: &serde_json::Value) -> Word {
+        match value {
+            serde_json::Value::Null => Word::new(Tag::Null, 0, 0),
+            serde_json::Value::Bool(value) => Self::bool(*value),
+            serde_json::Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(value), _) => self.int(value),
+                (None, value) => self.double(value.unwrap_or(f64::NAN)),
+            },
+            serde_json::Value::String(text) => self.string(text),
+            serde_json::Value::Array(items) => {
+                let items: Vec<Word> = items.iter().map(|item| self.foreign(item)).collect();
+                self.array(&items)
+            }
+            serde_json::Value::Object(members) => {
+                let members = members.iter().map(|(key, value)| {
+                    let key = self.key(key);
+                    (key, self.foreign(value))
+                });
+                let members = members.collect();
+                self.object(members)
+            }
+        }
+    }
+}
