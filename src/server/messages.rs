@@ -47,6 +47,10 @@ pub(super) fn certificate_and_key(reason: &str) -> String {
     format!("does not go with its key: {reason}")
 }
 
+pub(super) fn header_over(bound: usize) -> String {
+    format!("`max_header_bytes` {bound} exceeded")
+}
+
 pub(super) fn body_over(bound: usize) -> String {
     format!("`max_body_bytes` {bound} exceeded")
 }
