@@ -143,5 +143,5 @@ pub(super) fn answers_need_a_task() -> &'static str {
 }
 
 pub(super) fn not_storable() -> &'static str {
-    "a text that no store can keep, such as one with the character 0"
+    "a text that the store cannot keep, such as one with the character 0, or a name longer than an index takes"
 }

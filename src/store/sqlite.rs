@@ -177,6 +177,7 @@ fn failure(error: rusqlite::Error) -> Failure {
         ffi::SQLITE_CORRUPT => StoreError::Corrupt(messages::database_code(error.extended_code)).into(),
         ffi::SQLITE_NOTADB => StoreError::NotOurs.into(),
         ffi::SQLITE_CONSTRAINT => StoreError::AlreadyExists.into(),
+        ffi::SQLITE_TOOBIG => StoreError::NotStorable(messages::TOO_LONG).into(),
         ffi::SQLITE_IOERR
         | ffi::SQLITE_CANTOPEN
         | ffi::SQLITE_READONLY

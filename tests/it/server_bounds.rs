@@ -2,7 +2,9 @@
 //!
 //! A row of `ServerLimits` that stands in neither list below fails the test: whoever adds a bound says where it is tested.
 
+use crate::conversation_servers::noise;
 use crate::openapi;
+use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, agent, desk, new_task};
 use celador::EvalLimits;
 use celador::limits::ServerLimits;
@@ -371,6 +373,14 @@ fn max_idempotency_key_bytes() {
     let by_default = Serving::start();
     assert_eq!(begin(&by_default, &"k".repeat(255)).status, 201);
     assert_eq!(begin(&by_default, &"k".repeat(256)).status, 400);
+    // a bound that is higher than what an index takes: the store says so
+    let database = PostgresServer::shared().database();
+    let location = Location::parse(&database);
+    let serving = Serving::with(&location, |settings, _| settings.limits.max_idempotency_key_bytes = 9_000);
+    assert_eq!(begin(&serving, &noise(2_000)).status, 201);
+    let over = begin(&serving, &noise(9_000));
+    assert_eq!((over.status, &over.json()["type"]), (400, &json!("urn:celador:problem:bad-request")));
+    assert_eq!(pages(&serving), [1]);
     let without_keys = with(|limits| limits.max_idempotency_key_bytes = 0);
     assert_eq!(begin(&without_keys, "k").status, 400);
     assert_eq!(without_keys.post("/v1/tasks", &new_task()).status, 201);
