@@ -117,6 +117,11 @@ impl<'l> Meter<'l> {
         true
     }
 
+    /// Takes back what was paid since so much was left: somebody else does the work and pays for it.
+    pub(in crate::cel) fn take_back(&mut self, left: u64) {
+        self.cost = left;
+    }
+
     /// The cost units left.
     #[must_use]
     pub fn left(&self) -> u64 {

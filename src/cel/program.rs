@@ -2,7 +2,7 @@
 
 use super::check::{Checked, CostEstimate, check, messages, resolve};
 use super::env::{Env, EnvId, Slot};
-use super::eval::{Activation, Host, Stop, fold, holds, run};
+use super::eval::{Activation, Guards, Host, Stop, fold, guarded, holds, run};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
@@ -36,6 +36,7 @@ pub struct Program {
     /// The number of expressions in the tree.
     parts: usize,
     plan: Plan,
+    guards: Guards,
 }
 
 impl Program {
@@ -106,6 +107,7 @@ impl Program {
             issues,
             limits: *limits,
             parts: checked.types.len(),
+            guards: Guards::of(&plan),
             plan,
         })
     }
@@ -135,7 +137,10 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<bool, Stop> {
-        holds(&self.plan, activation, &self.limits, host).0
+        match guarded((&self.plan, &self.guards), activation, &self.limits) {
+            Some((truth, _)) => Ok(truth),
+            None => self.holds_at_length(activation, host),
+        }
     }
 
     /// The same, with how many cost units it spent.
@@ -147,7 +152,19 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<bool, Stop>, u64) {
-        holds(&self.plan, activation, &self.limits, host)
+        match guarded((&self.plan, &self.guards), activation, &self.limits) {
+            Some((truth, cost)) => (Ok(truth), cost),
+            None => holds((&self.plan, &self.guards), activation, &self.limits, host),
+        }
+    }
+
+    #[inline(never)]
+    fn holds_at_length<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<bool, Stop> {
+        holds((&self.plan, &self.guards), activation, &self.limits, host).0
     }
 
     /// Runs the program and says how many cost units it spent, whether it gave a value or not.
@@ -159,7 +176,7 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<Value<'a>, Stop>, u64) {
-        run(&self.plan, activation, &self.limits, host)
+        run((&self.plan, &self.guards), activation, &self.limits, host)
     }
 
     /// The text.
@@ -216,6 +233,11 @@ impl Program {
         // each part of the tree is held by another one, with its name or text
         let tree = self.parts.saturating_mul(size_of::<Expr>().saturating_mul(2));
         let text = self.source.len().saturating_mul(2);
-        self.plan.heap_bytes().saturating_add(tree).saturating_add(text).saturating_add(size_of::<Self>())
+        self.plan
+            .heap_bytes()
+            .saturating_add(self.guards.heap_bytes())
+            .saturating_add(tree)
+            .saturating_add(text)
+            .saturating_add(size_of::<Self>())
     }
 }

@@ -3,6 +3,7 @@
 use super::activation::{Activation, Host};
 use super::block::Outcome;
 use super::error::{Halt, Stop};
+use super::guard::{Guards, Variables};
 use super::progress::Progress;
 use super::read::key_bytes;
 use crate::cel::fault::{ErrorCode, Fault};
@@ -20,23 +21,38 @@ const FEW_LOCALS: usize = 6;
 /// Runs a plan for its value. Says what it cost, whether it gave one or not.
 #[inline(always)]
 pub(in crate::cel) fn run<'a>(
-    plan: &'a Plan,
+    (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
 ) -> (Result<Value<'a>, Stop>, u64) {
-    start(plan, activation, limits, host, |evaluator| evaluator.eval(plan.root))
+    start((plan, guards), activation, limits, host, |evaluator| evaluator.eval(plan.root))
+}
+
+/// The truth of a plan that is a guard as a whole, and what it cost, if the guard can tell. Builds with assertions do not
+/// trust it.
+#[inline(always)]
+pub(in crate::cel) fn guarded<'a>(
+    (plan, guards): (&'a Plan, &'a Guards),
+    activation: &Activation<'a>,
+    limits: &EvalLimits,
+) -> Option<(bool, u64)> {
+    if cfg!(debug_assertions) || activation.env() != plan.env {
+        return None;
+    }
+    let mut meter = Meter::new(limits);
+    let truth = guards.ask(plan.root, &Variables { activation, locals: &[] }, &mut meter)?;
+    Some((truth, meter.spent_cost()))
 }
 
 /// Runs a plan for the truth of its value, without making a value of a test.
-#[inline(always)]
 pub(in crate::cel) fn holds<'a>(
-    plan: &'a Plan,
+    (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
 ) -> (Result<bool, Stop>, u64) {
-    start(plan, activation, limits, host, |evaluator| match plan.node(plan.root) {
+    start((plan, guards), activation, limits, host, |evaluator| match plan.node(plan.root) {
         Some(node) if node.is_test() => evaluator.bool(plan.root),
         _ => evaluator.eval(plan.root).map(|value| value.is_truthy()),
     })
@@ -45,21 +61,21 @@ pub(in crate::cel) fn holds<'a>(
 /// Sets up what a run needs, on the stack as far as it goes.
 #[inline(always)]
 fn start<'a, T>(
-    plan: &'a Plan,
+    (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     match (plan.locals, plan.memos) {
-        (0, 0) => begin(plan, activation, limits, host, (&mut [], &mut []), run),
+        (0, 0) => begin((plan, guards), activation, limits, host, (&mut [], &mut []), run),
         (1..=FEW_LOCALS, 0) => {
             let mut locals = [const { Value::Null }; FEW_LOCALS];
-            begin(plan, activation, limits, host, (&mut locals, &mut []), run)
+            begin((plan, guards), activation, limits, host, (&mut locals, &mut []), run)
         }
         (locals, memos) => {
             let frame = (&mut *vec![Value::Null; locals], &mut *vec![None; memos]);
-            begin(plan, activation, limits, host, frame, run)
+            begin((plan, guards), activation, limits, host, frame, run)
         }
     }
 }
@@ -69,7 +85,7 @@ type Frame<'f, 'a> = (&'f mut [Value<'a>], &'f mut [Option<Outcome<'a>>]);
 
 #[inline(always)]
 fn begin<'a, T>(
-    plan: &'a Plan,
+    (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
     host: Option<&mut (dyn Host + '_)>,
@@ -77,7 +93,7 @@ fn begin<'a, T>(
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     let progress = Progress::new(limits);
-    let mut evaluator = Evaluator { nodes: &plan.nodes, activation, locals, memos, progress, host };
+    let mut evaluator = Evaluator { nodes: &plan.nodes, guards, activation, locals, memos, progress, host };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
     } else {
@@ -97,10 +113,10 @@ pub(in crate::cel) fn fold(
     step: NodeId,
     limits: &EvalLimits,
 ) -> (Option<Value<'static>>, u64) {
-    let activation = &Activation::empty();
+    let (guards, activation) = (&Guards::default(), &Activation::empty());
     let progress = Progress::new(limits);
     let mut evaluator =
-        Evaluator { nodes, activation, locals: &mut [], memos: &mut [], progress, host: None };
+        Evaluator { nodes, guards, activation, locals: &mut [], memos: &mut [], progress, host: None };
     let value = evaluator.eval(step).and_then(|value| {
         // what is kept is a copy of all of it
         let meter = &mut evaluator.progress.meter;
@@ -112,6 +128,7 @@ pub(in crate::cel) fn fold(
 
 pub(super) struct Evaluator<'a, 'r, 'h> {
     pub(super) nodes: &'a [Node],
+    guards: &'a Guards,
     pub(super) activation: &'r Activation<'a>,
     pub(super) locals: &'r mut [Value<'a>],
     /// What came out of the bindings that were asked for.
@@ -150,7 +167,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::Field { operand, field } => self.field(id, *operand, *field),
             Node::Member { operand, key, guess } => self.member(id, *operand, key, guess),
             Node::Index { operand, index } => self.index(id, *operand, *index),
-            node if node.is_test() => self.truth(id, node).map(Value::Bool),
+            node if node.is_test() => self.test(id, node).map(Value::Bool),
             node => self.compute(id, node),
         }
     }
@@ -222,26 +239,39 @@ impl<'a> Evaluator<'a, '_, '_> {
     /// The value of a step that must be a `bool`, without making a value of it where the step is a test.
     #[inline(always)]
     pub(super) fn bool(&mut self, id: NodeId) -> Option<bool> {
-        let node = self.node(id)?;
-        self.progress.charge(id, 1)?;
-        self.truth(id, node)
-    }
-
-    /// The truth of a step that was paid for.
-    #[inline(always)]
-    fn truth(&mut self, id: NodeId, node: &'a Node) -> Option<bool> {
-        match node {
-            Node::Ask(ask) => self.ask(id, ask),
-            Node::And(clauses) => self.junction(id, clauses, false),
-            Node::Or(clauses) => self.junction(id, clauses, true),
-            node => self.test(id, node),
+        let left = self.progress.meter.left();
+        let variables = Variables { activation: self.activation, locals: self.locals };
+        match self.guards.ask(id, &variables, &mut self.progress.meter) {
+            // builds with assertions do not trust it
+            Some(truth) if !cfg!(debug_assertions) => Some(truth),
+            Some(truth) => self.confirmed(id, truth, left),
+            None => self.bool_at_length(id),
         }
     }
 
-    /// The same of the less frequent tests.
+    /// The same where no guard answers.
     #[inline(never)]
+    pub(super) fn bool_at_length(&mut self, id: NodeId) -> Option<bool> {
+        let node = self.node(id)?;
+        self.progress.charge(id, 1)?;
+        self.test(id, node)
+    }
+
+    /// Runs the step that a guard has answered for, which must come to the same and cost the same.
+    fn confirmed(&mut self, id: NodeId, truth: bool, before: u64) -> Option<bool> {
+        let after = self.progress.meter.left();
+        self.progress.meter.take_back(before);
+        let found = self.bool_at_length(id);
+        debug_assert_eq!((found, self.progress.meter.left()), (Some(truth), after), "a guard is no step");
+        found
+    }
+
+    /// The truth of a step that was paid for.
     fn test(&mut self, id: NodeId, node: &'a Node) -> Option<bool> {
         match node {
+            Node::Ask { operand, question } => self.ask(id, *operand, question),
+            Node::And(clauses) => self.junction(id, clauses, false),
+            Node::Or(clauses) => self.junction(id, clauses, true),
             Node::Not(a) => self.bool(*a).map(|value| !value),
             Node::Equal(a, b) => self.equal(id, *a, *b),
             Node::NotEqual(a, b) => self.equal(id, *a, *b).map(|equal| !equal),

@@ -9,6 +9,7 @@ mod ask;
 mod block;
 mod error;
 mod evaluator;
+mod guard;
 mod loops;
 mod progress;
 mod read;
@@ -17,4 +18,5 @@ mod tally;
 
 pub use activation::{Activation, Host, Interruption};
 pub use error::{EvalError, Stop};
-pub(in crate::cel) use evaluator::{fold, holds, run};
+pub(in crate::cel) use evaluator::{fold, guarded, holds, run};
+pub(in crate::cel) use guard::Guards;

@@ -16,9 +16,6 @@ use crate::cel::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
 /// From how many elements on a loop looks for names that repeat.
 const MANY: usize = 32;
 
-/// To how many elements a loop goes through all of them each time: that is sooner done than remembered.
-const FEW: usize = 8;
-
 /// What a run of rounds came to.
 #[derive(Clone, Copy, Default)]
 struct Tally {
@@ -73,7 +70,7 @@ fn deciding(kind: LoopKind) -> Option<bool> {
 impl<'a> Evaluator<'a, '_, '_> {
     /// The truth or the number that a loop ends in.
     pub(super) fn tally(&mut self, id: NodeId, inner: &'a Loop, range: &Range<'a>) -> Option<Value<'a>> {
-        let keeps = self.progress.meter.limits().max_folds > 0 && range.len() > FEW;
+        let keeps = self.progress.meter.limits().max_folds > 0;
         let growth = inner.fold.filter(|_| keeps).and_then(|fold| Some((fold, range.growth()?)));
         let tally = match growth {
             Some((fold, (at, growth))) => self.go_on(id, inner, range, FoldKey(fold, at), &growth)?,

@@ -8,7 +8,7 @@ mod planner;
 mod question;
 
 pub(in crate::cel) use planner::plan;
-pub use question::{Ask, Question};
+pub use question::Question;
 
 use super::env::{EnvId, Slot};
 use super::fault::Fault;
@@ -131,7 +131,12 @@ pub enum Node {
     /// `a < b`
     Compare(Comparison, NodeId, NodeId),
     /// `a < 3`, `a == 'text'`, `text.startsWith('a')`: what most guards ask
-    Ask(Ask),
+    Ask {
+        /// What it is asked of.
+        operand: NodeId,
+        /// What is asked.
+        question: Question,
+    },
     /// `a + b`
     Arithmetic(Arithmetic, NodeId, NodeId),
     /// `-a`
@@ -336,7 +341,7 @@ impl Node {
             | Self::Equal(..)
             | Self::NotEqual(..)
             | Self::Compare(..)
-            | Self::Ask(_)
+            | Self::Ask { .. }
             | Self::Arithmetic(..)
             | Self::Negate(_)
             | Self::In(..)
@@ -366,7 +371,7 @@ impl Node {
                 | Self::Equal(..)
                 | Self::NotEqual(..)
                 | Self::Compare(..)
-                | Self::Ask(_)
+                | Self::Ask { .. }
                 | Self::In(..)
                 | Self::Test { .. }
         )
@@ -384,7 +389,7 @@ impl Node {
             Self::Or(..) => "_||_",
             Self::Conditional(..) => "_?_:_",
             Self::Compare(comparison, ..) => comparison.function_name(),
-            Self::Ask(ask) => ask.question.function_name()?,
+            Self::Ask { question, .. } => question.function_name()?,
             Self::Arithmetic(Arithmetic::Plus, ..) => "_+_",
             Self::Arithmetic(Arithmetic::Minus, ..) => "_-_",
             Self::Arithmetic(Arithmetic::Times, ..) => "_*_",
@@ -424,11 +429,32 @@ impl Comparison {
         }
     }
 
+    /// The least and the greatest number that satisfy it; the least is greater if there are none.
+    #[must_use]
+    pub fn range(self, bound: i64) -> (i64, i64) {
+        const NONE: (i64, i64) = (1, 0);
+        match self {
+            Self::Less => bound.checked_sub(1).map_or(NONE, |most| (i64::MIN, most)),
+            Self::LessEqual => (i64::MIN, bound),
+            Self::Greater => bound.checked_add(1).map_or(NONE, |least| (least, i64::MAX)),
+            Self::GreaterEqual => (bound, i64::MAX),
+        }
+    }
+
     /// Whether a size and a number satisfy it.
     #[inline]
     #[must_use]
     pub fn of_size(self, size: usize, bound: i64) -> bool {
         self.of_ints(i64::try_from(size).unwrap_or(i64::MAX), bound)
+    }
+
+    /// Whether the size of a text and a number satisfy it, if its bytes tell: a text of `n` has at least `n / 4` and at most
+    /// `n` characters, which settles most comparisons without counting.
+    #[inline]
+    #[must_use]
+    pub fn of_length(self, text: &str, bound: i64) -> Option<bool> {
+        let least = self.of_size(text.len().div_ceil(4), bound);
+        (least == self.of_size(text.len(), bound)).then_some(least)
     }
 
     /// Whether an order satisfies it.

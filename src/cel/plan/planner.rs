@@ -1,20 +1,19 @@
 //! Makes the plan: one pass over the tree, children first.
 
 use super::{
-    Arithmetic, Ask, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
+    Arithmetic, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
 };
 use crate::cel::check::{Checked, Reference};
 use crate::cel::env::{Env, Slot};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
-use crate::cel::meter::text_units;
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};
 use crate::cel::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
-use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// What a step over constants gives and what it costs; nothing if it fails. The evaluator's, which stands above and is
 /// passed in.
@@ -303,7 +302,7 @@ impl Planner<'_> {
                 self.pattern_bytes = self.pattern_bytes.saturating_add(extent.bytes(&self.limits));
                 let fits = self.pattern_bytes <= self.limits.max_patterns_bytes;
                 let pattern = fits.then(|| Pattern::new(pattern, extent, &self.limits).ok()).flatten();
-                pattern.map(|pattern| self.ask(operand, Question::Matches(Box::new(pattern))))
+                pattern.map(|pattern| Node::Ask { operand, question: Question::Matches(Arc::new(pattern)) })
             }
             Err(Fault { code: ErrorCode::BudgetExceeded, .. }) => {
                 self.pattern_bytes = usize::MAX;
@@ -349,28 +348,7 @@ impl Planner<'_> {
             "endsWith" => Question::EndsWith((**part).into()),
             _ => return None,
         };
-        Some(self.ask(operand, question))
-    }
-
-    fn ask(&self, operand: NodeId, question: Question) -> Node {
-        let around = question.constants().saturating_add(question.text_cost());
-        let cost = self.path_cost(operand).and_then(|cost| u32::try_from(cost.saturating_add(around)).ok());
-        Node::Ask(Ask { question, operand, cost: cost.and_then(NonZeroU32::new) })
-    }
-
-    /// What a path costs: a variable, and the fields, keys and constant positions from there.
-    fn path_cost(&self, id: NodeId) -> Option<u64> {
-        Some(match self.nodes.get(id.0 as usize)? {
-            Node::Variable(_) | Node::Local(_) | Node::Path { .. } => 1,
-            Node::Member { operand, key, .. } => {
-                self.path_cost(*operand)?.saturating_add(text_units(key.len())).saturating_add(1)
-            }
-            Node::Index { operand, index } => {
-                let Value::Int(_) = self.constant(*index)? else { return None };
-                self.path_cost(*operand)?.saturating_add(2)
-            }
-            _ => return None,
-        })
+        Some(Node::Ask { operand, question })
     }
 
     fn operator(&self, name: &str, operands: &[NodeId]) -> Node {
@@ -379,11 +357,11 @@ impl Planner<'_> {
             ("-_", &[a]) => Node::Negate(a),
             ("_?_:_", &[a, b, c]) => Node::Conditional(a, b, c),
             ("_==_", &[a, b]) => match self.with_text(a, b) {
-                Some((operand, text)) => self.ask(operand, Question::Is(text)),
+                Some((operand, text)) => Node::Ask { operand, question: Question::Is(text) },
                 None => Node::Equal(a, b),
             },
             ("_!=_", &[a, b]) => match self.with_text(a, b) {
-                Some((operand, text)) => self.ask(operand, Question::IsNot(text)),
+                Some((operand, text)) => Node::Ask { operand, question: Question::IsNot(text) },
                 None => Node::NotEqual(a, b),
             },
             ("_<_", &[a, b]) => self.compare(Comparison::Less, a, b),
@@ -411,18 +389,20 @@ impl Planner<'_> {
         };
         match (size_of(a), self.constant(b), self.constant(a), size_of(b)) {
             (Some(operand), Some(&Value::Int(bound)), ..) => {
-                self.ask(operand, Question::Size(comparison, bound))
+                Node::Ask { operand, question: Question::Size(comparison, bound) }
             }
             (.., Some(&Value::Int(bound)), Some(operand)) => {
-                self.ask(operand, Question::Size(comparison.mirrored(), bound))
+                Node::Ask { operand, question: Question::Size(comparison.mirrored(), bound) }
             }
-            (_, Some(&Value::Int(bound)), ..) => self.ask(a, Question::Compare(comparison, bound)),
+            (_, Some(&Value::Int(bound)), ..) => {
+                Node::Ask { operand: a, question: Question::Compare(comparison, bound) }
+            }
             _ => Node::Compare(comparison, a, b),
         }
     }
 
     /// One side and the text, if the other is a constant text.
-    fn with_text(&self, a: NodeId, b: NodeId) -> Option<(NodeId, Box<str>)> {
+    fn with_text(&self, a: NodeId, b: NodeId) -> Option<(NodeId, Arc<str>)> {
         let text = |id| match self.constant(id) {
             Some(Value::String(text)) => Some((**text).into()),
             _ => None,

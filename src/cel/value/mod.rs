@@ -324,7 +324,7 @@ impl From<f64> for Value<'_> {
 
 /// Whether two runs of bytes of one length are the same. Most keys and states are short: two words that may overlap settle them
 /// sooner than a call of the C library.
-#[inline]
+#[inline(always)]
 pub(in crate::cel) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     #[inline(always)]
     fn ends<const N: usize>(a: &[u8], b: &[u8]) -> Option<[[u8; N]; 4]> {
