@@ -33,6 +33,8 @@ mod conversation;
 #[cfg(feature = "store")]
 mod conversation_laws;
 #[cfg(feature = "store")]
+mod conversation_lists;
+#[cfg(feature = "store")]
 mod conversation_servers;
 mod counting;
 mod decision_log;
