@@ -78,6 +78,7 @@ mod serving;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
+#[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]
 mod store_damage;
