@@ -2,7 +2,8 @@
 //!
 //! In: the `metadata` of a request, and the contexts that its caller may see. Out: a checked [`ListQuery`], and the page.
 //! Contexts come without their tasks, so a filter costs what there is to filter and not what was said in it: linear, and
-//! a sort of what matched.
+//! a sort of what matched. A query that asks for nothing but what columns hold is answered by the database, as
+//! `tables::page` has it; what a role, tags or names are part of is answered here.
 
 use super::context::Context;
 use super::lifecycle::Status;
@@ -146,14 +147,24 @@ impl ListQuery {
         let mut items: Vec<Context> = contexts.into_iter().filter(|context| self.matches(context)).collect();
         items.sort_by(|one, other| self.order(one, other));
         let total = items.len();
+        let skipped = usize::try_from(self.offset).unwrap_or(usize::MAX);
+        let taken = self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        self.numbered(items.into_iter().skip(skipped).take(taken).collect(), total)
+    }
+
+    /// What is on the page, with its numbers.
+    pub(super) fn numbered<T>(&self, items: Vec<T>, total: usize) -> Page<T> {
         let (page, page_size) = match self.limit {
             Some(limit) => (self.offset.checked_div(limit).unwrap_or_default().saturating_add(1), limit),
             None => (1, u128::try_from(total).unwrap_or(u128::MAX)),
         };
-        let skipped = usize::try_from(self.offset).unwrap_or(usize::MAX);
-        let taken = self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        let items = items.into_iter().skip(skipped).take(taken).collect();
         Page { items, total, page, page_size }
+    }
+
+    /// Whether it asks for nothing but what columns hold: roles, tags and names stand in the JSON of the description, which
+    /// each database looks into with words of its own.
+    pub(super) fn is_of_columns(&self) -> bool {
+        self.role.is_none() && self.tags.is_empty() && self.sort_by != SortBy::Name
     }
 
     /// Ids ascend among equals, and what has no name comes last, in both directions (B5).

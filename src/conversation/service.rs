@@ -27,8 +27,9 @@ pub const MAX_ID_BYTES: usize = 1_024;
 /// Contexts, their tasks, and what was said in them.
 ///
 /// # Cost
-/// A change costs what it changes, whatever the length of the history. A list costs the contexts that the caller may see;
-/// a conversation costs its window.
+/// A change costs what it changes, whatever the length of the history. A list costs a look at the columns of the contexts
+/// that the caller may see, and reading its page; with a role, tags or an order by name, reading all that the other filters
+/// leave. A conversation costs its window.
 #[derive(Clone, Debug)]
 pub struct Conversations {
     database: Database,
@@ -227,7 +228,11 @@ impl Conversations {
         query: &ListQuery,
     ) -> Result<Page<(Context, Vec<String>)>, ConversationError> {
         Ok(self.database.read(|sql| {
-            let Page { items, total, page, page_size } = query.page(tables::contexts(sql, caller)?);
+            let Page { items, total, page, page_size } = if query.is_of_columns() {
+                tables::page(sql, caller, query)?
+            } else {
+                query.page(tables::contexts(sql, caller, query)?)
+            };
             let ids: Vec<&str> = items.iter().map(|context| context.id.as_str()).collect();
             let mut tasks = tables::task_ids(sql, &ids)?;
             let items = items.into_iter().map(|context| {

@@ -1,14 +1,16 @@
 //! The tables of contexts, and every statement on them.
 //!
 //! In: rows to write, ids to look for. Out: rows as the types of the rules. Nothing here decides: what may be done was asked
-//! before. Each statement costs what it gives or changes, by an index; lists of contexts touch no message. What cannot be
-//! read back is [`StoreError::Corrupt`], with the id of the context.
+//! before. Each statement costs what it gives or changes, by an index, but a list looks at all contexts of its caller; it
+//! touches no message. What cannot be read back is [`StoreError::Corrupt`], with the id of the context.
 
 use super::context::{Context, Details};
 use super::history::{Artifact, Message, TaskRecord};
 use super::lifecycle::{Status, TaskState};
+use super::list::{ListQuery, Page, SortBy, SortOrder};
 use super::messages;
 use super::service::Window;
+use crate::cel::Timestamp;
 use crate::store::{Row, Sql, SqlValue, StoreError};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -52,15 +54,58 @@ pub(super) fn context(sql: &mut Sql<'_>, id: &str) -> Result<Option<Context>, St
     sql.query_one(&statement, &[id.into()])?.as_ref().map(read_context).transpose()
 }
 
-/// Every context of the caller, or every one where there is no caller, in no order.
-pub(super) fn contexts(sql: &mut Sql<'_>, caller: Option<&str>) -> Result<Vec<Context>, StoreError> {
-    let rows = match caller {
-        Some(caller) => {
-            sql.query(&format!("SELECT {CONTEXT} FROM context WHERE owner = $1"), &[caller.into()])?
-        }
-        None => sql.query(&format!("SELECT {CONTEXT} FROM context"), &[])?,
-    };
+/// The contexts of the caller, or of all where there is no caller, that pass what the query asks of columns; in no order.
+pub(super) fn contexts(
+    sql: &mut Sql<'_>,
+    caller: Option<&str>,
+    query: &ListQuery,
+) -> Result<Vec<Context>, StoreError> {
+    let (matching, values) = matching(caller, query);
+    let rows = sql.query(&format!("SELECT {CONTEXT} FROM context {matching}"), &values)?;
     rows.iter().map(read_context).collect()
+}
+
+/// The page of a query that asks for nothing but what columns hold (B4 to B6).
+pub(super) fn page(
+    sql: &mut Sql<'_>,
+    caller: Option<&str>,
+    query: &ListQuery,
+) -> Result<Page<Context>, StoreError> {
+    let (matching, mut values) = matching(caller, query);
+    let count = sql.query_one(&format!("SELECT count(*) FROM context {matching}"), &values)?;
+    let total = count.ok_or(StoreError::NotFound)?.count(0)?;
+    let key = if query.sort_by == SortBy::UpdatedAt { "updated_at" } else { "created_at" };
+    let direction = if query.sort_order == SortOrder::Ascending { "" } else { "DESC" };
+    let limit = values.len().saturating_add(1);
+    let offset = values.len().saturating_add(2);
+    let statement = format!(
+        "SELECT {CONTEXT} FROM context {matching} ORDER BY rtrim({key}, 'Z') {direction}, id \
+         LIMIT ${limit} OFFSET ${offset}"
+    );
+    values.extend([bounded(query.limit).into(), bounded(Some(query.offset)).into()]);
+    let rows = sql.query(&statement, &values)?;
+    let items = rows.iter().map(read_context).collect::<Result<_, _>>()?;
+    Ok(query.numbered(items, usize::try_from(total).unwrap_or(usize::MAX)))
+}
+
+/// The condition on the columns of a context, and its parameters. Times are texts of UTC: without the `Z` behind the last
+/// of their digits they are in the order of their bytes.
+fn matching<'q>(caller: Option<&'q str>, query: &ListQuery) -> (String, Vec<SqlValue<'q>>) {
+    let time = |time: Timestamp| time.to_string().trim_end_matches('Z').to_owned().into();
+    let asked: [(&str, Option<SqlValue<'q>>); 4] = [
+        ("owner =", caller.map(Into::into)),
+        ("status =", query.status.map(|status| status.name().into())),
+        ("rtrim(created_at, 'Z') >=", query.created_after.map(time)),
+        ("rtrim(created_at, 'Z') <=", query.created_before.map(time)),
+    ];
+    let (mut condition, mut values) = (String::new(), Vec::new());
+    for (test, value) in asked {
+        let Some(value) = value else { continue };
+        values.push(value);
+        let word = if condition.is_empty() { "WHERE" } else { " AND" };
+        condition.push_str(&format!("{word} {test} ${}", values.len()));
+    }
+    (condition, values)
 }
 
 /// The context of this id as [`take`] gives it, or this one if there is none; whether it is new. One statement, so that

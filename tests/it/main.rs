@@ -33,6 +33,8 @@ mod conversation;
 #[cfg(feature = "store")]
 mod conversation_laws;
 #[cfg(feature = "store")]
+mod conversation_lists;
+#[cfg(feature = "store")]
 mod conversation_servers;
 mod counting;
 mod decision_log;
@@ -76,6 +78,7 @@ mod serving;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
+#[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]
 mod store_damage;
