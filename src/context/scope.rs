@@ -12,7 +12,8 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, Program, RecordType, Storage, Type, Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, Program, RecordType, Slot, Storage, Type,
+    Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -376,24 +377,22 @@ impl ScopeEnv {
         Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
     }
 
-    /// The same with no more than what a program of the scope reads: most read one variable or two.
-    ///
-    /// # Errors
-    /// As [`ScopeEnv::activation`].
-    #[inline]
-    pub fn activation_of<'a>(&self, program: &Program, bound: &Bound<'a>) -> Result<Activation<'a>, Fault> {
-        self.hold_schema(bound)?;
-        let mut activation = Activation::new(&self.env);
+    /// Gives an activation of the scope the values that a program reads, as far as it has none of them yet.
+    pub(super) fn fill<'a>(&self, activation: &mut Activation<'a>, program: &Program, bound: &Bound<'a>) {
         for &slot in program.variables() {
-            let root = self.roots.get(usize::from(slot.0));
-            if let Some(value) = root.and_then(|&root| self.value_of(root, bound)) {
+            if activation.get(slot).is_none()
+                && let Some(value) = self.root(slot).and_then(|root| self.value_of(root, bound))
+            {
                 activation.bind(slot, value);
             }
         }
-        Ok(activation)
     }
 
-    fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {
+    fn root(&self, slot: Slot) -> Option<Root> {
+        self.roots.get(usize::from(slot.0)).copied()
+    }
+
+    pub(super) fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {
         match (bound.context, &self.schema) {
             (Some(context), Some(schema)) if !Arc::ptr_eq(context.schema(), schema) => {
                 Err(ErrorCode::WrongScope.into())
