@@ -186,6 +186,12 @@ impl Program {
         self.cost
     }
 
+    /// The result, if it is the same whenever it runs.
+    #[must_use]
+    pub fn constant(&self) -> Option<Value<'_>> {
+        self.plan.constant().map(Value::borrowed)
+    }
+
     /// The truth of the result, if it is the same whenever it runs.
     #[must_use]
     pub fn constant_truth(&self) -> Option<bool> {

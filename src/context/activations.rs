@@ -5,15 +5,16 @@
 //! when the first program comes that reads it, as most read one variable or two.
 
 use super::scope::{Bound, ScopeEnv};
-use crate::cel::{Activation, ErrorCode, Fault, Program};
-use smallvec::SmallVec;
+use crate::cel::{Activation, Fault, Program};
 
 /// The values of one operation. Good as long as nothing changes that expressions see.
 #[derive(Debug)]
 pub struct Activations<'a> {
     bound: Bound<'a>,
-    /// Those of the scopes so far; most operations have two, of conditions and of what they guard.
-    made: SmallVec<[Activation<'a>; 2]>,
+    /// Of the first scope that came.
+    first: Option<Activation<'a>>,
+    /// Of the last other one: a list of steps has a scope for what they do and one for their conditions.
+    other: Option<Activation<'a>>,
 }
 
 impl<'a> Activations<'a> {
@@ -21,7 +22,7 @@ impl<'a> Activations<'a> {
     #[inline]
     #[must_use]
     pub fn new(bound: Bound<'a>) -> Self {
-        Self { bound, made: SmallVec::new() }
+        Self { bound, first: None, other: None }
     }
 
     /// The values.
@@ -30,21 +31,26 @@ impl<'a> Activations<'a> {
         &self.bound
     }
 
-    /// What a program of a scope runs on: no more than it and those before it read. Allocates nothing for the first two
-    /// scopes.
+    /// What a program of a scope runs on: no more than it and those before it read. Allocates nothing.
     ///
     /// # Errors
     /// `wrong_scope` for a context of another schema than the scope's: its fields lie elsewhere.
     pub fn of(&mut self, scope: &ScopeEnv, program: &Program) -> Result<&Activation<'a>, Fault> {
         scope.hold_schema(&self.bound)?;
-        let Self { bound, made } = self;
-        let known = made.iter().position(|activation| activation.env() == scope.env().id());
-        let place = known.unwrap_or(made.len());
-        if known.is_none() {
-            made.push(Activation::new(scope.env()));
+        let id = scope.env().id();
+        let is_free = self.first.as_ref().is_none_or(|made| made.env() == id);
+        let place = if is_free { &mut self.first } else { &mut self.other };
+        if place.as_ref().is_some_and(|made| made.env() != id) {
+            *place = None;
         }
-        let activation = made.get_mut(place).ok_or(ErrorCode::WrongScope)?;
-        scope.fill(activation, program, bound);
+        let activation = place.get_or_insert_with(|| scope.blank());
+        for &slot in program.variables() {
+            if activation.get(slot).is_none()
+                && let Some(value) = scope.value_in(slot, &self.bound)
+            {
+                activation.bind(slot, value);
+            }
+        }
         Ok(activation)
     }
 }

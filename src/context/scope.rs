@@ -12,8 +12,7 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, Program, RecordType, Slot, Storage, Type,
-    Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -377,19 +376,14 @@ impl ScopeEnv {
         Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
     }
 
-    /// Gives an activation of the scope the values that a program reads, as far as it has none of them yet.
-    pub(super) fn fill<'a>(&self, activation: &mut Activation<'a>, program: &Program, bound: &Bound<'a>) {
-        for &slot in program.variables() {
-            if activation.get(slot).is_none()
-                && let Some(value) = self.root(slot).and_then(|root| self.value_of(root, bound))
-            {
-                activation.bind(slot, value);
-            }
-        }
+    /// An activation of the scope in which no variable has a value yet.
+    pub(super) fn blank<'a>(&self) -> Activation<'a> {
+        Activation::of(&self.env, self.roots.iter().map(|_| None))
     }
 
-    fn root(&self, slot: Slot) -> Option<Root> {
-        self.roots.get(usize::from(slot.0)).copied()
+    /// The value of the variable in a slot.
+    pub(super) fn value_in<'a>(&self, slot: Slot, bound: &Bound<'a>) -> Option<Value<'a>> {
+        self.value_of(*self.roots.get(usize::from(slot.0))?, bound)
     }
 
     pub(super) fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {

@@ -192,7 +192,8 @@ impl Expression {
         values: &mut Activations<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<JsonValue<'a>, Stop> {
-        match self.run(values, host)? {
+        let constant = self.program.constant();
+        match constant.map_or_else(|| self.run(values, host), Ok)? {
             value @ (Value::Null
             | Value::Bool(_)
             | Value::Int(_)

@@ -161,7 +161,7 @@ impl Task {
         findings: &mut Vec<Finding>,
     ) -> Resolution {
         let bound = self.evaluate_bindings(function.bindings.iter(), now, findings);
-        let resolution = function.parameters.resolve(&bound, given.root());
+        let resolution = function.parameters.resolve(&bound, given);
         let origin = |name: &str| {
             let binding = function.bindings.iter().find(|binding| *binding.name == *name);
             binding.map(|binding| binding.origin())

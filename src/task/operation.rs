@@ -256,7 +256,9 @@ impl Course {
 
     /// Leaves word of the step under way.
     pub(super) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<String>) {
-        self.trace.extend(self.trace_of(step, outcome, message));
+        if let Some(entry) = self.trace_of(step, outcome, message) {
+            self.trace.push(entry);
+        }
     }
 
     /// The word that the step under way leaves.

@@ -181,9 +181,8 @@ impl Task {
     ) -> Result<T, Halt> {
         let mut replay = self.replay(&course.exchanges);
         let (result, cost) = judge(expression, values, Some(&mut replay));
-        let result = replay.settle(result);
         course.cost = course.cost.saturating_add(cost);
-        result
+        replay.settle(result)
     }
 }
 

@@ -7,7 +7,7 @@ use super::reference::JsonRef;
 use super::word::{SMALL, SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
 use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::value::{Key, Value};
+use crate::cel::value::{Key, Value, same_bytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use smallvec::SmallVec;
@@ -78,16 +78,19 @@ impl Room {
 
 impl Builder {
     /// A document that has this much room: it is then allocated once.
+    #[inline]
     pub(super) fn with_room(room: &Room) -> Self {
         let (words, text) = (Vec::with_capacity(room.words), String::with_capacity(room.text));
         Self { words, text, ..Self::default() }
     }
 
+    #[inline]
     pub(super) fn finish(self, root: Word) -> Json {
         let words = self.words.into_boxed_slice();
         Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
     }
 
+    #[inline]
     pub(super) fn string(&mut self, text: &str) -> Word {
         let offset = self.text.len();
         self.text.push_str(text);
@@ -150,18 +153,22 @@ impl Builder {
     }
 
     /// Whether two of these keys are one. Most are told apart by their lengths.
-    fn has_key_twice(&self, members: &[(Word, Word)]) -> bool {
-        let mut before = 0..;
-        members.iter().any(|&(key, _)| {
-            let known = members.iter().take(before.next().unwrap_or_default());
-            known.into_iter().any(|&(known, _)| {
-                known.head() == key.head()
-                    && (known.offset() == key.offset() || self.text_of(known) == self.text_of(key))
-            })
-        })
+    pub(super) fn has_key_twice(&self, mut members: &[(Word, Word)]) -> bool {
+        while let Some(((key, _), others)) = members.split_first() {
+            let is_key = |other: Word| {
+                other.head() == key.head()
+                    && (other.offset() == key.offset()
+                        || same_bytes(self.bytes_of(other), self.bytes_of(*key)))
+            };
+            if others.iter().any(|(other, _)| is_key(*other)) {
+                return true;
+            }
+            members = others;
+        }
+        false
     }
 
-    fn entries(&mut self, members: &[(Word, Word)]) -> Word {
+    pub(super) fn entries(&mut self, members: &[(Word, Word)]) -> Word {
         let offset = self.words.len();
         self.words.extend(members.iter().flat_map(|(key, value)| [key.0, value.0]));
         Word::new(Tag::Object, members.len(), offset)
@@ -189,6 +196,12 @@ impl Builder {
 
     fn key_of(&self, members: &[(Word, Word)], index: usize) -> &str {
         members.get(index).map_or("", |&(key, _)| self.text_of(key))
+    }
+
+    /// The text of a string as bytes, which need no look at where characters begin.
+    fn bytes_of(&self, word: Word) -> &[u8] {
+        let end = word.offset().saturating_add(word.length());
+        self.text.as_bytes().get(word.offset()..end).unwrap_or_default()
     }
 
     fn text_of(&self, word: Word) -> &str {

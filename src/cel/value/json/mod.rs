@@ -5,11 +5,13 @@
 //! comparing lengths first, and a document costs little more than its JSON text. Documents never change; clones share.
 
 mod build;
+mod keys;
 mod read;
 mod reference;
 mod word;
 mod write;
 
+pub use keys::Keys;
 pub use read::JsonError;
 pub use reference::{Guess, JsonRef};
 
@@ -88,12 +90,13 @@ impl Json {
             room.add(value, 1)?;
         }
         let mut builder = Builder::with_room(&room);
-        let members = members.iter().map(|(key, value)| {
-            let key = builder.key(key);
-            Ok((key, builder.value(value)?))
-        });
-        let members = members.collect::<Result<Members, Fault>>()?;
-        let root = builder.object(members);
+        let mut entries = Members::new();
+        for (key, value) in members {
+            // a table's rows share their keys, the only object of its kind has none to share
+            let key = builder.string(key);
+            entries.push((key, builder.value(value)?));
+        }
+        let root = builder.object(entries);
         Ok(builder.finish(root))
     }
 
