@@ -142,6 +142,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`], in the first part.
+    #[inline]
     pub fn holds_metered<'a>(
         &'a self,
         activation: &Activation<'a>,
@@ -154,6 +155,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`], in the first part.
+    #[inline]
     pub fn run_metered<'a>(
         &'a self,
         activation: &Activation<'a>,

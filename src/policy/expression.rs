@@ -6,7 +6,7 @@
 use super::messages;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Program, Stop, Value,
+    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Part, Program, Stop, Value,
 };
 use crate::context::{Activations, ScopeEnv};
 use crate::diagnostic::Diagnostic;
@@ -43,6 +43,16 @@ impl JsonValue<'_> {
         match self {
             Self::InPlace(value) => value.clone(),
             Self::Packed(json) => json.value(),
+        }
+    }
+
+    /// The value as a part of a document.
+    #[inline]
+    #[must_use]
+    pub fn part(&self) -> Part<'_> {
+        match self {
+            Self::InPlace(value) => Part::Value(value),
+            Self::Packed(json) => Part::Json(json.root()),
         }
     }
 }
@@ -116,6 +126,7 @@ impl Expression {
     }
 
     /// The same, and what it cost in cost units, whether it gave a value or not.
+    #[inline]
     pub(super) fn run_metered<'a>(
         &'a self,
         values: &mut Activations<'a>,
@@ -150,6 +161,7 @@ impl Expression {
     }
 
     /// The same, and what it cost.
+    #[inline]
     pub(crate) fn holds_metered<'a>(
         &'a self,
         values: &mut Activations<'a>,

@@ -7,7 +7,7 @@
 use super::expression::JsonValue;
 use super::messages;
 use super::shape::{Shape, constant};
-use crate::cel::{Constant, Domain, Field, Json, JsonRef, Keys, RecordType, Storage, Type, Value};
+use crate::cel::{Constant, Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type};
 use crate::limits::EvalLimits;
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::{Property, Schema};
@@ -173,7 +173,7 @@ impl Parameters {
         }
         if self.open {
             let others = given.root().entries().filter(|(key, _)| !self.declares(key));
-            forming.members.extend(others.map(|(key, value)| (key, value.value())));
+            forming.members.extend(others.map(|(key, value)| (key, Part::Json(value))));
         }
         if forming.is_just(&arguments) { forming.resolution(given.clone()) } else { forming.finish() }
     }
@@ -191,7 +191,7 @@ impl Parameters {
         }
         if self.open {
             let others = step.iter().filter(|(name, _)| !self.declares(name));
-            forming.members.extend(others.filter_map(|(name, value)| Some((*name, value.as_ref()?.value()))));
+            forming.members.extend(others.filter_map(|(name, value)| Some((*name, value.as_ref()?.part()))));
         }
         forming.finish()
     }
@@ -205,7 +205,7 @@ impl Parameters {
         let mut forming = Forming::of(self);
         for parameter in self.list.iter().filter(|parameter| *parameter.name != *MESSAGE) {
             match (given.get(&parameter.name), previous.and_then(|previous| previous.get(&parameter.name))) {
-                (None, Some(kept)) => forming.members.push((&parameter.name, kept.value())),
+                (None, Some(kept)) => forming.members.push((&parameter.name, Part::Json(kept))),
                 (offered, _) => forming.take(parameter, offered),
             }
         }
@@ -371,7 +371,7 @@ impl<'g> Arguments<'g> {
 struct Forming<'f> {
     /// The names of all members, if no others can come.
     keys: Option<&'f Keys>,
-    members: SmallVec<[(&'f str, Value<'f>); 8]>,
+    members: SmallVec<[(&'f str, Part<'f>); 8]>,
     /// Whether some of them are of bindings or defaults.
     added: bool,
     faults: Vec<String>,
@@ -393,7 +393,7 @@ impl<'f> Forming<'f> {
 
     /// The value of a binding, if it gave one that fits. Nothing else ever stands in for it (BND-08).
     fn bind(&mut self, parameter: &'f Parameter, value: Option<&'f JsonValue<'f>>) {
-        match value.map(JsonValue::value).filter(|value| parameter.shape.check(value).is_ok()) {
+        match value.map(JsonValue::part).filter(|value| parameter.shape.check_part(*value).is_ok()) {
             Some(value) => self.add(parameter, value),
             None => self.unbound.push(parameter.name.clone()),
         }
@@ -401,12 +401,12 @@ impl<'f> Forming<'f> {
 
     /// A value that was offered, or what stands in for it.
     fn take(&mut self, parameter: &'f Parameter, offered: Option<JsonRef<'f>>) {
-        match (offered.map(JsonRef::value), &parameter.missing) {
-            (Some(value), _) => match parameter.shape.check(&value) {
+        match (offered.map(Part::Json), &parameter.missing) {
+            (Some(value), _) => match parameter.shape.check_part(value) {
                 Ok(()) => self.members.push((&parameter.name, value)),
                 Err(misfit) => self.faults.push(messages::misfit(&parameter.name, &misfit)),
             },
-            (None, Missing::Default(default)) => self.add(parameter, default.value()),
+            (None, Missing::Default(default)) => self.add(parameter, Part::Json(default.root())),
             (None, Missing::LeftOut) => {}
             (None, Missing::Fault) if parameter.source == ParameterSource::Nobody => {
                 self.faults.push(messages::not_settable());
@@ -415,7 +415,8 @@ impl<'f> Forming<'f> {
         }
     }
 
-    fn add(&mut self, parameter: &'f Parameter, value: Value<'f>) {
+    #[inline]
+    fn add(&mut self, parameter: &'f Parameter, value: Part<'f>) {
         self.added = true;
         self.members.push((&parameter.name, value));
     }
@@ -432,7 +433,7 @@ impl<'f> Forming<'f> {
     fn finish(&mut self) -> Resolution {
         // as many members as there can be are all of them, in the order of the manifest
         let packed = match self.keys.filter(|keys| keys.len() == self.members.len()) {
-            Some(keys) => keys.object(self.members.iter().map(|(_, value)| value)),
+            Some(keys) => keys.object(self.members.iter().map(|(_, value)| *value)),
             None => Json::from_members(&self.members),
         };
         // every member is JSON already, but together they may be too much of it

@@ -228,6 +228,7 @@ impl Task {
     }
 
     /// The values that the expressions of an operation see.
+    #[inline]
     fn bound<'a>(&'a self, subject: &'a Subject, now: &'a Moment) -> Bound<'a> {
         let mut bound = self.surroundings(now);
         match subject {
@@ -245,6 +246,7 @@ impl Task {
     }
 
     /// The values that any expression of the task sees.
+    #[inline]
     fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
         Bound {
             context: Some(&self.context),

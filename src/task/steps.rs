@@ -172,6 +172,7 @@ impl Task {
     }
 
     /// Runs an expression of the step under way with the answers that it was given.
+    #[inline]
     pub(super) fn run<'a, T>(
         &self,
         expression: &'a Expression,

@@ -18,7 +18,7 @@ mod time;
 
 pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
-pub use json::{Guess, Json, JsonError, JsonRef, Keys};
+pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part};
 pub use list::{List, LiveList};
 pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};

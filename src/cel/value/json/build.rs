@@ -74,6 +74,32 @@ impl Room {
             _ => Ok(()),
         }
     }
+
+    /// The same for a value of another document.
+    #[inline]
+    pub(super) fn add_json(&mut self, value: JsonRef<'_>, depth: usize) -> Result<(), Fault> {
+        match value.word.tag() {
+            Tag::Null | Tag::False | Tag::True | Tag::Small => Ok(()),
+            Tag::Int | Tag::Double => self.take(1, 0),
+            Tag::String => self.take(0, value.word.length()),
+            Tag::Array | Tag::Object => self.add_nested(value, depth),
+        }
+    }
+
+    fn add_nested(&mut self, value: JsonRef<'_>, depth: usize) -> Result<(), Fault> {
+        if depth >= self.max_depth {
+            return Err(Fault::budget("max_json_depth"));
+        }
+        let inner = depth.saturating_add(1);
+        value.items().try_for_each(|item| {
+            self.take(1, 0)?;
+            self.add_json(item, inner)
+        })?;
+        value.entries().try_for_each(|(key, value)| {
+            self.take(2, key.len())?;
+            self.add_json(value, inner)
+        })
+    }
 }
 
 impl Builder {
@@ -216,6 +242,7 @@ impl Builder {
         order
     }
 
+    #[inline]
     pub(super) fn copy(&mut self, value: JsonRef<'_>) -> Word {
         match value.word.tag() {
             Tag::Null | Tag::False | Tag::True | Tag::Small => value.word,
@@ -224,19 +251,21 @@ impl Builder {
                 self.wide(value.word.tag(), bits)
             }
             Tag::String => self.string(value.text_of(value.word)),
-            Tag::Array => {
-                let items: Vec<Word> = value.items().map(|item| self.copy(item)).collect();
-                self.array(&items)
-            }
-            Tag::Object => {
-                let members = value.entries().map(|(key, value)| {
-                    let key = self.key(key);
-                    (key, self.copy(value))
-                });
-                let members = members.collect();
-                self.object(members)
-            }
+            Tag::Array | Tag::Object => self.copy_nested(value),
         }
+    }
+
+    fn copy_nested(&mut self, value: JsonRef<'_>) -> Word {
+        if value.is_array() {
+            let items: Vec<Word> = value.items().map(|item| self.copy(item)).collect();
+            return self.array(&items);
+        }
+        let members = value.entries().map(|(key, value)| {
+            let key = self.key(key);
+            (key, self.copy(value))
+        });
+        let members = members.collect();
+        self.object(members)
     }
 
     pub(super) fn value(&mut self, value: &Value<'_>) -> Result<Word, Fault> {

@@ -7,6 +7,7 @@
 use super::build::Builder;
 use super::word::{SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
+use crate::cel::types::Kind;
 use crate::cel::value::{List, Map, Value, same_bytes};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -63,6 +64,21 @@ impl<'a> JsonRef<'a> {
             Tag::String => Value::text(self.text_of(self.word)),
             Tag::Array => Value::List(List::Json(self)),
             Tag::Object => Value::Map(Map::Json(self)),
+        }
+    }
+
+    /// What the value is.
+    #[inline]
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.word.tag() {
+            Tag::Null => Kind::Null,
+            Tag::False | Tag::True => Kind::Bool,
+            Tag::Small | Tag::Int => Kind::Int,
+            Tag::Double => Kind::Double,
+            Tag::String => Kind::String,
+            Tag::Array => Kind::List,
+            Tag::Object => Kind::Map,
         }
     }
 
