@@ -149,7 +149,7 @@ limits! {
     ServerLimits
     /// The body of one request.
     max_body_bytes: usize = 8_388_608, "bytes";
-    /// The header of one request.
+    /// The header of one request, as HTTP/1.1 writes it.
     max_header_bytes: usize = 65_536, "bytes";
     /// Connections at a time; what is beyond waits to be accepted.
     max_client_connections: usize = 1_024, "connections";

@@ -15,7 +15,7 @@ pub struct Meter<'l> {
 }
 
 /// What some work took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::cel) struct Spent {
     cost: u64,
     built: u64,
@@ -24,10 +24,26 @@ pub(in crate::cel) struct Spent {
 /// Bytes of text that one cost unit pays for.
 const BYTES_PER_UNIT: usize = 10;
 
+/// What looking at so much text costs.
+#[inline]
+pub(in crate::cel) fn text_units(bytes: usize) -> u64 {
+    (bytes / BYTES_PER_UNIT) as u64
+}
+
 impl Spent {
     /// What was spent after an earlier point.
     pub(in crate::cel) fn since(self, earlier: Self) -> Self {
         Self { cost: self.cost.saturating_sub(earlier.cost), built: self.built.saturating_sub(earlier.built) }
+    }
+
+    /// This and that.
+    pub(in crate::cel) fn plus(self, other: Self) -> Self {
+        Self { cost: self.cost.saturating_add(other.cost), built: self.built.saturating_add(other.built) }
+    }
+
+    /// The same so many times.
+    pub(in crate::cel) fn times(self, count: u64) -> Self {
+        Self { cost: self.cost.saturating_mul(count), built: self.built.saturating_mul(count) }
     }
 }
 
@@ -38,27 +54,29 @@ impl<'l> Meter<'l> {
         Self { cost: limits.max_cost, built: limits.max_built_bytes, limits }
     }
 
+    /// Pays for work. Where it cannot, says only that.
+    #[inline]
+    pub(in crate::cel) fn take(&mut self, units: u64) -> Option<()> {
+        self.cost = self.cost.checked_sub(units)?;
+        Some(())
+    }
+
     /// Pays for work.
     ///
     /// # Errors
     /// `budget_exceeded`, naming `max_cost`.
     #[inline]
     pub fn charge(&mut self, units: u64) -> Result<(), Fault> {
-        match self.cost.checked_sub(units) {
-            Some(rest) => {
-                self.cost = rest;
-                Ok(())
-            }
-            None => Err(Fault::budget("max_cost")),
-        }
+        self.take(units).ok_or(Fault::budget("max_cost"))
     }
 
     /// Pays for looking at this much text.
     ///
     /// # Errors
     /// `budget_exceeded`, naming `max_cost`.
+    #[inline]
     pub fn charge_text(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.charge((bytes / BYTES_PER_UNIT) as u64)
+        self.charge(text_units(bytes))
     }
 
     /// Pays for building this much, before it is built.

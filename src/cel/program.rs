@@ -135,7 +135,7 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<bool, Stop> {
-        self.holds_metered(activation, host).0
+        holds(&self.plan, activation, &self.limits, host).0
     }
 
     /// The same, with how many cost units it spent.

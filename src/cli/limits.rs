@@ -43,6 +43,25 @@ What `celador serve` bounds besides; `--limit NAME=VALUE` changes any bound of t
 |---|---:|---|---|
 ";
 
+/// What is bounded, and why nobody sets it.
+#[cfg(feature = "store")]
+fn of_conversations() -> String {
+    format!(
+        "
+## Of conversations
+
+The id of a context or of a task in one has at most {} bytes (`conversation::MAX_ID_BYTES`). That is no row above, for there
+is nothing to choose: two ids stand in one entry of an index, of which Postgres takes no more than 2,704 bytes. With a higher
+bound one database would keep what another refuses; a lower one would lock out ids that are kept already.
+",
+        grouped(celador::conversation::MAX_ID_BYTES as u64)
+    )
+}
+#[cfg(not(feature = "store"))]
+fn of_conversations() -> String {
+    String::new()
+}
+
 /// The bounds as a page.
 fn page() -> String {
     let table = |page: String, rows: &[LimitRow]| {
@@ -52,7 +71,8 @@ fn page() -> String {
         })
     };
     let page = table(INTRODUCTION.to_owned(), EvalLimits::ROWS);
-    if OF_THE_SERVER.is_empty() { page } else { table(page + SERVER_INTRODUCTION, OF_THE_SERVER) }
+    let page = if OF_THE_SERVER.is_empty() { page } else { table(page + SERVER_INTRODUCTION, OF_THE_SERVER) };
+    page + &of_conversations()
 }
 
 /// A number with a comma before each three digits.

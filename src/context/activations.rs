@@ -43,7 +43,7 @@ impl<'a> Activations<'a> {
         if place.as_ref().is_some_and(|made| made.env() != id) {
             *place = None;
         }
-        let activation = place.get_or_insert_with(|| scope.blank());
+        let activation = place.get_or_insert_with(|| Activation::new(scope.env()));
         for &slot in program.variables() {
             if activation.get(slot).is_none()
                 && let Some(value) = scope.value_in(slot, &self.bound)

@@ -4,35 +4,37 @@
 
 use super::history::{Invocation, Status};
 use super::part::{MAX_INDEX, Part};
+use super::schema::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
-use crate::cel::{At, GrowingEnd, Growth, Json, JsonRef, LiveList, LiveRecord, RecordType, Value};
+use crate::cel::{At, GrowingEnd, Growth, LiveList, LiveRecord, RecordType, Repeated, Value, View};
+use std::ops::Range;
 
 impl TaskContext {
     /// `context`, as expressions see it.
     #[must_use]
     pub fn value(&self) -> Value<'_> {
-        self.record_at(Part::Context, 0)
+        self.record_at(Part::Context, 0).into()
     }
 
     /// The last input as guardrails and `exposes` see it: a list of one entry, on which a field may be selected
     /// directly (`GR-08`).
     #[must_use]
     pub fn input_under_test(&self) -> Value<'_> {
-        self.list_at(Part::PendingInput, 0)
+        self.list_at(Part::PendingInput, 0).into()
     }
 
     /// The last response in the same form (`GR-10`, `EXP-04`).
     #[must_use]
     pub fn output_under_test(&self) -> Value<'_> {
-        self.list_at(Part::PendingOutput, 0)
+        self.list_at(Part::PendingOutput, 0).into()
     }
 
-    fn record_at(&self, part: Part, index: u32) -> Value<'_> {
-        Value::record(self, part.at(index))
+    fn record_at(&self, part: Part, index: u32) -> View<'_> {
+        View::Record { of: self, at: part.at(index) }
     }
 
-    fn list_at(&self, part: Part, index: u32) -> Value<'_> {
-        Value::view(self, part.at(index))
+    fn list_at(&self, part: Part, index: u32) -> View<'_> {
+        View::List { of: self, at: part.at(index) }
     }
 
     /// The entry that is seen as a record, or whose message is seen as a list.
@@ -43,7 +45,7 @@ impl TaskContext {
         }
     }
 
-    fn context_field(&self, slot: usize) -> Option<Value<'_>> {
+    fn context_field(&self, slot: usize) -> Option<View<'_>> {
         Some(match slot {
             0 => self.record_at(Part::Agent, 0),
             1 => self.record_at(Part::User, 0),
@@ -57,25 +59,23 @@ impl TaskContext {
     }
 
     /// `_meta`, or the record of a function or tool.
-    fn capability(&self, slot: usize) -> Option<Value<'_>> {
+    fn capability(&self, slot: usize) -> Option<View<'_>> {
         let Some(record) = slot.checked_sub(1) else { return Some(self.record_at(Part::Meta, 0)) };
         let record = u32::try_from(record).ok()?;
         self.history.of(record).map(|_| self.record_at(Part::Record, record))
     }
 
     /// The message of an entry, or one of its further keys.
-    fn entry_field(&self, part: Part, message: Part, index: u32, slot: usize) -> Option<Value<'_>> {
+    fn entry_field(&self, part: Part, message: Part, index: u32, slot: usize) -> Option<View<'_>> {
         let Some(extra) = slot.checked_sub(1) else { return Some(self.list_at(message, index)) };
         let (_, value) = self.entry(part, index)?.io.extra().entry(extra)?;
-        Some(value.value())
+        Some(View::Json(value))
     }
 
-    fn capability_field(&self, record: u32, slot: usize) -> Option<Value<'_>> {
-        let counts = self.history.of(record)?.counts;
+    /// A list of a record.
+    fn capability_list(&self, record: u32, slot: usize) -> Option<View<'_>> {
+        self.history.of(record)?;
         Some(match slot {
-            0 => Value::Int(counts.successful.into()),
-            1 => Value::Int(counts.errored.into()),
-            2 => Value::Int(counts.restricted.into()),
             3 => self.list_at(Part::Timestamps, record),
             4 => self.list_at(Part::RecordInputs, record),
             5 => self.list_at(Part::RecordOutputs, record),
@@ -83,7 +83,7 @@ impl TaskContext {
             7 => self.list_at(Part::Errored, record),
             8 => self.list_at(Part::Restricted, record),
             9 if self.schema.has_task_ids(record) => self.list_at(Part::TaskIds, record),
-            9 => Value::Null,
+            9 => View::Null,
             _ => return None,
         })
     }
@@ -107,47 +107,52 @@ impl LiveRecord for TaskContext {
         }
     }
 
-    fn field(&self, at: At, slot: usize) -> Option<Value<'_>> {
+    fn field(&self, at: At, slot: usize) -> Option<View<'_>> {
         let (part, index) = Part::of(at);
         match part {
             Part::Context => self.context_field(slot),
             Part::Capabilities => self.capability(slot),
-            Part::Record => self.capability_field(index, slot),
-            Part::Llm => match slot {
-                0 => Some(Value::text(&self.start.model)),
-                1 => Some(self.record_at(Part::Tokens, 0)),
-                _ => None,
+            Part::Record => match slot {
+                0..=2 => self.int(at, slot).map(View::Int),
+                _ => self.capability_list(index, slot),
             },
-            Part::Tokens => match slot {
-                0 => Some(Value::Int(self.prompt_tokens)),
-                1 => Some(Value::Int(self.completion_tokens)),
-                2 => Some(Value::Int(self.prompt_tokens.saturating_add(self.completion_tokens))),
-                _ => None,
-            },
-            Part::History => match slot {
-                0 => Some(self.list_at(Part::Turns, 0)),
-                1 => Some(count(self.turns.len())),
-                _ => None,
-            },
-            Part::Meta => match slot {
-                0 => Some(self.list_at(Part::Invocations, 0)),
-                1 => Some(count(self.history.log().len())),
-                2 => Some(Value::Int(self.history.delegations.into())),
-                _ => None,
-            },
-            Part::Agent => match slot {
-                0 => Some(Value::text(&self.start.agent)),
-                1 => Some(Value::text(&self.start.namespace)),
-                2 => Some(self.started.value()),
-                _ => None,
-            },
-            Part::User => match slot {
-                0 => Some(Value::text(&self.start.user_id)),
-                1 => Some(Value::text(self.start.user_email.as_deref().unwrap_or_default())),
-                _ => None,
-            },
+            Part::Llm if slot == 1 => Some(self.record_at(Part::Tokens, 0)),
+            Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
+            Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
+            Part::Agent | Part::User | Part::Llm => self.text(at, slot).map(View::Text),
+            Part::Tokens | Part::History | Part::Meta => self.int(at, slot).map(View::Int),
             Part::Input => self.entry_field(part, Part::InputMessage, index, slot),
             Part::Output => self.entry_field(part, Part::OutputMessage, index, slot),
+            _ => None,
+        }
+    }
+
+    fn int(&self, at: At, slot: usize) -> Option<i64> {
+        let (part, index) = Part::of(at);
+        match (part, slot) {
+            (Part::Tokens, 0) => Some(self.prompt_tokens),
+            (Part::Tokens, 1) => Some(self.completion_tokens),
+            (Part::Tokens, 2) => Some(self.prompt_tokens.saturating_add(self.completion_tokens)),
+            (Part::History, 1) => Some(count(self.turns.len())),
+            (Part::Meta, 1) => Some(count(self.history.log().len())),
+            (Part::Meta, 2) => Some(self.history.delegations.into()),
+            (Part::Record, 0) => Some(self.history.of(index)?.counts.successful.into()),
+            (Part::Record, 1) => Some(self.history.of(index)?.counts.errored.into()),
+            (Part::Record, 2) => Some(self.history.of(index)?.counts.restricted.into()),
+            (Part::Input | Part::Output, _) => self.field(at, slot)?.as_int(),
+            _ => None,
+        }
+    }
+
+    fn text(&self, at: At, slot: usize) -> Option<&str> {
+        match (Part::of(at).0, slot) {
+            (Part::Agent, 0) => Some(&self.start.agent),
+            (Part::Agent, 1) => Some(&self.start.namespace),
+            (Part::Agent, 2) => Some(self.started.as_str()),
+            (Part::User, 0) => Some(&self.start.user_id),
+            (Part::User, 1) => Some(self.start.user_email.as_deref().unwrap_or_default()),
+            (Part::Llm, 0) => Some(&self.start.model),
+            (Part::Input | Part::Output, _) => self.field(at, slot)?.as_str(),
             _ => None,
         }
     }
@@ -182,25 +187,38 @@ impl LiveList for TaskContext {
         }
     }
 
-    fn item(&self, at: At, index: usize) -> Option<Value<'_>> {
+    fn item(&self, at: At, index: usize) -> Option<View<'_>> {
         let (part, which) = Part::of(at);
         match part {
-            Part::Turns | Part::Invocations => self.name(at, index).map(Value::text),
+            Part::Turns => self.turns.get(index).map(|turn| View::Text(turn.as_str())),
+            Part::Invocations => {
+                self.history.log().get(index).map(|call| View::Text(self.name_of(call.function)))
+            }
             Part::Inputs => self.entry_at(Part::Input, &self.inputs, index),
             Part::Outputs => self.entry_at(Part::Output, &self.outputs, index),
             Part::PendingInput => self.last_of(Part::Input, &self.inputs, index),
             Part::PendingOutput => self.last_of(Part::Output, &self.outputs, index),
             Part::InputMessage | Part::OutputMessage => {
-                self.entry(part, which)?.io.message().item(index).map(JsonRef::value)
+                self.entry(part, which)?.io.message().item(index).map(View::Json)
             }
             _ => self.history.newest(which, index).map(|invocation| one_of(part, invocation)),
         }
     }
 
-    fn name(&self, at: At, index: usize) -> Option<&str> {
+    fn names(&self, at: At, part: Range<usize>) -> Option<Vec<Repeated<'_>>> {
         match Part::of(at).0 {
-            Part::Turns => self.turns.get(index).map(|turn| TurnKind::as_str(*turn)),
-            Part::Invocations => self.history.log().get(index).map(|invocation| self.name_of(invocation)),
+            Part::Turns => {
+                let texts = TurnKind::ALL.map(TurnKind::as_str);
+                Some(names(texts, part, |position| self.turns.get(position).map(|turn| *turn as usize)))
+            }
+            Part::Invocations => {
+                // what the schema does not have comes last, and has no name
+                let known = self.schema.functions().map(|(_, key)| &**key);
+                let last = self.schema.function_count();
+                let log = self.history.log();
+                let which = |position| log.get(position).map(|call| (call.function.0 as usize).min(last));
+                Some(names(known.chain([""]), part, which))
+            }
             _ => None,
         }
     }
@@ -242,35 +260,55 @@ impl LiveList for TaskContext {
 
 impl TaskContext {
     /// The function's name from the schema: never a copy.
-    fn name_of(&self, invocation: &Invocation) -> &str {
-        self.schema.key(invocation.function).map_or("", |key| key)
+    fn name_of(&self, function: FunctionId) -> &str {
+        self.schema.key(function).map_or("", |key| key)
     }
 
-    fn entry_at(&self, part: Part, entries: &Entries, index: usize) -> Option<Value<'_>> {
+    fn entry_at(&self, part: Part, entries: &Entries, index: usize) -> Option<View<'_>> {
         entries.get(index)?;
         let index = u32::try_from(index).ok().filter(|&index| index <= MAX_INDEX)?;
         Some(self.record_at(part, index))
     }
 
-    fn last_of(&self, part: Part, entries: &Entries, index: usize) -> Option<Value<'_>> {
+    fn last_of(&self, part: Part, entries: &Entries, index: usize) -> Option<View<'_>> {
         let last = entries.len().checked_sub(1).filter(|_| index == 0)?;
         self.entry_at(part, entries, last)
     }
 }
 
+/// Which of these texts stand in a part of a list, by the number of the text at each position.
+fn names<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    part: Range<usize>,
+    which: impl Fn(usize) -> Option<usize>,
+) -> Vec<Repeated<'a>> {
+    let unseen = |text| Repeated { text, first: usize::MAX, count: 0 };
+    let mut names: Vec<Repeated<'a>> = texts.into_iter().map(unseen).collect();
+    for position in part {
+        if let Some(name) = which(position).and_then(|which| names.get_mut(which)) {
+            name.first = name.first.min(position);
+            name.count = name.count.saturating_add(1);
+        }
+    }
+    names.retain(|name| name.count > 0);
+    names
+}
+
 /// What an invocation has at its place in one of a record's lists.
-fn one_of(list: Part, invocation: &Invocation) -> Value<'_> {
+fn one_of(list: Part, invocation: &Invocation) -> View<'_> {
     match list {
-        Part::Timestamps => invocation.at.value(),
-        Part::RecordInputs => invocation.input.value(),
-        Part::RecordOutputs => invocation.output.as_ref().map_or(Value::Null, Json::value),
-        Part::Successful => Value::Bool(invocation.status == Status::Successful),
-        Part::Errored => Value::Bool(invocation.status == Status::Errored),
-        Part::Restricted => Value::Bool(invocation.status == Status::Restricted),
-        _ => invocation.task_id.as_ref().map_or(Value::Null, |id| Value::text(id)),
+        Part::Timestamps => View::Text(invocation.at.as_str()),
+        Part::RecordInputs => View::Json(invocation.input.root()),
+        Part::RecordOutputs => {
+            invocation.output.as_ref().map_or(View::Null, |output| View::Json(output.root()))
+        }
+        Part::Successful => View::Bool(invocation.status == Status::Successful),
+        Part::Errored => View::Bool(invocation.status == Status::Errored),
+        Part::Restricted => View::Bool(invocation.status == Status::Restricted),
+        _ => invocation.task_id.as_ref().map_or(View::Null, |id| View::Text(id)),
     }
 }
 
-fn count(number: usize) -> Value<'static> {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

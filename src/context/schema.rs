@@ -143,6 +143,11 @@ impl ContextSchema {
         (0..).map(FunctionId).zip(self.keys.keys()).take(self.functions.len())
     }
 
+    /// How many functions there are.
+    pub(super) fn function_count(&self) -> usize {
+        self.functions.len()
+    }
+
     /// Whether a function is a sub-agent.
     #[must_use]
     pub fn is_delegation(&self, function: FunctionId) -> bool {

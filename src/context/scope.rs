@@ -376,11 +376,6 @@ impl ScopeEnv {
         Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
     }
 
-    /// An activation of the scope in which no variable has a value yet.
-    pub(super) fn blank<'a>(&self) -> Activation<'a> {
-        Activation::of(&self.env, self.roots.iter().map(|_| None))
-    }
-
     /// The value of the variable in a slot.
     pub(super) fn value_in<'a>(&self, slot: Slot, bound: &Bound<'a>) -> Option<Value<'a>> {
         self.value_of(*self.roots.get(usize::from(slot.0))?, bound)

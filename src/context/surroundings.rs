@@ -1,6 +1,6 @@
 //! `runtime` and `mount`: what an expression may read that belongs to no task.
 
-use crate::cel::{At, LiveRecord, RecordType, Type, Value};
+use crate::cel::{At, LiveRecord, RecordType, Type, Value, View};
 use std::sync::{Arc, LazyLock};
 
 /// The runtime that calls (`CEL-39`).
@@ -66,9 +66,9 @@ impl LiveRecord for Runtime {
         &RUNTIME
     }
 
-    fn field(&self, _at: At, slot: usize) -> Option<Value<'_>> {
+    fn field(&self, _at: At, slot: usize) -> Option<View<'_>> {
         let fields = [&self.version, &self.dashboard_url, &self.api_root];
-        fields.get(slot).map(|text| Value::text(text))
+        fields.get(slot).map(|text| View::Text(text))
     }
 }
 
@@ -91,8 +91,8 @@ impl LiveRecord for Mount {
         &MOUNT
     }
 
-    fn field(&self, _at: At, slot: usize) -> Option<Value<'_>> {
+    fn field(&self, _at: At, slot: usize) -> Option<View<'_>> {
         let fields = [&self.bucket, &self.prefix, &self.backend];
-        fields.get(slot).map(|text| Value::text(text))
+        fields.get(slot).map(|text| View::Text(text))
     }
 }

@@ -45,6 +45,9 @@ pub enum TurnKind {
 }
 
 impl TurnKind {
+    /// All of them.
+    pub(super) const ALL: [Self; 3] = [Self::Input, Self::Llm, Self::Capability];
+
     /// The word in `context._history.turns`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

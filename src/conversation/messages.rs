@@ -77,7 +77,8 @@ pub(super) fn not_a_uuid() -> Refusal {
 }
 
 pub(super) fn bad_id(name: &str) -> Refusal {
-    Refusal::Params(format!("`{name}` is to be a string that is not empty, without the character U+0000"))
+    let most = super::MAX_ID_BYTES;
+    Refusal::Params(format!("`{name}` is to be a string of 1 to {most} bytes, without the character U+0000"))
 }
 
 pub(super) fn bad_parent() -> Refusal {

@@ -191,7 +191,7 @@ impl PathStep {
             (Self::Key(key), Value::Map(map)) => map.get_str(key),
             // a field selected on the list that holds just the entry under test is the entry's (GR-08)
             (Self::Key(_), Value::List(List::Live { of, at })) if of.forwards(*at) => {
-                self.of(&of.item(*at, 0)?)
+                self.of(&of.item(*at, 0)?.into())
             }
             (Self::Index(index), Value::List(list)) => list.get(*index),
             _ => None,

@@ -40,7 +40,7 @@ const RETRY_AFTER: &str = "1";
 
 impl Gate {
     pub(super) fn new(service: Arc<Service>) -> Self {
-        let room = Arc::new(Semaphore::new(service.settings.limits.max_requests_in_flight));
+        let room = super::places(service.settings.limits.max_requests_in_flight);
         Self { service, room }
     }
 
@@ -86,13 +86,16 @@ impl Gate {
         parts: &Parts,
         body: &mut Option<axum::body::Body>,
     ) -> Result<Answer, Problem> {
+        let limits = &self.service.settings.limits;
+        if header_bytes(parts) > limits.max_header_bytes {
+            return Err(Problem::new(Kind::HeaderTooLarge, messages::header_over(limits.max_header_bytes)));
+        }
         let caller = self.admit(route.access, &parts.headers);
         let caller = if route.takes == Body::Raw { caller } else { Ok(caller?) };
         let permit = match route.access {
             Access::Public => None,
             Access::Needs(_) | Access::Known => Some(self.enter()?),
         };
-        let limits = &self.service.settings.limits;
         let time = Duration::from_millis(limits.max_request_ms);
         let begun = Instant::now();
         let body = timeout(time, self.body(route.takes, &parts.headers, body));
@@ -169,6 +172,18 @@ impl Gate {
         let bytes = to_bytes(body, most).await.map_err(|_| too_large())?;
         Ok(bytes.into())
     }
+}
+
+/// The length of a header as HTTP/1.1 writes it, with one blank where any number may stand; an address with a host, as
+/// HTTP/2 has it, counts as the line that HTTP/1.1 has for it.
+fn header_bytes(parts: &Parts) -> usize {
+    let line = |parts: &[&str]| parts.iter().map(|part| part.len()).fold(2, usize::saturating_add);
+    let address = parts.uri.path_and_query().map_or("", |address| address.as_str());
+    let host = parts.uri.authority().map_or(0, |host| line(&["host: ", host.as_str()]));
+    let fields =
+        parts.headers.iter().map(|(name, value)| line(&[name.as_str(), ": "]).saturating_add(value.len()));
+    let first = line(&[parts.method.as_str(), " ", address, " HTTP/1.1"]);
+    fields.fold(line(&[]), usize::saturating_add).saturating_add(first).saturating_add(host)
 }
 
 /// The problem of a caller whose token does not allow this.
@@ -254,7 +269,7 @@ fn refuse(problem: &Problem, request_id: &str) -> Response {
 fn refuse_rpc(problem: &Problem) -> Response {
     let (code, message) = match problem.kind {
         Kind::Forbidden => (-32013, "The token lacks a scope"),
-        Kind::TooLarge | Kind::BadRequest => (-32600, "Invalid Request"),
+        Kind::TooLarge | Kind::HeaderTooLarge | Kind::BadRequest => (-32600, "Invalid Request"),
         _ => (-32603, "Internal error"),
     };
     let body = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});

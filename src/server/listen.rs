@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -73,7 +73,7 @@ pub(super) async fn listen(
     let http = Arc::new(builder(&limits, patience));
     let door = Door { router, tls, metrics, http, patience };
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(limits.max_client_connections));
+    let places = super::places(limits.max_client_connections);
     loop {
         let next = async {
             let place = places.clone().acquire_owned().await;
@@ -100,19 +100,19 @@ pub(super) async fn listen(
     }
 }
 
+/// What is read of a header beyond its bound, so that who is a little over it is told so by the gate. It is as much as hyper
+/// wants for itself.
+const SLACK: usize = 8_192;
+
 fn builder(limits: &ServerLimits, patience: Duration) -> Builder<TokioExecutor> {
+    let most = limits.max_header_bytes.saturating_add(SLACK);
     let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(patience)
-        // hyper wants room for its own line
-        .max_buf_size(limits.max_header_bytes.max(8_192));
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(most);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(u32::try_from(limits.max_requests_in_flight).unwrap_or(u32::MAX))
-        .max_header_list_size(u32::try_from(limits.max_header_bytes).unwrap_or(u32::MAX))
+        .max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX))
         .keep_alive_interval(patience)
         .keep_alive_timeout(patience);
     builder

@@ -47,6 +47,10 @@ pub(super) fn certificate_and_key(reason: &str) -> String {
     format!("does not go with its key: {reason}")
 }
 
+pub(super) fn header_over(bound: usize) -> String {
+    format!("`max_header_bytes` {bound} exceeded")
+}
+
 pub(super) fn body_over(bound: usize) -> String {
     format!("`max_body_bytes` {bound} exceeded")
 }
@@ -139,5 +143,5 @@ pub(super) fn answers_need_a_task() -> &'static str {
 }
 
 pub(super) fn not_storable() -> &'static str {
-    "a text that no store can keep, such as one with the character 0"
+    "a text that the store cannot keep, such as one with the character 0, or a name longer than an index takes"
 }

@@ -57,11 +57,11 @@ use service::Service;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::info;
@@ -89,7 +89,9 @@ impl Server {
             .enable_all()
             .thread_name("celador")
             // one for each request that may be at work, and some for looking at files
-            .max_blocking_threads(limits.max_requests_in_flight.saturating_add(16))
+            .max_blocking_threads(
+                limits.max_requests_in_flight.min(Semaphore::MAX_PERMITS).saturating_add(16),
+            )
             .build()?;
         let listener = runtime
             .block_on(TcpListener::bind(address))
@@ -137,11 +139,12 @@ impl Server {
 
     /// Accepts nothing any more, finishes what was begun, at most for `max_shutdown_ms`, and ends.
     pub fn stop(self) {
+        let begun = Instant::now();
         // the receiver is gone only if listening has ended already
         let _ = self.stop.send(true);
         let _ = self.runtime.block_on(self.listening);
-        // steps whose client has gone are finished too
-        self.runtime.shutdown_timeout(self.grace);
+        // steps whose client has gone are finished too, in the time that is left
+        self.runtime.shutdown_timeout(self.grace.saturating_sub(begun.elapsed()));
         info!("stopped");
     }
 }
@@ -186,6 +189,11 @@ async fn look_again(service: Arc<Service>, every: Duration, mut stopped: watch::
 async fn told(stopped: &mut watch::Receiver<bool>) {
     // a sender that is gone is a server that is gone
     let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// Room for so many at a time; a bound that is switched off is the most that can be counted.
+fn places(most: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
 /// The router of the table.

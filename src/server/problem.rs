@@ -72,6 +72,8 @@ kinds! {
     PolicyChanged = "policy-changed", 409, "The policy has changed since the task was suspended";
     /// Other processes were first, again and again.
     Contended = "contended", 409, "Other requests for the task were first";
+    /// The header is over its bound.
+    HeaderTooLarge = "header-too-large", 431, "The header is too large";
     /// The body is over its bound.
     TooLarge = "too-large", 413, "The body is too large";
     /// The body is no JSON.

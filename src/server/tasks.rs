@@ -50,6 +50,8 @@ pub(super) struct Tasks {
     clock: Clock,
     live: Cache<Key, Arc<Seat>>,
     limits: ServerLimits,
+    /// Entries of one page: as many as the store gives at a time, and one at least, as a list has to go on.
+    page: usize,
     namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     no_settings: BTreeMap<String, Json>,
 }
@@ -128,6 +130,7 @@ impl Tasks {
             clock,
             live: Cache::new(settings.limits.max_live_tasks),
             limits: settings.limits,
+            page: settings.limits.max_page_entries.min(settings.eval_limits.max_page).max(1),
             namespaces: settings.namespaces.clone(),
             no_settings: BTreeMap::new(),
         }
@@ -172,7 +175,7 @@ impl Tasks {
         let owner = owner(&request.caller);
         let seat = self.seat(&owner, &request.id);
         let mut open = sit(&seat);
-        for _ in 0..self.limits.max_conflicts.max(1) {
+        for _ in 0..=self.limits.max_conflicts {
             if let Some(answer) = self.answered(request, Some(&request.id))? {
                 return Ok(answer);
             }
@@ -246,10 +249,9 @@ impl Tasks {
 
     /// The tasks of a caller behind an id, a page at a time.
     pub(super) fn list(&self, caller: &Caller, after: Option<&str>) -> Result<Page, Problem> {
-        let most = self.limits.max_page_entries;
-        let found = self.store.tasks(&owner(caller), after, most);
+        let found = self.store.tasks(&owner(caller), after, self.page);
         let found = found.map_err(|error| self.problem(&error))?;
-        let next = found.last().filter(|_| found.len() >= most).map(|last| last.id.clone());
+        let next = found.last().filter(|_| found.len() >= self.page).map(|last| last.id.clone());
         let listed = found.into_iter().map(|it| Listed {
             task: it.id,
             version: it.version,
@@ -264,10 +266,9 @@ impl Tasks {
 
     /// What happened to a task behind a version, a page at a time.
     pub(super) fn events(&self, request: &Request, after: u64) -> Result<Events, Problem> {
-        let most = self.limits.max_page_entries;
-        let found = self.store.events(&owner(&request.caller), &request.id, after, most);
+        let found = self.store.events(&owner(&request.caller), &request.id, after, self.page);
         let found = found.map_err(|error| self.problem(&error))?;
-        let next = found.last().filter(|_| found.len() >= most).map(|last| last.version);
+        let next = found.last().filter(|_| found.len() >= self.page).map(|last| last.version);
         let events = found.into_iter().map(|it| {
             let decision = it.decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;

@@ -49,6 +49,7 @@ pub(super) const BUSY: &str = "others write all the time";
 pub(super) const CLOSED: &str = "the connection was closed";
 pub(super) const INJECTED: &str = "a fault was asked for";
 pub(super) const ZERO_CHARACTER: &str = "a text with the character U+0000";
+pub(super) const TOO_LONG: &str = "a text that is longer than the database takes, in all or in an index";
 
 pub(super) fn column(index: usize) -> String {
     format!("a row has not the right kind of value in column {index}")

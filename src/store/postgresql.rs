@@ -162,6 +162,7 @@ fn failure(error: postgres::Error) -> Failure {
         // too many connections, time is over, files that cannot be written
         Some("53" | "55" | "57" | "58") => unavailable().into(),
         Some("23") => StoreError::AlreadyExists.into(),
+        Some("54") => StoreError::NotStorable(messages::TOO_LONG).into(),
         Some("XX") => StoreError::Corrupt(messages::refused(state.code())).into(),
         _ => StoreError::Refused(state.code().to_owned()).into(),
     }

@@ -7,7 +7,7 @@
 use super::connection::{Access, Failure};
 use super::{Row, SqlValue, StoreError, messages};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{OpenFlags, ToSql, ffi};
+use rusqlite::{CachedStatement, OpenFlags, ToSql, ffi};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,6 +16,9 @@ const APPLICATION: i64 = 0x4345_4C41;
 
 /// How long a connection waits for another that writes.
 const BUSY: Duration = Duration::from_secs(10);
+
+/// Prepared statements that one connection keeps, those that were used last.
+const PREPARED: usize = 64;
 
 /// A connection.
 pub(super) struct SqliteConnection(rusqlite::Connection);
@@ -70,6 +73,7 @@ impl SqliteConnection {
     }
 
     fn configure(&self) -> Result<(), Failure> {
+        self.0.set_prepared_statement_cache_capacity(PREPARED);
         self.define(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
              PRAGMA cell_size_check = ON",
@@ -117,9 +121,10 @@ impl SqliteConnection {
         Ok(rows)
     }
 
-    /// A statement with its parameters. SQLite numbers `$2` by where it first stands, so they are bound by name.
-    fn prepare(&self, statement: &str, values: &[SqlValue<'_>]) -> Result<rusqlite::Statement<'_>, Failure> {
-        let mut prepared = self.0.prepare(statement).map_err(failure)?;
+    /// A statement with its parameters, prepared once and kept; it is given back without them. SQLite numbers `$2` by where
+    /// it first stands, so they are bound by name.
+    fn prepare(&self, statement: &str, values: &[SqlValue<'_>]) -> Result<CachedStatement<'_>, Failure> {
+        let mut prepared = self.0.prepare_cached(statement).map_err(failure)?;
         for index in 1..=prepared.parameter_count() {
             let name = prepared.parameter_name(index).and_then(|name| name.strip_prefix('$'));
             let number =
@@ -177,6 +182,7 @@ fn failure(error: rusqlite::Error) -> Failure {
         ffi::SQLITE_CORRUPT => StoreError::Corrupt(messages::database_code(error.extended_code)).into(),
         ffi::SQLITE_NOTADB => StoreError::NotOurs.into(),
         ffi::SQLITE_CONSTRAINT => StoreError::AlreadyExists.into(),
+        ffi::SQLITE_TOOBIG => StoreError::NotStorable(messages::TOO_LONG).into(),
         ffi::SQLITE_IOERR
         | ffi::SQLITE_CANTOPEN
         | ffi::SQLITE_READONLY

@@ -100,8 +100,13 @@ impl StoredTasks {
         is_due || head.fingerprint != task.policy().fingerprint()
     }
 
+    /// The rows of one page, one at least: nobody would come to an end otherwise.
+    fn max_page(&self) -> usize {
+        self.limits.max_page.max(1)
+    }
+
     fn page(&self, limit: usize) -> SqlValue<'static> {
-        (limit.min(self.limits.max_page) as u64).into()
+        (limit.min(self.max_page()) as u64).into()
     }
 }
 
@@ -230,7 +235,7 @@ impl TaskStore for StoredTasks {
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {
-        verify::all(&self.database, self.limits.max_page as u64)
+        verify::all(&self.database, self.max_page() as u64)
     }
 }
 

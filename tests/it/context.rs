@@ -71,7 +71,7 @@ fn read<'a>(value: Value<'a>, path: &str) -> Option<Value<'a>> {
     path.split('.').try_fold(value, |value, key| match (value, key.parse()) {
         (Value::Map(map), _) => map.get_str(key),
         (Value::List(list), Ok(index)) => list.get(index),
-        (Value::List(List::Live { of, at }), _) if of.forwards(at) => read(of.item(at, 0)?, key),
+        (Value::List(List::Live { of, at }), _) if of.forwards(at) => read(of.item(at, 0)?.into(), key),
         _ => None,
     })
 }

@@ -2,8 +2,8 @@
 
 use celador::conversation::{
     Artifact, Card, Changes, Context, ConversationError, Conversations, Details, EXTENSIONS, HistoryOrder,
-    Incoming, ListShape, Message, Settings, Status, TaskRecord, TaskState, Window, activated, answer,
-    needed_scope, unauthenticated,
+    Incoming, ListShape, MAX_ID_BYTES, Message, Settings, Status, TaskRecord, TaskState, Window, activated,
+    answer, needed_scope, unauthenticated,
 };
 use celador::store::{Database, FaultPlan, Location};
 use celador::{EvalLimits, Timestamp};
@@ -465,6 +465,34 @@ fn each_form_of_an_id() {
             "{id}"
         );
     }
+}
+
+/// An id of as many bytes as may be, and one more: in each operation that takes an id in, and in those that look for one.
+#[test]
+fn the_longest_id() {
+    let (kept, _) = opened();
+    // an id is measured in bytes
+    let longest = "é".repeat(MAX_ID_BYTES / 2);
+    let over = format!("{longest}x");
+    let send = |context: Option<&str>, task: Option<&str>| {
+        kept.send(Some("a"), &Incoming { context_id: context, task_id: task, message: None }, now())
+    };
+    assert_eq!(code(send(Some(&longest), Some(&longest))), None);
+    for (name, refused) in [("contextId", send(Some(&over), None)), ("taskId", send(None, Some(&over)))] {
+        let Err(ConversationError::Refused(refusal)) = refused else { panic!("{refused:?}") };
+        let message = format!("`{name}` is to be a string of 1 to 1024 bytes, without the character U+0000");
+        assert_eq!((refusal.code(), refusal.message()), (-32602, message));
+    }
+    let import = |context: &str, id: &str| {
+        let task = task(id, TaskState::Working);
+        code(kept.import(&[self::context(context, None, Status::Active)], &[(context.to_owned(), task)]))
+    };
+    assert_eq!(import(&format!("y{}", &longest[2..]), &longest), None);
+    assert_eq!(import(&over, "t"), Some(-32602));
+    assert_eq!(import("c", &over), Some(-32602));
+    assert_eq!(code(kept.clear(Some("a"), &over)), Some(-32602));
+    assert_eq!(code(kept.set_status(Some("a"), &over, "paused", now())), Some(-32001));
+    assert_eq!(code(kept.clear(Some("a"), &longest)), None);
 }
 
 /// What may be a parent (L5), and that nothing passes from parent to child.

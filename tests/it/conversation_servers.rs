@@ -7,9 +7,10 @@ use celador::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
 };
 use celador::conversation::{
-    ContextStore, Conversations, HistoryOrder, Incoming, ListQuery, StoredContext, Window,
+    ContextStore, ConversationError, Conversations, HistoryOrder, Incoming, ListQuery, MAX_ID_BYTES,
+    StoredContext, Window,
 };
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreError};
 use std::collections::BTreeSet;
 use std::thread;
 
@@ -123,6 +124,35 @@ fn concurrent_messages_on_postgres() {
     let location = || Location::Postgres(PostgresServer::shared().database());
     concurrent_sends(&location());
     concurrent_clears(&location());
+}
+
+/// Characters that no database can compress.
+pub fn noise(bytes: usize) -> String {
+    let mut random = 1_u64;
+    let letter = |_| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'!' + (random >> 33) as u8 % 94)
+    };
+    (0..bytes).map(letter).collect()
+}
+
+/// An index of Postgres has room for the two longest ids; an owner that is longer than it takes is told so.
+#[test]
+fn the_longest_ids_fit_into_postgres() {
+    let location = Location::Postgres(PostgresServer::shared().database());
+    let [server, _] = servers(&location);
+    let longest = noise(MAX_ID_BYTES);
+    let (context_id, task_id) = (Some(&*longest), Some(&*longest));
+    let said = message("m");
+    let incoming = Incoming { context_id, task_id, message: Some(&said) };
+    assert!(server.send(Some("a"), &incoming, now()).unwrap().new_context);
+    let owner = noise(5_000);
+    let refused = server.send(Some(&owner), &Incoming::default(), now());
+    assert!(
+        matches!(refused, Err(ConversationError::Store(StoreError::NotStorable(_)))),
+        "an owner of 5,000 bytes: {refused:?}"
+    );
+    assert!(!server.send(Some("a"), &incoming, now()).unwrap().new_task);
 }
 
 fn stored(context: &str) -> StoredContext {

@@ -66,6 +66,8 @@ mod secrets;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "server")]
+mod server_bounds;
+#[cfg(feature = "server")]
 mod server_rim;
 #[cfg(feature = "store")]
 mod servers;

@@ -68,6 +68,12 @@ fn a_page_is_no_longer_than_is_allowed() {
     (0..4).for_each(|_| drop(kept.post("m", None).unwrap()));
     let events = |after| store.events(&kim, "t-000", after, usize::MAX).unwrap().len();
     assert_eq!((events(0), events(3)), (3, 2));
+    // a page has a row at least: nothing would be verified otherwise, and a list would seem to be over
+    let limits = with(|limits| limits.max_page = 0);
+    let store = StoredTasks::new(Database::open(&location, &limits).unwrap(), &limits);
+    assert_eq!(store.tasks(&kim, None, usize::MAX).unwrap().len(), 1);
+    let verified = store.verify().unwrap();
+    assert_eq!((verified.tasks, verified.events), (5, 5 + 4));
 }
 
 #[test]

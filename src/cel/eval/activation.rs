@@ -3,16 +3,17 @@
 use crate::cel::env::{Env, EnvId, Slot};
 use crate::cel::fault::Fault;
 use crate::cel::value::Value;
-use smallvec::SmallVec;
 
 /// How many variables have room without an allocation: no scope of the specification has more.
-const FEW_SLOTS: usize = 6;
+const FEW: usize = 6;
 
 /// The values of a scope's variables. Made for each run in a few nanoseconds; nothing is converted.
 #[derive(Clone, Debug)]
 pub struct Activation<'a> {
     env: EnvId,
-    values: SmallVec<[Option<Value<'a>>; FEW_SLOTS]>,
+    few: [Option<Value<'a>>; FEW],
+    /// The slots beyond those.
+    more: Vec<Option<Value<'a>>>,
 }
 
 impl<'a> Activation<'a> {
@@ -20,26 +21,35 @@ impl<'a> Activation<'a> {
     #[inline]
     #[must_use]
     pub fn new(env: &Env) -> Self {
-        let mut values = SmallVec::new();
-        values.resize_with(env.slots(), || None);
-        Self { env: env.id(), values }
+        let mut activation = Self { env: env.id(), ..Self::empty() };
+        activation.more.resize_with(env.slots().saturating_sub(FEW), || None);
+        activation
     }
 
     /// An activation of no scope, for steps without variables.
+    #[inline]
     pub(super) fn empty() -> Self {
-        Self { env: EnvId::NONE, values: SmallVec::new() }
+        Self { env: EnvId::NONE, few: [const { None }; FEW], more: Vec::new() }
     }
 
     /// An activation of a scope with the values of its slots in their order; slots beyond the last have none.
     #[must_use]
     pub fn of(env: &Env, values: impl IntoIterator<Item = Option<Value<'a>>>) -> Self {
-        Self { env: env.id(), values: values.into_iter().take(env.slots()).collect() }
+        let mut activation = Self::new(env);
+        let places = activation.few.iter_mut().chain(&mut activation.more);
+        places.zip(values).for_each(|(place, value)| *place = value);
+        activation
     }
 
     /// Gives the variable in a slot its value. A slot of another scope is left alone.
     #[inline]
     pub fn bind(&mut self, slot: Slot, value: Value<'a>) {
-        if let Some(place) = self.values.get_mut(usize::from(slot.0)) {
+        let slot = usize::from(slot.0);
+        let place = match self.few.get_mut(slot) {
+            None => self.more.get_mut(slot.saturating_sub(FEW)),
+            few => few,
+        };
+        if let Some(place) = place {
             *place = Some(value);
         }
     }
@@ -63,7 +73,11 @@ impl<'a> Activation<'a> {
     #[inline]
     #[must_use]
     pub fn get(&self, slot: Slot) -> Option<&Value<'a>> {
-        self.values.get(usize::from(slot.0))?.as_ref()
+        let slot = usize::from(slot.0);
+        match self.few.get(slot) {
+            Some(value) => value.as_ref(),
+            None => self.more.get(slot.checked_sub(FEW)?)?.as_ref(),
+        }
     }
 }
 

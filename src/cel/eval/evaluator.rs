@@ -8,7 +8,7 @@ use super::read::key_bytes;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
-use crate::cel::plan::{Arithmetic, Comparison, Item, Local, Node, NodeId, Plan};
+use crate::cel::plan::{Arithmetic, Clause, Comparison, Item, Local, Node, NodeId, Plan};
 use crate::cel::value::{Entries, Key, List, Map, Value, same_bytes};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 const FEW_LOCALS: usize = 6;
 
 /// Runs a plan for its value. Says what it cost, whether it gave one or not.
+#[inline(always)]
 pub(in crate::cel) fn run<'a>(
     plan: &'a Plan,
     activation: &Activation<'a>,
@@ -28,6 +29,7 @@ pub(in crate::cel) fn run<'a>(
 }
 
 /// Runs a plan for the truth of its value, without making a value of a test.
+#[inline(always)]
 pub(in crate::cel) fn holds<'a>(
     plan: &'a Plan,
     activation: &Activation<'a>,
@@ -148,7 +150,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::Field { operand, field } => self.field(id, *operand, *field),
             Node::Member { operand, key, guess } => self.member(id, *operand, key, guess),
             Node::Index { operand, index } => self.index(id, *operand, *index),
-            node if node.is_test() => self.test(id, node).map(Value::Bool),
+            node if node.is_test() => self.truth(id, node).map(Value::Bool),
             node => self.compute(id, node),
         }
     }
@@ -218,38 +220,33 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// The value of a step that must be a `bool`, without making a value of it where the step is a test.
+    #[inline(always)]
     pub(super) fn bool(&mut self, id: NodeId) -> Option<bool> {
         let node = self.node(id)?;
         self.progress.charge(id, 1)?;
+        self.truth(id, node)
+    }
+
+    /// The truth of a step that was paid for.
+    #[inline(always)]
+    fn truth(&mut self, id: NodeId, node: &'a Node) -> Option<bool> {
         match node {
-            Node::And(a, b) => self.decide(*a, *b, false),
+            Node::Ask(ask) => self.ask(id, ask),
+            Node::And(clauses) => self.junction(id, clauses, false),
+            Node::Or(clauses) => self.junction(id, clauses, true),
             node => self.test(id, node),
         }
     }
 
-    /// The truth of a step that was paid for.
+    /// The same of the less frequent tests.
+    #[inline(never)]
     fn test(&mut self, id: NodeId, node: &'a Node) -> Option<bool> {
         match node {
             Node::Not(a) => self.bool(*a).map(|value| !value),
-            Node::And(a, b) => self.decide(*a, *b, false),
-            Node::Or(a, b) => self.decide(*a, *b, true),
             Node::Equal(a, b) => self.equal(id, *a, *b),
             Node::NotEqual(a, b) => self.equal(id, *a, *b).map(|equal| !equal),
             Node::Compare(comparison, a, b) => self.with_both(*a, *b, |progress, a, b| {
                 let holds = compare(&mut progress.meter, *comparison, a, b);
-                progress.at(id, holds)
-            }),
-            Node::CompareInt { comparison, operand, bound } => self.with(*operand, |progress, of| {
-                // the constant is a step too
-                progress.charge(id, 1)?;
-                if let Value::Int(number) = of {
-                    return Some(comparison.of_ints(*number, *bound));
-                }
-                let holds = compare(&mut progress.meter, *comparison, of, &Value::Int(*bound));
-                progress.at(id, holds)
-            }),
-            Node::CompareSize { comparison, operand, bound } => self.with(*operand, |progress, of| {
-                let holds = compare_size(of, *comparison, *bound, &mut progress.meter);
                 progress.at(id, holds)
             }),
             Node::In(a, b) => self.with_both(*a, *b, |progress, item, of| {
@@ -260,13 +257,6 @@ impl<'a> Evaluator<'a, '_, '_> {
             Node::HasMember { operand, key } => self.with(*operand, |progress, of| {
                 progress.charge_text(id, key.len())?;
                 progress.at(id, of.has_member(key))
-            }),
-            Node::Matches(operand, pattern) => self.with(*operand, |progress, text| match text {
-                Value::String(text) => {
-                    let found = pattern.is_match(&mut progress.meter, text);
-                    progress.at(id, found)
-                }
-                other => progress.fail(id, Fault::no_overload([other.kind()])),
             }),
             Node::Test { code, a, b, .. } => self.with_both(*a, *b, |progress, a, b| {
                 let holds = code(&mut progress.meter, a, b);
@@ -280,19 +270,33 @@ impl<'a> Evaluator<'a, '_, '_> {
         }
     }
 
-    /// `&&` and `||`: whichever side has the deciding value decides, whatever the other side does (`CEL-03`).
-    fn decide(&mut self, a: NodeId, b: NodeId, deciding: bool) -> Option<bool> {
-        match self.bool(a) {
-            Some(value) if value == deciding => return Some(deciding),
-            Some(_) => return self.bool(b),
-            None => {}
+    /// `&&` and `||`: the clause with the deciding value decides, whatever the others do (`CEL-03`).
+    #[inline(never)]
+    fn junction(&mut self, id: NodeId, clauses: &'a [Clause], deciding: bool) -> Option<bool> {
+        let mut rest = clauses.iter();
+        while let Some(clause) = rest.next() {
+            self.progress.charge(id, clause.operators.into())?;
+            match self.bool(clause.step) {
+                Some(value) if value == deciding => return Some(deciding),
+                Some(_) => {}
+                None => return self.decided_by(id, rest.as_slice(), deciding),
+            }
         }
+        Some(!deciding)
+    }
+
+    /// The same after a clause that failed: what the others say, or that first failure.
+    #[cold]
+    fn decided_by(&mut self, id: NodeId, rest: &'a [Clause], deciding: bool) -> Option<bool> {
         let first = self.progress.absorb()?;
-        match self.bool(b) {
-            Some(value) if value == deciding => return Some(deciding),
-            Some(_) => {}
-            None => {
-                self.progress.absorb()?;
+        for clause in rest {
+            self.progress.charge(id, clause.operators.into())?;
+            match self.bool(clause.step) {
+                Some(value) if value == deciding => return Some(deciding),
+                Some(_) => {}
+                None => {
+                    self.progress.absorb()?;
+                }
             }
         }
         self.progress.halt(first)
@@ -389,7 +393,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 }
 
-fn compare(
+pub(super) fn compare(
     meter: &mut Meter<'_>,
     comparison: Comparison,
     a: &Value<'_>,
@@ -434,30 +438,5 @@ fn arithmetic<'a>(
         Arithmetic::Times => a.times(b),
         Arithmetic::Divide => a.divided_by(b),
         Arithmetic::Modulo => a.modulo(b),
-    }
-}
-
-/// Compares a size with a number. A text of `n` bytes has at least `n / 4` and at most `n` characters, which settles
-/// most comparisons without counting.
-fn compare_size(
-    of: &Value<'_>,
-    comparison: Comparison,
-    bound: i64,
-    meter: &mut Meter<'_>,
-) -> Result<bool, Fault> {
-    let holds = |size: usize| comparison.holds(i64::try_from(size).unwrap_or(i64::MAX).cmp(&bound));
-    match of {
-        Value::String(text) => {
-            let (least, most) = (text.len().div_ceil(4), text.len());
-            if holds(least) == holds(most) {
-                return Ok(holds(least));
-            }
-            meter.charge_text(text.len())?;
-            Ok(holds(text.count()))
-        }
-        Value::Bytes(bytes) => Ok(holds(bytes.len())),
-        Value::List(list) => Ok(holds(list.size())),
-        Value::Map(map) => Ok(holds(map.len())),
-        other => Err(Fault::no_overload([other.kind()])),
     }
 }

@@ -7,7 +7,7 @@ use super::evaluator::Evaluator;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::plan::{Loop, LoopKind, NodeId};
 use crate::cel::types::At;
-use crate::cel::value::{Entries, Growth, Key, List, Map, Value};
+use crate::cel::value::{Entries, Growth, Key, List, Map, Repeated, Value, View};
 
 /// What a loop goes through.
 pub(super) enum Range<'a> {
@@ -31,11 +31,28 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// An element that is one of a host's few names.
-    #[inline]
-    pub(super) fn name(&self, index: usize) -> Option<&'a str> {
+    /// Gives a variable the element or key. It is written where it belongs: a value that is moved there in between costs
+    /// more than most of what a loop asks of it.
+    #[inline(always)]
+    fn show(&self, index: usize, place: &mut Value<'a>) -> Option<()> {
+        match self {
+            Self::List(List::Live { of, at }) => match of.item(*at, index)? {
+                View::Text(text) => *place = Value::text(text),
+                View::Record { of, at } => *place = Value::record(of, at),
+                View::Json(json) => json.show(place),
+                other => *place = other.into(),
+            },
+            Self::List(List::Json(array)) => array.item(index)?.show(place),
+            Self::Map(Map::Live { of, at }) => *place = Value::text(of.shape(*at).field_name(index)?),
+            other => *place = other.element(index)?,
+        }
+        Some(())
+    }
+
+    /// The texts that stand in a part of it, if they are a host's few names.
+    pub(super) fn names(&self, part: std::ops::Range<usize>) -> Option<Vec<Repeated<'a>>> {
         match *self {
-            Self::List(List::Live { of, at }) => of.name(at, index),
+            Self::List(List::Live { of, at }) => of.names(at, part),
             _ => None,
         }
     }
@@ -78,13 +95,16 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Begins a round: pays for it and gives the variables their values.
+    #[inline(always)]
     pub(super) fn round(&mut self, id: NodeId, inner: &Loop, range: &Range<'a>, index: usize) -> Option<()> {
         self.progress.charge(id, 1)?;
         match inner.second {
-            None => match range.element(index) {
-                Some(element) => self.set(inner.first, element),
-                None => return self.progress.fail(id, ErrorCode::IndexOutOfBounds),
-            },
+            None => {
+                let place = self.locals.get_mut(inner.first.0 as usize);
+                if place.and_then(|place| range.show(index, place)).is_none() {
+                    return self.progress.fail(id, ErrorCode::IndexOutOfBounds);
+                }
+            }
             Some(second) => match range.pair(index) {
                 Some((key, value)) => {
                     self.set(inner.first, key);

@@ -5,13 +5,13 @@
 //! it; a question to the host is absorbed by nothing.
 
 mod activation;
+mod ask;
 mod block;
 mod error;
 mod evaluator;
 mod loops;
 mod progress;
 mod read;
-mod repeats;
 mod select;
 mod tally;
 

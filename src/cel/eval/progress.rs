@@ -68,6 +68,11 @@ impl<'l> Progress<'l> {
         Some(halt)
     }
 
+    /// Takes back why the evaluation stands still, as if it had never tried.
+    pub(super) fn forget(&mut self) {
+        self.halt = None;
+    }
+
     /// Pays for work.
     #[inline]
     pub(super) fn charge(&mut self, id: NodeId, units: u64) -> Option<()> {

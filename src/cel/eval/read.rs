@@ -90,7 +90,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     ) -> Option<Value<'a>> {
         self.progress.seek(id, ErrorCode::NoSuchKey);
         match self.activation.get(root) {
-            Some(Value::Map(Map::Live { of, at })) => of.field(part.unwrap_or(*at), field),
+            Some(Value::Map(Map::Live { of, at })) => of.field(part.unwrap_or(*at), field).map(Value::from),
             Some(other) => self.progress.fail(id, Fault::no_overload([other.kind()])),
             None => self.progress.fail(id, ErrorCode::Unbound),
         }
@@ -101,7 +101,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         self.with(operand, |progress, of| {
             progress.seek(id, ErrorCode::NoSuchKey);
             match of {
-                Value::Map(Map::Live { of, at }) => of.field(*at, field),
+                Value::Map(Map::Live { of, at }) => of.field(*at, field).map(Value::from),
                 other => progress.fail(id, Fault::no_overload([other.kind()])),
             }
         })

@@ -12,7 +12,7 @@ impl<'a> Value<'a> {
             Self::Map(map) => map.get_str(key).ok_or_else(|| ErrorCode::NoSuchKey.into()),
             Self::Optional(_) => self.optional_member(key),
             Self::List(List::Live { of, at }) if of.forwards(*at) => match of.item(*at, 0) {
-                Some(first) => first.member(key),
+                Some(first) => Value::from(first).member(key),
                 None => Err(ErrorCode::IndexOutOfBounds.into()),
             },
             other => Err(Fault { found: [Some(other.kind()), None, None], ..ErrorCode::NoSuchField.into() }),

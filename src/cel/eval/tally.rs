@@ -9,10 +9,15 @@ use super::error::Halt;
 use super::evaluator::Evaluator;
 use super::loops::Range;
 use super::progress::Progress;
-use super::repeats::{MANY, Repeats};
 use crate::cel::meter::Spent;
 use crate::cel::plan::{Loop, LoopKind, NodeId};
 use crate::cel::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
+
+/// From how many elements on a loop looks for names that repeat.
+const MANY: usize = 32;
+
+/// To how many elements a loop goes through all of them each time: that is sooner done than remembered.
+const FEW: usize = 8;
 
 /// What a run of rounds came to.
 #[derive(Clone, Copy, Default)]
@@ -68,7 +73,7 @@ fn deciding(kind: LoopKind) -> Option<bool> {
 impl<'a> Evaluator<'a, '_, '_> {
     /// The truth or the number that a loop ends in.
     pub(super) fn tally(&mut self, id: NodeId, inner: &'a Loop, range: &Range<'a>) -> Option<Value<'a>> {
-        let keeps = self.progress.meter.limits().max_folds > 0;
+        let keeps = self.progress.meter.limits().max_folds > 0 && range.len() > FEW;
         let growth = inner.fold.filter(|_| keeps).and_then(|fold| Some((fold, range.growth()?)));
         let tally = match growth {
             Some((fold, (at, growth))) => self.go_on(id, inner, range, FoldKey(fold, at), &growth)?,
@@ -93,31 +98,20 @@ impl<'a> Evaluator<'a, '_, '_> {
         mut tally: Tally,
     ) -> Option<Tally> {
         let deciding = deciding(inner.kind);
-        // the predicate of a fold reads nothing but its element
-        let mut repeats = (inner.fold.is_some() && part.len() >= MANY).then(Repeats::default);
+        if inner.fold.is_some()
+            && part.len() >= MANY
+            && !tally.over
+            && let Some(names) = self.visit_names(id, inner, range, part.clone())
+        {
+            return Some(tally.then(names));
+        }
         for index in part {
             if tally.over {
                 break;
             }
-            let name = repeats.as_ref().and_then(|_| range.name(index));
-            if let (Some(repeats), Some(name)) = (&repeats, name)
-                && let Some((held, spent)) = repeats.get(name)
-                && self.progress.meter.pay(spent)
-            {
-                tally.add(held, deciding);
-                continue;
-            }
-            let before = self.progress.meter.spent();
             self.round(id, inner, range, index)?;
             match self.bool(inner.body) {
-                Some(held) => {
-                    tally.add(held, deciding);
-                    if let (Some(repeats), Some(name)) = (&mut repeats, name) {
-                        repeats.put(name, held, self.progress.meter.spent().since(before));
-                    } else {
-                        repeats = None;
-                    }
-                }
+                Some(held) => tally.add(held, deciding),
                 None => {
                     let halt = self.progress.absorb()?;
                     tally.error.get_or_insert(halt);
@@ -126,6 +120,51 @@ impl<'a> Evaluator<'a, '_, '_> {
             }
         }
         Some(tally)
+    }
+
+    /// Goes through a part of a history of thousands of calls that name a handful of functions: a predicate that reads
+    /// nothing but its element comes to the same for the same text, and costs the same, so it is asked once of each.
+    /// Nothing if that does not tell: the elements are no such names, one of them fails, or the budget would not do.
+    fn visit_names(
+        &mut self,
+        id: NodeId,
+        inner: &'a Loop,
+        range: &Range<'a>,
+        part: std::ops::Range<usize>,
+    ) -> Option<Tally> {
+        let deciding = deciding(inner.kind);
+        let names = range.names(part.clone())?;
+        let budget = self.progress.meter.clone();
+        let mut asked = Vec::with_capacity(names.len());
+        for name in &names {
+            let before = self.progress.meter.spent();
+            let held = self.progress.charge(id, 1).and_then(|()| {
+                self.set(inner.first, Value::text(name.text));
+                self.bool(inner.body)
+            });
+            asked.extend(held.map(|held| (name, held, self.progress.meter.spent().since(before))));
+        }
+        self.progress.meter = budget;
+        if asked.len() < names.len() {
+            // what failed here fails again where it stands
+            self.progress.forget();
+            return None;
+        }
+        let decisive = asked.iter().filter(|(_, held, _)| deciding == Some(*held));
+        let decided = decisive.map(|(name, ..)| name.first).min();
+        let counted = match decided {
+            Some(first) => range.names(part.start..first.saturating_add(1))?,
+            None => names.clone(),
+        };
+        let mut tally = Tally { over: decided.is_some(), ..Tally::default() };
+        let mut whole = Spent::default();
+        for name in counted {
+            let (_, held, spent) = asked.iter().find(|(known, ..)| std::ptr::eq(known.text, name.text))?;
+            whole = whole.plus(spent.times(name.count as u64));
+            tally.count =
+                tally.count.saturating_add(if *held { i64::try_from(name.count).ok()? } else { 0 });
+        }
+        self.progress.meter.pay(whole).then_some(tally)
     }
 
     /// Goes through the range in its order, but takes from memory what was gone through before. Counted from the oldest

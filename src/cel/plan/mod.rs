@@ -5,13 +5,14 @@
 //! made of a checked expression; what is bound to fail (an unknown overload) fails when it is run.
 
 mod planner;
+mod question;
 
 pub(in crate::cel) use planner::plan;
+pub use question::{Ask, Question};
 
 use super::env::{EnvId, Slot};
 use super::fault::Fault;
 use super::function::{PureCode, TestCode};
-use super::stdlib::Pattern;
 use super::types::At;
 use super::value::{FoldId, Guess, Value};
 use crate::source::Span;
@@ -117,10 +118,10 @@ pub enum Node {
     },
     /// `!a`
     Not(NodeId),
-    /// `a && b`
-    And(NodeId, NodeId),
-    /// `a || b`
-    Or(NodeId, NodeId),
+    /// `a && b && c`
+    And(Box<[Clause]>),
+    /// `a || b || c`
+    Or(Box<[Clause]>),
     /// `a ? b : c`
     Conditional(NodeId, NodeId, NodeId),
     /// `a == b`
@@ -129,33 +130,15 @@ pub enum Node {
     NotEqual(NodeId, NodeId),
     /// `a < b`
     Compare(Comparison, NodeId, NodeId),
-    /// `a < 3`: what most guards ask
-    CompareInt {
-        /// How.
-        comparison: Comparison,
-        /// What is compared.
-        operand: NodeId,
-        /// What it is compared with.
-        bound: i64,
-    },
-    /// `size(a) < 3`: counts no further than the answer needs
-    CompareSize {
-        /// How.
-        comparison: Comparison,
-        /// What is measured.
-        operand: NodeId,
-        /// What its size is compared with.
-        bound: i64,
-    },
+    /// `a < 3`, `a == 'text'`, `text.startsWith('a')`: what most guards ask
+    Ask(Ask),
     /// `a + b`
     Arithmetic(Arithmetic, NodeId, NodeId),
     /// `-a`
     Negate(NodeId),
     /// `a in b`
     In(NodeId, NodeId),
-    /// `text.matches('^a+$')`, the pattern compiled
-    Matches(NodeId, Box<Pattern>),
-    /// `text.startsWith('a')`: a question about two values
+    /// `text.startsWith(other)`: a question about two values
     Test {
         /// The function.
         name: &'static str,
@@ -228,6 +211,16 @@ pub enum Node {
     },
     /// What fails whenever it is reached.
     Fail(Fault),
+}
+
+/// One side of `&&` or `||`. A tree of one operator is a row of its clauses: they are tried in the same order, and what
+/// they come to together does not depend on the brackets.
+#[derive(Clone, Copy, Debug)]
+pub struct Clause {
+    /// What is tried.
+    pub step: NodeId,
+    /// How many operators inside of the first one are reached with it, each of which is a step that costs.
+    pub operators: u32,
 }
 
 /// An element of a list or map.
@@ -343,12 +336,10 @@ impl Node {
             | Self::Equal(..)
             | Self::NotEqual(..)
             | Self::Compare(..)
-            | Self::CompareInt { .. }
-            | Self::CompareSize { .. }
+            | Self::Ask(_)
             | Self::Arithmetic(..)
             | Self::Negate(_)
             | Self::In(..)
-            | Self::Matches(..)
             | Self::Test { .. }
             | Self::Call { .. }
             | Self::List(_)
@@ -375,10 +366,8 @@ impl Node {
                 | Self::Equal(..)
                 | Self::NotEqual(..)
                 | Self::Compare(..)
-                | Self::CompareInt { .. }
-                | Self::CompareSize { .. }
+                | Self::Ask(_)
                 | Self::In(..)
-                | Self::Matches(..)
                 | Self::Test { .. }
         )
     }
@@ -394,8 +383,8 @@ impl Node {
             Self::And(..) => "_&&_",
             Self::Or(..) => "_||_",
             Self::Conditional(..) => "_?_:_",
-            Self::Compare(comparison, ..) | Self::CompareInt { comparison, .. } => comparison.function_name(),
-            Self::CompareSize { .. } => "size",
+            Self::Compare(comparison, ..) => comparison.function_name(),
+            Self::Ask(ask) => ask.question.function_name()?,
             Self::Arithmetic(Arithmetic::Plus, ..) => "_+_",
             Self::Arithmetic(Arithmetic::Minus, ..) => "_-_",
             Self::Arithmetic(Arithmetic::Times, ..) => "_*_",
@@ -404,7 +393,6 @@ impl Node {
             Self::In(..) => "@in",
             Self::OrOptional { value: false, .. } => "or",
             Self::OrOptional { value: true, .. } => "orValue",
-            Self::Matches(..) => "matches",
             Self::Index { .. } | Self::OptionalIndex { .. } => "_[_]",
             _ => return None,
         };
@@ -434,6 +422,13 @@ impl Comparison {
             Self::Greater => a > b,
             Self::GreaterEqual => a >= b,
         }
+    }
+
+    /// Whether a size and a number satisfy it.
+    #[inline]
+    #[must_use]
+    pub fn of_size(self, size: usize, bound: i64) -> bool {
+        self.of_ints(i64::try_from(size).unwrap_or(i64::MAX), bound)
     }
 
     /// Whether an order satisfies it.

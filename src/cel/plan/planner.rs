@@ -1,16 +1,20 @@
 //! Makes the plan: one pass over the tree, children first.
 
-use super::{Arithmetic, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan};
+use super::{
+    Arithmetic, Ask, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
+};
 use crate::cel::check::{Checked, Reference};
 use crate::cel::env::{Env, Slot};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
+use crate::cel::meter::text_units;
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};
 use crate::cel::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 use crate::limits::EvalLimits;
 use crate::source::Span;
+use std::num::NonZeroU32;
 
 /// What a step over constants gives and what it costs; nothing if it fails. The evaluator's, which stands above and is
 /// passed in.
@@ -245,6 +249,9 @@ impl Planner<'_> {
         let Some(Reference::Function { declaration, qualified, .. }) = self.checked.reference(expr.id) else {
             return self.fail(expr, ErrorCode::NoMatchingOverload);
         };
+        if let name @ ("_&&_" | "_||_") = declaration.function.name {
+            return self.junction(expr, name);
+        }
         let declaration: Declaration = declaration.clone();
         let receiver = target.as_deref().filter(|_| !qualified);
         if let ("size", Some(ExprKind::Comprehension(inner))) =
@@ -268,7 +275,12 @@ impl Planner<'_> {
                 None => Node::Call { name: declaration.function.name, code, args: operands.into() },
             },
             Code::Test(code) => match *operands {
-                [a, b] => Node::Test { name: declaration.function.name, code, a, b },
+                [a, b] => self.text_question(declaration.function.name, a, b).unwrap_or(Node::Test {
+                    name: declaration.function.name,
+                    code,
+                    a,
+                    b,
+                }),
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
             Code::Host => {
@@ -291,7 +303,7 @@ impl Planner<'_> {
                 self.pattern_bytes = self.pattern_bytes.saturating_add(extent.bytes(&self.limits));
                 let fits = self.pattern_bytes <= self.limits.max_patterns_bytes;
                 let pattern = fits.then(|| Pattern::new(pattern, extent, &self.limits).ok()).flatten();
-                pattern.map(|pattern| Node::Matches(operand, Box::new(pattern)))
+                pattern.map(|pattern| self.ask(operand, Question::Matches(Box::new(pattern))))
             }
             Err(Fault { code: ErrorCode::BudgetExceeded, .. }) => {
                 self.pattern_bytes = usize::MAX;
@@ -301,15 +313,79 @@ impl Planner<'_> {
         }
     }
 
+    /// `a && b && c`: the clauses of a tree of one operator, side by side.
+    fn junction(&mut self, expr: &Expr, name: &str) -> NodeId {
+        let from = self.nodes.len();
+        let mut clauses = Vec::new();
+        self.clauses(expr, name, 0, &mut clauses);
+        let clauses = clauses.into();
+        self.fold(expr, from, if name == "_&&_" { Node::And(clauses) } else { Node::Or(clauses) })
+    }
+
+    fn clauses(&mut self, expr: &Expr, name: &str, operators: u32, clauses: &mut Vec<Clause>) {
+        let ExprKind::Call { args, .. } = &expr.kind else { return };
+        let mut operators = Some(operators);
+        for operand in args {
+            // those outside are reached with the first clause, and are behind when the next one is
+            let operators = operators.take().unwrap_or_default();
+            let inner = match self.checked.reference(operand.id) {
+                Some(Reference::Function { declaration, .. }) => declaration.function.name == name,
+                _ => false,
+            };
+            if inner {
+                self.clauses(operand, name, operators.saturating_add(1), clauses);
+            } else {
+                let step = self.expr(operand);
+                clauses.push(Clause { step, operators });
+            }
+        }
+    }
+
+    /// `text.startsWith('a')` with a constant beginning, and its kin.
+    fn text_question(&self, name: &str, operand: NodeId, part: NodeId) -> Option<Node> {
+        let Value::String(part) = self.constant(part)? else { return None };
+        let question = match name {
+            "startsWith" => Question::StartsWith((**part).into()),
+            "endsWith" => Question::EndsWith((**part).into()),
+            _ => return None,
+        };
+        Some(self.ask(operand, question))
+    }
+
+    fn ask(&self, operand: NodeId, question: Question) -> Node {
+        let around = question.constants().saturating_add(question.text_cost());
+        let cost = self.path_cost(operand).and_then(|cost| u32::try_from(cost.saturating_add(around)).ok());
+        Node::Ask(Ask { question, operand, cost: cost.and_then(NonZeroU32::new) })
+    }
+
+    /// What a path costs: a variable, and the fields, keys and constant positions from there.
+    fn path_cost(&self, id: NodeId) -> Option<u64> {
+        Some(match self.nodes.get(id.0 as usize)? {
+            Node::Variable(_) | Node::Local(_) | Node::Path { .. } => 1,
+            Node::Member { operand, key, .. } => {
+                self.path_cost(*operand)?.saturating_add(text_units(key.len())).saturating_add(1)
+            }
+            Node::Index { operand, index } => {
+                let Value::Int(_) = self.constant(*index)? else { return None };
+                self.path_cost(*operand)?.saturating_add(2)
+            }
+            _ => return None,
+        })
+    }
+
     fn operator(&self, name: &str, operands: &[NodeId]) -> Node {
         match (name, operands) {
             ("!_", &[a]) => Node::Not(a),
             ("-_", &[a]) => Node::Negate(a),
-            ("_&&_", &[a, b]) => Node::And(a, b),
-            ("_||_", &[a, b]) => Node::Or(a, b),
             ("_?_:_", &[a, b, c]) => Node::Conditional(a, b, c),
-            ("_==_", &[a, b]) => Node::Equal(a, b),
-            ("_!=_", &[a, b]) => Node::NotEqual(a, b),
+            ("_==_", &[a, b]) => match self.with_text(a, b) {
+                Some((operand, text)) => self.ask(operand, Question::Is(text)),
+                None => Node::Equal(a, b),
+            },
+            ("_!=_", &[a, b]) => match self.with_text(a, b) {
+                Some((operand, text)) => self.ask(operand, Question::IsNot(text)),
+                None => Node::NotEqual(a, b),
+            },
             ("_<_", &[a, b]) => self.compare(Comparison::Less, a, b),
             ("_<=_", &[a, b]) => self.compare(Comparison::LessEqual, a, b),
             ("_>_", &[a, b]) => self.compare(Comparison::Greater, a, b),
@@ -334,13 +410,24 @@ impl Planner<'_> {
             _ => None,
         };
         match (size_of(a), self.constant(b), self.constant(a), size_of(b)) {
-            (Some(operand), Some(&Value::Int(bound)), ..) => Node::CompareSize { comparison, operand, bound },
-            (.., Some(&Value::Int(bound)), Some(operand)) => {
-                Node::CompareSize { comparison: comparison.mirrored(), operand, bound }
+            (Some(operand), Some(&Value::Int(bound)), ..) => {
+                self.ask(operand, Question::Size(comparison, bound))
             }
-            (_, Some(&Value::Int(bound)), ..) => Node::CompareInt { comparison, operand: a, bound },
+            (.., Some(&Value::Int(bound)), Some(operand)) => {
+                self.ask(operand, Question::Size(comparison.mirrored(), bound))
+            }
+            (_, Some(&Value::Int(bound)), ..) => self.ask(a, Question::Compare(comparison, bound)),
             _ => Node::Compare(comparison, a, b),
         }
+    }
+
+    /// One side and the text, if the other is a constant text.
+    fn with_text(&self, a: NodeId, b: NodeId) -> Option<(NodeId, Box<str>)> {
+        let text = |id| match self.constant(id) {
+            Some(Value::String(text)) => Some((**text).into()),
+            _ => None,
+        };
+        text(b).map(|text| (a, text)).or_else(|| Some((b, text(a)?)))
     }
 
     fn comprehension(

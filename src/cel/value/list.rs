@@ -1,10 +1,11 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
-use super::{Growth, JsonRef, Value};
+use super::{Growth, JsonRef, Value, View};
 use crate::cel::fault::Fault;
 use crate::cel::meter::Meter;
 use crate::cel::types::At;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A list in a host's structs, read where it lies.
@@ -13,11 +14,11 @@ pub trait LiveList: fmt::Debug + Sync {
     fn len(&self, at: At) -> usize;
 
     /// One element; nothing past the end.
-    fn item(&self, at: At, index: usize) -> Option<Value<'_>>;
+    fn item(&self, at: At, index: usize) -> Option<View<'_>>;
 
-    /// The same, if all elements of the list are text, few of them differ, and this one is lent from the same place each
-    /// time: so loops need not look at what it says again.
-    fn name(&self, _at: At, _index: usize) -> Option<&str> {
+    /// If all elements are text of which few differ: those that stand in a part of the list, each once. So a loop need
+    /// not ask the same of each of them again.
+    fn names(&self, _at: At, _part: Range<usize>) -> Option<Vec<Repeated<'_>>> {
         None
     }
 
@@ -35,6 +36,17 @@ pub trait LiveList: fmt::Debug + Sync {
     fn growth(&self, _at: At) -> Option<Growth<'_>> {
         None
     }
+}
+
+/// A text that stands in a part of a list, maybe many times.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Where it stands first, in the whole list.
+    pub first: usize,
+    /// How often it stands in the part.
+    pub count: usize,
 }
 
 /// A list of values.
@@ -88,7 +100,7 @@ impl<'a> List<'a> {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match self {
-            Self::Live { of, at } => of.item(*at, index),
+            Self::Live { of, at } => of.item(*at, index).map(Value::from),
             Self::Json(array) => array.item(index).map(JsonRef::value),
             Self::Slice(items) => items.get(index).map(Value::borrowed),
             Self::Shared(items) => items.get(index).cloned(),

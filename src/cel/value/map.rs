@@ -1,6 +1,6 @@
 //! Maps: a host's own record, a stored JSON object, constants, or one that was computed.
 
-use super::{Growth, JsonRef, Text, Value};
+use super::{Growth, JsonRef, Text, Value, View};
 use crate::cel::types::{At, RecordType};
 use indexmap::{Equivalent, IndexMap};
 use std::fmt;
@@ -13,7 +13,17 @@ pub trait LiveRecord: fmt::Debug + Sync {
     fn shape(&self, at: At) -> &RecordType;
 
     /// The field in a slot of [`LiveRecord::shape`].
-    fn field(&self, at: At, slot: usize) -> Option<Value<'_>>;
+    fn field(&self, at: At, slot: usize) -> Option<View<'_>>;
+
+    /// The number that the field in a slot is, if it is an `int`.
+    fn int(&self, at: At, slot: usize) -> Option<i64> {
+        self.field(at, slot)?.as_int()
+    }
+
+    /// The text that the field in a slot is, if it is a `string`.
+    fn text(&self, at: At, slot: usize) -> Option<&str> {
+        self.field(at, slot)?.as_str()
+    }
 
     /// How the names of the record grow, as [`LiveList::growth`](super::LiveList::growth) has it: not at all where they
     /// are declared once, which is why loops over them are not gone through again.
@@ -190,7 +200,7 @@ impl<'a> Map<'a> {
     #[must_use]
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
         match self {
-            Self::Live { of, at } => of.field(*at, of.shape(*at).slot(key)?),
+            Self::Live { of, at } => of.field(*at, of.shape(*at).slot(key)?).map(Value::from),
             Self::Json(object) => object.get(key).map(JsonRef::value),
             Self::Entries(_) | Self::Shared(_) => self.get(&Key::String(Text::Borrowed(key))),
         }
@@ -215,7 +225,7 @@ impl<'a> Map<'a> {
         match self {
             Self::Live { of, at } => {
                 let name = of.shape(*at).field_name(index)?;
-                Some((Key::String(Text::Borrowed(name)), of.field(*at, index)?))
+                Some((Key::String(Text::Borrowed(name)), of.field(*at, index)?.into()))
             }
             Self::Json(object) => {
                 let (key, value) = object.entry(index)?;

@@ -15,14 +15,16 @@ mod order;
 #[cfg(test)]
 mod tests;
 mod time;
+mod view;
 
 pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
 pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part};
-pub use list::{List, LiveList};
+pub use list::{List, LiveList, Repeated};
 pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};
 pub use time::{CalendarField, Duration, Timestamp};
+pub use view::View;
 
 use super::types::{At, Kind};
 use std::fmt;
@@ -324,12 +326,17 @@ impl From<f64> for Value<'_> {
 /// sooner than a call of the C library.
 #[inline]
 pub(in crate::cel) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
-    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
-        Some((bytes.first_chunk()?, bytes.last_chunk()?))
+    #[inline(always)]
+    fn ends<const N: usize>(a: &[u8], b: &[u8]) -> Option<[[u8; N]; 4]> {
+        Some([*a.first_chunk()?, *b.first_chunk()?, *a.last_chunk()?, *b.last_chunk()?])
     }
     match a.len() {
-        4..=7 => ends::<4>(a) == ends::<4>(b),
-        8..=16 => ends::<8>(a) == ends::<8>(b),
+        4..=7 => ends(a, b)
+            .map(|ends| ends.map(u32::from_ne_bytes))
+            .is_some_and(|[a, b, c, d]| (a ^ b) | (c ^ d) == 0),
+        8..=16 => ends(a, b)
+            .map(|ends| ends.map(u64::from_ne_bytes))
+            .is_some_and(|[a, b, c, d]| (a ^ b) | (c ^ d) == 0),
         _ => a == b,
     }
 }

@@ -82,6 +82,35 @@ impl<'a> JsonRef<'a> {
         }
     }
 
+    /// Puts the CEL value in the place of another: objects and arrays, of which lists mostly are, without a step in
+    /// between.
+    #[inline]
+    pub(in crate::cel) fn show(self, place: &mut Value<'a>) {
+        match self.word.tag() {
+            Tag::Array => *place = Value::List(List::Json(self)),
+            Tag::Object => *place = Value::Map(Map::Json(self)),
+            _ => *place = self.value(),
+        }
+    }
+
+    /// The number, if it is an `int`.
+    #[inline]
+    #[must_use]
+    pub fn as_int(self) -> Option<i64> {
+        match self.word.tag() {
+            Tag::Small => Some(self.word.0.cast_signed() >> TAG_BITS),
+            Tag::Int => self.word(self.word.offset()).map(|word| word.0.cast_signed()),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the text, if it is a string: they need no look at where characters begin.
+    #[inline]
+    #[must_use]
+    pub fn as_text_bytes(self) -> Option<&'a [u8]> {
+        (self.word.tag() == Tag::String).then(|| self.bytes_of(self.word))
+    }
+
     /// The number of elements or entries; zero for other values.
     #[inline]
     #[must_use]

@@ -1,0 +1,66 @@
+//! What is said of the steps of capabilities, guardrails and triggers, as far as one document shows.
+//!
+//! In: the keys and words of a step. What an expression or a template in it says is for the layer above; whether an
+//! invoked tool is there stands in `link.rs`.
+
+use super::quoted;
+use crate::diagnostic::Diagnostic;
+use crate::source::{Embedded, Place};
+
+pub(in crate::manifest) fn step_without_action(place: &Place) -> Diagnostic {
+    let message = "a step has one of `assert`, `invoke` and `transform`, found none";
+    Diagnostic::error("step_without_action", message, place.clone()).rule("MW-04")
+}
+
+pub(in crate::manifest) fn step_with_actions(first: &Embedded, others: &[Embedded]) -> Diagnostic {
+    let found = std::iter::once(first).chain(others).map(|key| &*key.text).collect::<Vec<_>>();
+    let message = format!("a step has one of `assert`, `invoke` and `transform`, found {}", quoted(&found));
+    let finding = Diagnostic::error("step_with_actions", message, first.place.clone())
+        .help("make each a step of its own")
+        .rule("MW-03");
+    others.iter().fold(finding, |finding, key| finding.related(key.place.clone(), "and here"))
+}
+
+pub(in crate::manifest) fn transform_too_early(key: &Embedded) -> Diagnostic {
+    let message = "`transform` rewrites a result, and before the call there is none";
+    Diagnostic::error("transform_too_early", message, key.place.clone())
+        .help("move the step to `after`, or bind the parameter")
+        .rule("MW-19")
+}
+
+pub(in crate::manifest) fn bindings_without_invoke(key: &Embedded) -> Diagnostic {
+    let message = "only an `invoke` step has `bindings`";
+    Diagnostic::error("bindings_without_invoke", message, key.place.clone()).rule("MW-48")
+}
+
+pub(in crate::manifest) fn guardrail_block(value: &Place) -> Diagnostic {
+    let message = "a guardrail cannot `block`: there is no call to keep from happening";
+    Diagnostic::error("guardrail_block", message, value.clone())
+        .help("`lock_task` is the default; `continue` lets it pass")
+        .rule("GR-04")
+}
+
+pub(in crate::manifest) fn misplaced_match(key: &Embedded, owner: &str) -> Diagnostic {
+    let message = format!("`match` selects an action of a capability; {owner} has none");
+    Diagnostic::error("misplaced_match", message, key.place.clone()).rule("MW-23")
+}
+
+pub(in crate::manifest) fn trigger_action(key: &Embedded) -> Diagnostic {
+    let message = format!("a trigger judges an event by `assert` alone, found `{}`", key.text);
+    Diagnostic::error("trigger_action", message, key.place.clone())
+        .help("there is no task yet that could call or rewrite anything")
+        .rule("TRG-02")
+}
+
+pub(in crate::manifest) fn trigger_on_fail(word: &Embedded) -> Diagnostic {
+    let message = format!("a step of a trigger can only `block`, not `{}`", word.text);
+    Diagnostic::error("trigger_on_fail", message, word.place.clone())
+        .help("leave it out: the event then makes no task")
+        .rule("TRG-04")
+}
+
+pub(in crate::manifest) fn bad_invoke(target: &Embedded) -> Diagnostic {
+    Diagnostic::error("bad_invoke", "expected `tool:capability`", target.place.clone())
+        .help("such as `audit-log:record_event`")
+        .rule("MW-08")
+}
