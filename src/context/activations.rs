@@ -36,14 +36,19 @@ impl<'a> Activations<'a> {
     /// # Errors
     /// `wrong_scope` for a context of another schema than the scope's: its fields lie elsewhere.
     pub fn of(&mut self, scope: &ScopeEnv, program: &Program) -> Result<&Activation<'a>, Fault> {
-        scope.hold_schema(&self.bound)?;
         let id = scope.env().id();
         let is_free = self.first.as_ref().is_none_or(|made| made.env() == id);
         let place = if is_free { &mut self.first } else { &mut self.other };
         if place.as_ref().is_some_and(|made| made.env() != id) {
             *place = None;
         }
-        let activation = place.get_or_insert_with(|| Activation::new(scope.env()));
+        let activation = match place {
+            Some(made) => made,
+            None => {
+                scope.hold_schema(&self.bound)?;
+                place.insert(Activation::new(scope.env()))
+            }
+        };
         for &slot in program.variables() {
             if activation.get(slot).is_none()
                 && let Some(value) = scope.value_in(slot, &self.bound)

@@ -186,13 +186,32 @@ impl Timestamp {
     pub fn to_second_text(self) -> [u8; 20] {
         let Ok(time) = self.calendar() else { return *b"0001-01-01T00:00:00Z" };
         let time = time.naive_utc();
-        // two digits of a number below a hundred
-        let pair = |number: u32| [number / 10, number % 10].map(|digit| b'0' | (digit % 10) as u8);
-        let year = time.year().unsigned_abs();
-        let [[y1, y2], [y3, y4]] = [pair(year / 100), pair(year % 100)];
-        let [[m1, m2], [d1, d2]] = [time.month(), time.day()].map(pair);
-        let [[h1, h2], [n1, n2], [s1, s2]] = [time.hour(), time.minute(), time.second()].map(pair);
-        [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'Z']
+        // a digit is below ten
+        let digit = |number: u32| b'0'.saturating_add((number % 10) as u8);
+        let [year, month, day] = [time.year().unsigned_abs(), time.month(), time.day()];
+        let [hour, minute, second] = [time.hour(), time.minute(), time.second()];
+        [
+            digit(year / 1000),
+            digit(year / 100),
+            digit(year / 10),
+            digit(year),
+            b'-',
+            digit(month / 10),
+            digit(month),
+            b'-',
+            digit(day / 10),
+            digit(day),
+            b'T',
+            digit(hour / 10),
+            digit(hour),
+            b':',
+            digit(minute / 10),
+            digit(minute),
+            b':',
+            digit(second / 10),
+            digit(second),
+            b'Z',
+        ]
     }
 }
 

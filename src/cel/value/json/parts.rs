@@ -8,6 +8,7 @@ use super::build::{Builder, Members, Room};
 use super::word::{SORTED_FROM, Word};
 use super::{Json, JsonRef};
 use crate::cel::fault::Fault;
+use crate::cel::types::Kind;
 use crate::cel::value::Value;
 use crate::limits::EvalLimits;
 
@@ -91,6 +92,16 @@ impl Json {
 }
 
 impl Part<'_> {
+    /// What the value is.
+    #[inline]
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Json(value) => value.kind(),
+            Self::Value(value) => value.kind(),
+        }
+    }
+
     #[inline]
     fn make_room(&self, room: &mut Room) -> Result<(), Fault> {
         match self {
