@@ -147,6 +147,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`], in the first part.
+    #[inline]
     pub fn holds_metered<'a>(
         &'a self,
         activation: &Activation<'a>,
@@ -171,6 +172,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`], in the first part.
+    #[inline]
     pub fn run_metered<'a>(
         &'a self,
         activation: &Activation<'a>,
@@ -201,6 +203,12 @@ impl Program {
     #[must_use]
     pub fn cost(&self) -> CostEstimate {
         self.cost
+    }
+
+    /// The result, if it is the same whenever it runs.
+    #[must_use]
+    pub fn constant(&self) -> Option<Value<'_>> {
+        self.plan.constant().map(Value::borrowed)
     }
 
     /// The truth of the result, if it is the same whenever it runs.

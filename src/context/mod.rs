@@ -17,12 +17,14 @@
 //! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what, and the activation that carries the values |
+//! | `activations` | the values of one operation, shared by the expressions of its scopes |
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
 //! | `change` | what became of a context since an earlier moment, for stores |
 //!
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
+mod activations;
 mod change;
 mod function;
 mod history;
@@ -39,6 +41,7 @@ mod task_context;
 mod task_io;
 mod unanswered;
 
+pub use activations::Activations;
 pub use change::{ContextChange, ContextMark};
 pub use function::{FILE, MOUNT, PUT, REVIEW};
 pub use history::{Counts, Invocation, InvocationId, Origin, Status};

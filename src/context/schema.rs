@@ -68,6 +68,9 @@ pub enum SchemaError {
     NoSuchMember(Arc<str>),
 }
 
+/// So many keys are looked at one by one.
+const FEW_KEYS: usize = 16;
+
 /// The context of one agent's tasks, as types.
 #[derive(Debug)]
 pub struct ContextSchema {
@@ -127,7 +130,15 @@ impl ContextSchema {
     /// A function by its key.
     #[must_use]
     pub fn function(&self, key: &str) -> Option<FunctionId> {
-        let index = self.keys.get_index_of(key).filter(|&index| index < self.functions.len())?;
+        // most agents have few functions, whose keys are told apart by their lengths sooner than by a hash
+        let index = if self.keys.len() <= FEW_KEYS {
+            self.keys.keys().position(|known| **known == *key)?
+        } else {
+            self.keys.get_index_of(key)?
+        };
+        if index >= self.functions.len() {
+            return None;
+        }
         u32::try_from(index).ok().map(FunctionId)
     }
 

@@ -12,7 +12,7 @@ use super::schema::ContextSchema;
 use super::surroundings::{Mount, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, Program, RecordType, Storage, Type, Value,
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
 };
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -376,24 +376,12 @@ impl ScopeEnv {
         Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
     }
 
-    /// The same with no more than what a program of the scope reads: most read one variable or two.
-    ///
-    /// # Errors
-    /// As [`ScopeEnv::activation`].
-    #[inline]
-    pub fn activation_of<'a>(&self, program: &Program, bound: &Bound<'a>) -> Result<Activation<'a>, Fault> {
-        self.hold_schema(bound)?;
-        let mut activation = Activation::new(&self.env);
-        for &slot in program.variables() {
-            let root = self.roots.get(usize::from(slot.0));
-            if let Some(value) = root.and_then(|&root| self.value_of(root, bound)) {
-                activation.bind(slot, value);
-            }
-        }
-        Ok(activation)
+    /// The value of the variable in a slot.
+    pub(super) fn value_in<'a>(&self, slot: Slot, bound: &Bound<'a>) -> Option<Value<'a>> {
+        self.value_of(*self.roots.get(usize::from(slot.0))?, bound)
     }
 
-    fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {
+    pub(super) fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {
         match (bound.context, &self.schema) {
             (Some(context), Some(schema)) if !Arc::ptr_eq(context.schema(), schema) => {
                 Err(ErrorCode::WrongScope.into())

@@ -9,7 +9,7 @@ use super::messages;
 use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, RESERVED, Stop, Value};
-use crate::context::{Bound, Root, ScopeEnv};
+use crate::context::{Activations, Root, ScopeEnv};
 use crate::manifest::binding::Binding as Written;
 use crate::source::{Place, Span};
 use std::sync::Arc;
@@ -61,14 +61,14 @@ impl Binding {
     /// As [`Expression::json`]; `unbound` for a template of a mount that the task does not have.
     pub fn evaluate<'a>(
         &'a self,
-        bound: &Bound<'a>,
+        values: &mut Activations<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<JsonValue<'a>, Stop> {
         match &self.value {
             BindingValue::Word(word) => Ok(JsonValue::InPlace(word.value())),
-            BindingValue::Expression(expression) => expression.json_value(bound, host),
+            BindingValue::Expression(expression) => expression.json_value(values, host),
             BindingValue::MountTemplate(template) => {
-                let mount = bound.mount.map(|mount| mount.value());
+                let mount = values.bound().mount.map(|mount| mount.value());
                 let value = |placeholder: &Placeholder| placeholder.follow(mount.clone()?);
                 let text = template.render_whole(value).map_err(|placeholder| unbound(placeholder.span))?;
                 Ok(JsonValue::InPlace(Value::owned_text(text)))

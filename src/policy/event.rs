@@ -12,7 +12,7 @@ use super::shape::Shape;
 use super::template::Template;
 use super::webhook::{SignatureError, WebhookSecret};
 use crate::cel::{Json, STANDARD, Type};
-use crate::context::{Bound, Scope, ScopeDecl, ScopeEnv, event_type};
+use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::EvalLimits;
 use crate::manifest::agent::Agent;
 use crate::manifest::binding::Binding as Written;
@@ -145,8 +145,9 @@ impl Event {
             return raw;
         }
         let bound = Bound { event: Some(raw.value()), item: Some(payload.value()), ..Bound::default() };
-        let named =
-            self.names.iter().filter_map(|(name, value)| Some((&**name, value.json(&bound, None).ok()?)));
+        let mut values = Activations::new(bound);
+        let named = self.names.iter();
+        let named = named.filter_map(|(name, value)| Some((&**name, value.json(&mut values, None).ok()?)));
         Json::object(std::iter::once(("payload", payload.clone())).chain(named))
     }
 
@@ -182,7 +183,7 @@ impl Event {
     pub fn detect(&self, response: &Json, poll: &Json) -> Vec<Json> {
         let Some(detect) = &self.detect else { return Vec::new() };
         let bound = Bound { response: Some(response.value()), poll: Some(poll.value()), ..Bound::default() };
-        let items = detect.json(&bound, None).ok();
+        let items = detect.json(&mut Activations::new(bound), None).ok();
         let list = items.iter().filter(|items| items.root().is_array());
         list.flat_map(|items| items.root().items().map(|item| item.to_json()).collect::<Vec<_>>()).collect()
     }

@@ -6,9 +6,9 @@
 use super::messages;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Program, Stop, Value,
+    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Part, Program, Stop, Value,
 };
-use crate::context::{Bound, ScopeEnv};
+use crate::context::{Activations, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
@@ -43,6 +43,16 @@ impl JsonValue<'_> {
         match self {
             Self::InPlace(value) => value.clone(),
             Self::Packed(json) => json.value(),
+        }
+    }
+
+    /// The value as a part of a document.
+    #[inline]
+    #[must_use]
+    pub fn part(&self) -> Part<'_> {
+        match self {
+            Self::InPlace(value) => Part::Value(value),
+            Self::Packed(json) => Part::Json(json.root()),
         }
     }
 }
@@ -107,18 +117,23 @@ impl Expression {
     ///
     /// # Cost
     /// At most the scope's `max_cost`; what ends in a bool allocates nothing.
-    pub fn run<'a>(&'a self, bound: &Bound<'a>, host: Option<&mut dyn Host>) -> Result<Value<'a>, Stop> {
-        self.run_metered(bound, host).0
+    pub fn run<'a>(
+        &'a self,
+        values: &mut Activations<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<Value<'a>, Stop> {
+        self.run_metered(values, host).0
     }
 
     /// The same, and what it cost in cost units, whether it gave a value or not.
+    #[inline]
     pub(super) fn run_metered<'a>(
         &'a self,
-        bound: &Bound<'a>,
+        values: &mut Activations<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<Value<'a>, Stop>, u64) {
-        match self.scope.activation_of(&self.program, bound) {
-            Ok(activation) => self.program.run_metered(&activation, host),
+        match values.of(&self.scope, &self.program) {
+            Ok(activation) => self.program.run_metered(activation, host),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }
@@ -137,18 +152,23 @@ impl Expression {
     ///
     /// # Errors
     /// As [`Program::run`].
-    pub fn holds(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<bool, Stop> {
-        self.holds_metered(bound, host).0
+    pub fn holds<'a>(
+        &'a self,
+        values: &mut Activations<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<bool, Stop> {
+        self.holds_metered(values, host).0
     }
 
     /// The same, and what it cost.
-    pub(crate) fn holds_metered(
-        &self,
-        bound: &Bound<'_>,
+    #[inline]
+    pub(crate) fn holds_metered<'a>(
+        &'a self,
+        values: &mut Activations<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<bool, Stop>, u64) {
-        match self.scope.activation_of(&self.program, bound) {
-            Ok(activation) => self.program.holds_metered(&activation, host),
+        match values.of(&self.scope, &self.program) {
+            Ok(activation) => self.program.holds_metered(activation, host),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }
@@ -157,17 +177,21 @@ impl Expression {
     ///
     /// # Errors
     /// As [`Program::run`], and `not_json` or `budget_exceeded` for a result that JSON cannot express or store.
-    pub fn json(&self, bound: &Bound<'_>, host: Option<&mut dyn Host>) -> Result<Json, Stop> {
-        self.json_metered(bound, host).0
+    pub fn json<'a>(
+        &'a self,
+        values: &mut Activations<'a>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<Json, Stop> {
+        self.json_metered(values, host).0
     }
 
     /// The same, and what it cost.
-    pub(crate) fn json_metered(
-        &self,
-        bound: &Bound<'_>,
+    pub(crate) fn json_metered<'a>(
+        &'a self,
+        values: &mut Activations<'a>,
         host: Option<&mut dyn Host>,
     ) -> (Result<Json, Stop>, u64) {
-        let (result, cost) = self.run_metered(bound, host);
+        let (result, cost) = self.run_metered(values, host);
         (result.and_then(|value| self.pack(&value)), cost)
     }
 
@@ -177,10 +201,11 @@ impl Expression {
     /// As [`Expression::json`].
     pub fn json_value<'a>(
         &'a self,
-        bound: &Bound<'a>,
+        values: &mut Activations<'a>,
         host: Option<&mut dyn Host>,
     ) -> Result<JsonValue<'a>, Stop> {
-        match self.run(bound, host)? {
+        let constant = self.program.constant();
+        match constant.map_or_else(|| self.run(values, host), Ok)? {
             value @ (Value::Null
             | Value::Bool(_)
             | Value::Int(_)

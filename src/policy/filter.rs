@@ -11,7 +11,7 @@ use crate::cel::{
     Entries, EvalError, Expr, ExprKind, Fault, Field, Json, JsonRef, Key, Literal, Name, RecordType, Stop,
     Storage, Text, Type, Value,
 };
-use crate::context::{Bound, ScopeEnv};
+use crate::context::{Activations, Bound, ScopeEnv};
 use crate::source::Embedded;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ impl Filter {
                 parameters: Some(Value::map(parameters.clone())),
                 ..Bound::default()
             };
-            let (result, cost) = self.expression.run_metered(&bound, None);
+            let (result, cost) = self.expression.run_metered(&mut Activations::new(bound), None);
             match result {
                 Ok(value) if value.is_truthy() => return Ok(()),
                 Ok(_) => {}

@@ -7,22 +7,27 @@
 use super::expression::JsonValue;
 use super::messages;
 use super::shape::{Shape, constant};
-use crate::cel::{Constant, Domain, Field, Json, JsonRef, RecordType, Storage, Type, Value};
+use crate::cel::{Constant, Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type};
+use crate::limits::EvalLimits;
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::{Property, Schema};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
+use std::fmt;
+use std::mem::take;
 use std::sync::Arc;
 
 /// The parameter that carries what is said (KV-16).
 const MESSAGE: &str = "message";
 
 /// The parameters of a function.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Parameters {
     list: Vec<Parameter>,
     /// Whether arguments that are not declared go through: the declarations lie elsewhere (PAR-12).
     open: bool,
+    /// The names of all arguments, packed; nothing where others may come.
+    keys: Option<Keys>,
 }
 
 /// One parameter.
@@ -80,7 +85,7 @@ impl Parameters {
     /// The parameters of a function that takes what it declares.
     #[must_use]
     pub fn closed(declared: &[Declared]) -> Self {
-        Self { list: declared.iter().map(Parameter::of).collect(), open: false }
+        Self::of_all(declared.iter().map(Parameter::of).collect())
     }
 
     /// The parameters of a sub-agent: its `message` is text, whatever the agent declares (DEL-01), and what it has defaults
@@ -96,7 +101,7 @@ impl Parameters {
                 parameter.missing = Missing::LeftOut;
             }
         }
-        Self { list, open: false }
+        Self::of_all(list)
     }
 
     /// The parameters of a function whose declarations lie elsewhere: what is declared, what is bound, and whatever else
@@ -109,7 +114,7 @@ impl Parameters {
                 list.push(Parameter { name: name.clone(), shape, source, missing: Missing::Fault });
             }
         }
-        Self { list, open: true }
+        Self { list, open: true, keys: None }
     }
 
     /// The parameters of an agent's input (CTX-20).
@@ -121,7 +126,12 @@ impl Parameters {
             source: ParameterSource::Model,
             missing: Missing::of(&property.schema),
         };
-        Self { list: declared.iter().map(parameter).collect(), open: false }
+        Self::of_all(declared.iter().map(parameter).collect())
+    }
+
+    fn of_all(list: Vec<Parameter>) -> Self {
+        let keys = Keys::new(list.iter().map(|parameter| &*parameter.name));
+        Self { list, open: false, keys }
     }
 
     /// All parameters, in the order of the manifest.
@@ -136,42 +146,44 @@ impl Parameters {
     }
 
     /// Works out the arguments of a call: bindings, then what the model wrote (an object, or null for none), then defaults
-    /// (PAR-05).
+    /// (PAR-05). Where that is just what the model wrote, its document is the arguments.
     ///
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
     #[must_use]
-    pub fn resolve(&self, bound: &[Supplied<'_>], given: JsonRef<'_>) -> Resolution {
-        let mut forming = Forming::default();
-        if !given.is_object() && !given.is_null() {
+    pub fn resolve(&self, bound: &[Supplied<'_>], given: &Json) -> Resolution {
+        let mut forming = Forming::of(self);
+        let mut arguments = Arguments::of(given.root());
+        if !given.root().is_object() && !given.root().is_null() {
             forming.faults.push(messages::arguments_not_an_object(given.value().kind()));
         }
         for parameter in &self.list {
-            let offered = given.get(&parameter.name);
             match parameter.source {
                 ParameterSource::Binding => {
-                    if offered.is_some() {
-                        forming.ignored.push(parameter.name.clone());
-                    }
                     let bound = bound.iter().find(|(name, _)| **name == *parameter.name);
                     forming.bind(parameter, bound.and_then(|(_, value)| value.as_ref()));
                 }
-                ParameterSource::Model => forming.take(parameter, offered),
+                ParameterSource::Model => forming.take(parameter, arguments.take(&parameter.name)),
                 ParameterSource::Nobody => forming.take(parameter, None),
             }
         }
-        if self.open {
-            let others = given.entries().filter(|(key, _)| !self.declares(key));
-            forming.members.extend(others.map(|(key, value)| (key, value.value())));
+        if !arguments.is_taken() {
+            let bound = self.list.iter().filter(|parameter| parameter.source == ParameterSource::Binding);
+            let tried = bound.filter(|parameter| given.root().get(&parameter.name).is_some());
+            forming.ignored.extend(tried.map(|parameter| parameter.name.clone()));
         }
-        forming.finish()
+        if self.open {
+            let others = given.root().entries().filter(|(key, _)| !self.declares(key));
+            forming.members.extend(others.map(|(key, value)| (key, Part::Json(value))));
+        }
+        if forming.is_just(&arguments) { forming.resolution(given.clone()) } else { forming.finish() }
     }
 
     /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
     /// (BND-16); nothing of the model's (BND-17).
     #[must_use]
     pub fn resolve_invoke(&self, step: &[Supplied<'_>], agent: &[Supplied<'_>]) -> Resolution {
-        let mut forming = Forming::default();
+        let mut forming = Forming::of(self);
         for parameter in &self.list {
             match step.iter().chain(agent).find(|(name, _)| **name == *parameter.name) {
                 Some((_, value)) => forming.bind(parameter, value.as_ref()),
@@ -180,7 +192,7 @@ impl Parameters {
         }
         if self.open {
             let others = step.iter().filter(|(name, _)| !self.declares(name));
-            forming.members.extend(others.filter_map(|(name, value)| Some((*name, value.as_ref()?.value()))));
+            forming.members.extend(others.filter_map(|(name, value)| Some((*name, value.as_ref()?.part()))));
         }
         forming.finish()
     }
@@ -191,10 +203,10 @@ impl Parameters {
     /// # Errors
     /// What is wrong, in words for the sender.
     pub fn admit(&self, given: JsonRef<'_>, previous: Option<JsonRef<'_>>) -> Result<Json, Vec<String>> {
-        let mut forming = Forming::default();
+        let mut forming = Forming::of(self);
         for parameter in self.list.iter().filter(|parameter| *parameter.name != *MESSAGE) {
             match (given.get(&parameter.name), previous.and_then(|previous| previous.get(&parameter.name))) {
-                (None, Some(kept)) => forming.members.push((&parameter.name, kept.value())),
+                (None, Some(kept)) => forming.members.push((&parameter.name, Part::Json(kept))),
                 (offered, _) => forming.take(parameter, offered),
             }
         }
@@ -325,32 +337,84 @@ impl Missing {
     }
 }
 
+impl fmt::Debug for Parameters {
+    /// What they mean, which the fingerprint of a policy is made of: the packed names say nothing more.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parameters").field("list", &self.list).field("open", &self.open).finish()
+    }
+}
+
+/// What the model wrote, asked for in the order of the declarations, in which most of it comes.
+struct Arguments<'g> {
+    object: JsonRef<'g>,
+    /// How many were asked for.
+    found: usize,
+    in_order: bool,
+}
+
+impl<'g> Arguments<'g> {
+    fn of(object: JsonRef<'g>) -> Self {
+        Self { object, found: 0, in_order: object.is_object() }
+    }
+
+    /// Whether there is none that was not asked for.
+    fn is_taken(&self) -> bool {
+        self.found == self.object.len()
+    }
+
+    /// The argument of this name, which nobody has asked for before.
+    fn take(&mut self, name: &str) -> Option<JsonRef<'g>> {
+        if self.is_taken() {
+            return None;
+        }
+        let next = self.object.get_at(self.found, name);
+        let value = next.or_else(|| self.object.get(name))?;
+        self.in_order &= next.is_some();
+        self.found = self.found.saturating_add(1);
+        Some(value)
+    }
+}
+
 /// Arguments being put together.
-#[derive(Default)]
 struct Forming<'f> {
-    members: SmallVec<[(&'f str, Value<'f>); 8]>,
+    /// The names of all members, if no others can come.
+    keys: Option<&'f Keys>,
+    members: SmallVec<[(&'f str, Part<'f>); 8]>,
+    /// Whether some of them are of bindings or defaults.
+    added: bool,
     faults: Vec<String>,
     unbound: SmallVec<[Arc<str>; 2]>,
     ignored: SmallVec<[Arc<str>; 2]>,
 }
 
 impl<'f> Forming<'f> {
+    fn of(parameters: &'f Parameters) -> Self {
+        Self {
+            keys: parameters.keys.as_ref(),
+            members: SmallVec::new(),
+            added: false,
+            faults: Vec::new(),
+            unbound: SmallVec::new(),
+            ignored: SmallVec::new(),
+        }
+    }
+
     /// The value of a binding, if it gave one that fits. Nothing else ever stands in for it (BND-08).
     fn bind(&mut self, parameter: &'f Parameter, value: Option<&'f JsonValue<'f>>) {
-        match value.map(JsonValue::value).filter(|value| parameter.shape.check(value).is_ok()) {
-            Some(value) => self.members.push((&parameter.name, value)),
+        match value.map(JsonValue::part).filter(|value| parameter.shape.check_part(*value).is_ok()) {
+            Some(value) => self.add(parameter, value),
             None => self.unbound.push(parameter.name.clone()),
         }
     }
 
     /// A value that was offered, or what stands in for it.
     fn take(&mut self, parameter: &'f Parameter, offered: Option<JsonRef<'f>>) {
-        match (offered.map(JsonRef::value), &parameter.missing) {
-            (Some(value), _) => match parameter.shape.check(&value) {
+        match (offered.map(Part::Json), &parameter.missing) {
+            (Some(value), _) => match parameter.shape.check_part(value) {
                 Ok(()) => self.members.push((&parameter.name, value)),
                 Err(misfit) => self.faults.push(messages::misfit(&parameter.name, &misfit)),
             },
-            (None, Missing::Default(default)) => self.members.push((&parameter.name, default.value())),
+            (None, Missing::Default(default)) => self.add(parameter, Part::Json(default.root())),
             (None, Missing::LeftOut) => {}
             (None, Missing::Fault) if parameter.source == ParameterSource::Nobody => {
                 self.faults.push(messages::not_settable());
@@ -359,12 +423,38 @@ impl<'f> Forming<'f> {
         }
     }
 
-    fn finish(mut self) -> Resolution {
+    #[inline]
+    fn add(&mut self, parameter: &'f Parameter, value: Part<'f>) {
+        self.added = true;
+        self.members.push((&parameter.name, value));
+    }
+
+    /// Whether the members are all of the arguments and nothing else, in the same order, and no deeper than they may.
+    fn is_just(&self, arguments: &Arguments<'_>) -> bool {
+        let Arguments { object, in_order, .. } = *arguments;
+        !self.added
+            && in_order
+            && self.members.len() == object.len()
+            && object.is_within(EvalLimits::default().max_json_depth)
+    }
+
+    fn finish(&mut self) -> Resolution {
+        // as many members as there can be are all of them, in the order of the manifest
+        let packed = match self.keys.filter(|keys| keys.len() == self.members.len()) {
+            Some(keys) => keys.object(self.members.iter().map(|(_, value)| *value)),
+            None => Json::from_members(&self.members),
+        };
         // every member is JSON already, but together they may be too much of it
-        let arguments = Json::from_members(&self.members).unwrap_or_else(|_| {
+        let arguments = packed.unwrap_or_else(|_| {
             self.faults.push(messages::nested_too_deeply());
             Json::object([])
         });
-        Resolution { arguments, faults: self.faults, unbound: self.unbound, ignored: self.ignored }
+        self.resolution(arguments)
+    }
+
+    fn resolution(&mut self, arguments: Json) -> Resolution {
+        let Self { faults, unbound, ignored, .. } = self;
+        let (faults, unbound, ignored) = (take(faults), take(unbound), take(ignored));
+        Resolution { arguments, faults, unbound, ignored }
     }
 }

@@ -6,7 +6,7 @@
 //! `additionalProperties`, `oneOf` and `anyOf` (a value fits if it fits any of them); the rest, `$ref` included, makes
 //! nothing unfit and is `dyn`. Sizes are read for the static cost alone.
 
-use crate::cel::{Constant, Domain, Field, Json, Key, Kind, Map, RecordType, Storage, Type, Value};
+use crate::cel::{Constant, Domain, Field, Json, Key, Kind, Map, Part, RecordType, Storage, Type, Value};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::schema::{Schema, SchemaKind};
 use std::sync::Arc;
@@ -164,6 +164,34 @@ impl Shape {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The same for a part of a document. Most schemas say no more than a type, which is read off where it lies.
+    ///
+    /// # Errors
+    /// The first misfit.
+    #[inline]
+    pub fn check_part(&self, part: Part<'_>) -> Result<(), Misfit> {
+        if self.is_only(part.kind()) {
+            return Ok(());
+        }
+        match part {
+            Part::Value(value) => self.check(value),
+            Part::Json(value) => self.check(&value.value()),
+        }
+    }
+
+    /// Whether it says no more than a type, which any value of this kind has.
+    #[inline]
+    fn is_only(&self, kind: Kind) -> bool {
+        let has_type = match self.kind {
+            Some(SchemaKind::String) => kind == Kind::String,
+            Some(SchemaKind::Boolean) => kind == Kind::Bool,
+            Some(SchemaKind::Number) => matches!(kind, Kind::Int | Kind::Double),
+            Some(SchemaKind::Integer) => kind == Kind::Int,
+            Some(SchemaKind::Object | SchemaKind::Array) | None => false,
+        };
+        has_type && self.allowed.is_none() && self.alternatives.is_empty()
     }
 
     /// The fields of an object that its schema does not name.

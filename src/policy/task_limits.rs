@@ -35,17 +35,17 @@ pub struct Exceeded {
 #[must_use]
 pub fn exceeded(limits: &TaskLimits, used: &Used) -> Option<Exceeded> {
     let max_age = limits.max_age.map(|nanos| u64::try_from(nanos).unwrap_or_default());
-    let rows = [
-        ("max_age", max_age, used.age),
-        ("max_turns", limits.max_turns, used.turns),
-        ("max_prompt_tokens", limits.max_prompt_tokens, used.prompt_tokens),
-        ("max_completion_tokens", limits.max_completion_tokens, used.completion_tokens),
-        ("max_tool_calls", limits.max_tool_calls, used.calls),
-    ];
-    rows.into_iter().find_map(|(name, bound, value)| {
-        let bound = bound?;
-        (value > bound).then_some(Exceeded { name, bound, value })
-    })
+    beyond("max_age", max_age, used.age)
+        .or_else(|| beyond("max_turns", limits.max_turns, used.turns))
+        .or_else(|| beyond("max_prompt_tokens", limits.max_prompt_tokens, used.prompt_tokens))
+        .or_else(|| beyond("max_completion_tokens", limits.max_completion_tokens, used.completion_tokens))
+        .or_else(|| beyond("max_tool_calls", limits.max_tool_calls, used.calls))
+}
+
+#[inline]
+fn beyond(name: &'static str, bound: Option<u64>, value: u64) -> Option<Exceeded> {
+    let bound = bound.filter(|&bound| value > bound)?;
+    Some(Exceeded { name, bound, value })
 }
 
 #[cfg(test)]

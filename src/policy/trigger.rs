@@ -11,7 +11,7 @@ use super::origin::Origin;
 use super::step::{Step, StepAction, StepScopes};
 use super::template::Template;
 use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
-use crate::context::{Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
+use crate::context::{Activations, Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::catalog::ResolvedLaunch;
@@ -107,11 +107,12 @@ impl Trigger {
         let event = Json::object([("payload", payload.clone())]);
         let now = Moment::from(now);
         let bound = Bound { event: Some(event.value()), now: Some(&now), ..Bound::default() };
+        let mut values = Activations::new(bound);
         for (position, step) in self.before.iter().enumerate() {
-            let Some(passed) = passes(step, &bound) else { continue };
+            let Some(passed) = passes(step, &mut values) else { continue };
             trace.push((position, passed));
             if !passed {
-                return FiringOutcome::Refused { message: step.message(&bound), by: step.origin() };
+                return FiringOutcome::Refused { message: step.message(values.bound()), by: step.origin() };
             }
         }
         if !self.launch().has_input() {
@@ -126,14 +127,14 @@ impl Trigger {
 }
 
 /// Whether a step passes; nothing if its condition leaves it out (MW-24). An error passes nothing (TRG-03, MW-26).
-fn passes(step: &Step, bound: &Bound<'_>) -> Option<bool> {
-    match step.condition.as_ref().map(|condition| condition.holds(bound, None)) {
+fn passes<'a>(step: &'a Step, values: &mut Activations<'a>) -> Option<bool> {
+    match step.condition.as_ref().map(|condition| condition.holds(values, None)) {
         None | Some(Ok(true)) => {}
         Some(Ok(false)) => return None,
         Some(Err(_)) => return Some(false),
     }
     match &step.action {
-        StepAction::Assert(assert) => Some(assert.holds(bound, None).unwrap_or(false)),
+        StepAction::Assert(assert) => Some(assert.holds(values, None).unwrap_or(false)),
         // the manifest layer refuses them here
         StepAction::Transform(_) | StepAction::Invoke(_) => Some(false),
     }

@@ -7,7 +7,7 @@
 use super::Task;
 use super::replay::Replay;
 use crate::cel::{Json, Timestamp};
-use crate::context::Moment;
+use crate::context::{Activations, Moment};
 use crate::policy::{AllowList, InvocationTarget, Policy};
 
 impl Task {
@@ -35,7 +35,9 @@ impl Task {
                 if !self.allowed.get(capability).is_some_and(|list| list.awaits(&binding.name)) {
                     continue;
                 }
-                let value = Replay::mute().settle(binding.evaluate(&self.surroundings(&now), None));
+                let surroundings = self.surroundings(&now);
+                let value = binding.evaluate(&mut Activations::new(surroundings), None);
+                let value = Replay::mute().settle(value);
                 let value = value.ok().and_then(|value| Json::from_value(&value.value()).ok());
                 if let (Some(value), Some(list)) = (value, self.allowed.get_mut(capability)) {
                     list.seal(&binding.name, value.root());

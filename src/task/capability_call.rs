@@ -139,7 +139,8 @@ impl Task {
             let message = Some(messages::bad_arguments(&resolution.faults));
             return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
         }
-        let operation = Operation { findings, ..Operation::new(Subject::Call(subject), Stage::BeforeFirst) };
+        let mut operation = Operation::new(Subject::Call(subject), Stage::BeforeFirst);
+        operation.course.findings = findings;
         self.advance_under(&policy, operation, moment)
     }
 
@@ -160,7 +161,7 @@ impl Task {
         findings: &mut Vec<Finding>,
     ) -> Resolution {
         let bound = self.evaluate_bindings(function.bindings.iter(), now, findings);
-        let resolution = function.parameters.resolve(&bound, given.root());
+        let resolution = function.parameters.resolve(&bound, given);
         let origin = |name: &str| {
             let binding = function.bindings.iter().find(|binding| *binding.name == *name);
             binding.map(|binding| binding.origin())
@@ -179,7 +180,7 @@ impl Task {
 
     /// Carries the call out and records what came of it.
     pub(super) fn run_call(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
-        let Some(call) = operation.call() else { return Flow::Passed };
+        let Some(call) = operation.subject.call() else { return Flow::Passed };
         let Some(function) = policy.function(call.function) else { return Flow::Passed };
         let arguments = call.arguments.clone();
         match self.carry_out(function, &arguments, Caller::Model, operation, now) {
@@ -255,7 +256,7 @@ impl Task {
             // a script has no stage to come through: its end is its own
             Subject::Script(_) => return operation.decide(Verdict::Allow),
         };
-        if operation.stage == Stage::After {
+        if operation.course.stage == Stage::After {
             let value = call.output.take();
             self.context.turn(TurnKind::Capability);
             return Decision { value, ..operation.decide(Verdict::Allow) };

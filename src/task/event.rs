@@ -217,7 +217,7 @@ impl Task {
     /// the trace.
     pub(super) fn stop_event(&mut self, operation: Operation, stopped: Stopped) -> Decision {
         let Stopped { verdict, message, origin } = stopped;
-        let stage = operation.stage.of_event();
+        let stage = operation.course.stage.of_event();
         let decided_by = Some(origin);
         if verdict == Verdict::LockTask {
             self.end = Some(End::Locked(message.clone()));

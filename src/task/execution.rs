@@ -7,7 +7,7 @@ use super::messages;
 use super::operation::Operation;
 use super::replay::{Halt, Replay};
 use crate::cel::Json;
-use crate::context::{Bound, Moment};
+use crate::context::{Activations, Bound, Moment};
 use crate::policy::{Binding, Execute, Expression, Function, Supplied};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ impl Task {
         now: &'v Moment,
         findings: &mut Vec<Finding>,
     ) -> SmallVec<[Supplied<'v>; 4]> {
-        let surroundings = self.surroundings(now);
+        let mut surroundings = Activations::new(self.surroundings(now));
         let values = bindings.map(|binding| {
-            let value = match Replay::mute().settle(binding.evaluate(&surroundings, None)) {
+            let value = match Replay::mute().settle(binding.evaluate(&mut surroundings, None)) {
                 Ok(value) => Some(value),
                 Err(Halt::Failed(error)) => {
                     findings.push(Finding::of_error(&error, binding.origin_of(error.span)));
@@ -55,7 +55,7 @@ impl Task {
     ) -> Carried {
         match &function.execute {
             Execute::Cel(expression) => self.run_tool(expression, arguments, operation, now),
-            Execute::Host => match operation.exchanges.pop().map(|exchange| exchange.answer) {
+            Execute::Host => match operation.course.exchanges.pop().map(|exchange| exchange.answer) {
                 Some(Answer::Result(result)) => Carried::Result(result),
                 _ => Carried::Asks(Request::Invoke(Invocation {
                     function: function.key.to_string(),
@@ -75,18 +75,18 @@ impl Task {
         operation: &mut Operation,
         now: &Moment,
     ) -> Carried {
-        let mut replay = self.replay(&operation.exchanges);
+        let mut replay = self.replay(&operation.course.exchanges);
         let bound = Bound { input: Some(arguments.value()), ..self.surroundings(now) };
-        let value = expression.json(&bound, Some(&mut replay));
+        let value = expression.json(&mut Activations::new(bound), Some(&mut replay));
         match replay.settle(value) {
             Ok(output) => Carried::Result(CallResult::successful(output)),
             Err(Halt::Asks(request, used)) => {
-                operation.exchanges.truncate(used);
+                operation.course.exchanges.truncate(used);
                 Carried::Asks(request)
             }
             Err(Halt::Failed(error)) => {
                 let text = messages::tool_failed(error.code.describe());
-                operation.findings.push(Finding::of_error(&error, expression.origin_of(error.span)));
+                operation.course.findings.push(Finding::of_error(&error, expression.origin_of(error.span)));
                 let output = Json::object([("error", Json::string(&text))]);
                 Carried::Result(CallResult::errored(output))
             }

@@ -13,7 +13,7 @@ use super::operation::Operation;
 use super::replay::Halt;
 use super::steps::{StepEnd, function_id};
 use crate::cel::Json;
-use crate::context::{Invocation, Moment, Origin, Status};
+use crate::context::{Activations, Invocation, Moment, Origin, Status};
 use crate::policy::{Function, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
@@ -40,24 +40,24 @@ impl Task {
             let finding = Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin()));
             return StepEnd::Failed(Some(finding));
         };
-        if operation.formed.is_none() {
+        if operation.course.formed.is_none() {
             match self.form(step, function, invoke, operation, now) {
                 Formed::Arguments(arguments) => {
-                    operation.exchanges.clear();
-                    operation.formed = Some(arguments);
+                    operation.course.exchanges.clear();
+                    operation.course.formed = Some(arguments);
                 }
                 Formed::Incomplete(partial, findings) => {
-                    operation.findings.extend(findings);
+                    operation.course.findings.extend(findings);
                     self.record_invoke(position, partial, None, Status::Errored, now);
                     return StepEnd::Failed(None);
                 }
                 Formed::Asks(request, used) => {
-                    operation.exchanges.truncate(used);
+                    operation.course.exchanges.truncate(used);
                     return StepEnd::Asks(request);
                 }
             }
         }
-        let arguments = operation.formed.clone().unwrap_or_else(Json::null);
+        let arguments = operation.course.formed.clone().unwrap_or_else(Json::null);
         match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
             Carried::Asks(request) => StepEnd::Asks(request),
             Carried::Result(result) if result.status == CallStatus::Successful => {
@@ -82,12 +82,12 @@ impl Task {
         now: &Moment,
     ) -> Formed {
         let mut findings = Vec::new();
-        let bound = self.bound(operation, now);
+        let mut values = Activations::new(self.bound(&operation.subject, now));
         // one log of answers runs through all bindings of the step, in their order
-        let mut replay = self.replay(&operation.exchanges);
+        let mut replay = self.replay(&operation.course.exchanges);
         let mut own: SmallVec<[Supplied<'_>; 4]> = SmallVec::new();
         for binding in &invoke.bindings {
-            let value = binding.evaluate(&bound, Some(&mut replay));
+            let value = binding.evaluate(&mut values, Some(&mut replay));
             let value = match replay.settle(value) {
                 Ok(value) => Some(value),
                 Err(Halt::Failed(error)) => {

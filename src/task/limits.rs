@@ -61,8 +61,8 @@ impl Task {
         if let Some(pending) = self.pending.take() {
             let Pending { operation, script, .. } = *pending;
             self.withdraw(&operation, now.into());
-            decision.trace = operation.trace;
-            decision.findings = operation.findings;
+            decision.trace = operation.course.trace;
+            decision.findings = operation.course.findings;
             decision = match script {
                 Some(script) => script.told_before(decision),
                 None => decision,

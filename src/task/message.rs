@@ -10,7 +10,7 @@ use super::replay::{Halt, Replay};
 use super::start::Next;
 use super::{Task, messages};
 use crate::cel::{Json, JsonRef, Timestamp};
-use crate::context::{Moment, TaskIo, TurnKind};
+use crate::context::{Activations, Moment, TaskIo, TurnKind};
 
 impl Task {
     /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
@@ -53,7 +53,7 @@ impl Task {
         self.context.push_output(entry.clone());
         let mut operation = Operation::new(Subject::Output, Stage::GuardrailAfter);
         if !self.policy.exposes().is_empty() {
-            let exposed = self.expose(&now, &mut operation.findings);
+            let exposed = self.expose(&now, &mut operation.course.findings);
             self.context.replace_last_output(entry.with_extra(exposed.root()));
         }
         self.advance(operation, now)
@@ -82,10 +82,10 @@ impl Task {
 
     /// The values of `exposes`. One that fails is null and a finding; the response still goes out (EXP-03).
     fn expose(&self, now: &Moment, findings: &mut Vec<Finding>) -> Json {
-        let bound = self.surroundings(now);
+        let mut surroundings = Activations::new(self.surroundings(now));
         let values = self.policy.exposes().iter().map(|expose| {
             let mut replay = Replay::mute();
-            let value = match replay.settle(expose.value.json(&bound, None)) {
+            let value = match replay.settle(expose.value.json(&mut surroundings, None)) {
                 Ok(value) => value,
                 Err(Halt::Failed(error)) => {
                     findings.push(Finding::of_error(&error, expose.value.origin_of(error.span)));

@@ -34,6 +34,7 @@ mod execution;
 mod file_reference;
 mod interpolation;
 mod invoke_step;
+mod judge;
 mod limits;
 mod message;
 mod messages;
@@ -70,7 +71,7 @@ use crate::cel::{Cache, Fault, Json, Timestamp};
 use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
 use crate::policy::{AllowList, Policy};
 use activity::Activity;
-use operation::{OpenCall, Operation, Pending, Sender, Subject};
+use operation::{OpenCall, Pending, Sender, Subject};
 use replay::Replay;
 use state::End;
 use std::sync::Arc;
@@ -212,7 +213,7 @@ impl Task {
         }
         let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
         let Pending { mut operation, request, script } = *pending;
-        operation.exchanges.push(Exchange { question: request, answer });
+        operation.course.exchanges.push(Exchange { question: request, answer });
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
             self.take_step(now);
@@ -226,10 +227,11 @@ impl Task {
         Replay::new(exchanges, self.mount.is_some(), self.policy.limits())
     }
 
-    /// The values that an operation's expressions see.
-    fn bound<'a>(&'a self, operation: &'a Operation, now: &'a Moment) -> Bound<'a> {
+    /// The values that the expressions of an operation see.
+    #[inline]
+    fn bound<'a>(&'a self, subject: &'a Subject, now: &'a Moment) -> Bound<'a> {
         let mut bound = self.surroundings(now);
-        match &operation.subject {
+        match subject {
             Subject::Call(call) => {
                 bound.input = Some(call.arguments.value());
                 bound.output = call.output.as_ref().map(Json::value);
@@ -244,6 +246,7 @@ impl Task {
     }
 
     /// The values that any expression of the task sees.
+    #[inline]
     fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
         Bound {
             context: Some(&self.context),

@@ -18,6 +18,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Operation {
     pub(super) subject: Subject,
+    #[serde(flatten)]
+    pub(super) course: Course,
+}
+
+/// How far an operation came.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Course {
     pub(super) stage: Stage,
     /// The step of the stage's list that is next.
     pub(super) step: usize,
@@ -133,7 +140,7 @@ impl Pending {
     pub(super) fn fits(&self, policy: &Policy) -> bool {
         let of_script = |script: &Operation| {
             matches!(script.subject, Subject::Script(_))
-                && self.operation.call().is_some()
+                && self.operation.subject.call().is_some()
                 && script.fits(policy)
         };
         self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
@@ -165,8 +172,7 @@ impl Stage {
 
 impl Operation {
     pub(super) fn new(subject: Subject, stage: Stage) -> Self {
-        Self {
-            subject,
+        let course = Course {
             stage,
             step: 0,
             entered: false,
@@ -175,12 +181,13 @@ impl Operation {
             trace: Vec::new(),
             findings: Vec::new(),
             cost: 0,
-        }
+        };
+        Self { subject, course }
     }
 
     /// Whether it can have come about under a policy: nothing of it points beyond what there is.
     pub(super) fn fits(&self, policy: &Policy) -> bool {
-        let stage = match (&self.subject, self.stage) {
+        let stage = match (&self.subject, self.course.stage) {
             (Subject::Call(call), Stage::BeforeFirst | Stage::Before | Stage::Execute | Stage::After) => {
                 policy.function(call.function).is_some()
             }
@@ -189,13 +196,13 @@ impl Operation {
             (Subject::Script(_), Stage::Execute) => true,
             _ => false,
         };
-        let list = self.stage.hook().map(|hook| policy.steps(hook, self.capability(policy)));
-        stage && list.is_none_or(|list| self.step < list.len())
+        let list = self.course.stage.hook().map(|hook| policy.steps(hook, self.subject.capability(policy)));
+        stage && list.is_none_or(|list| self.course.step < list.len())
     }
 
     /// The stage that follows; none if the operation has come through.
     pub(super) fn next_stage(&self) -> Option<Stage> {
-        match (self.stage, &self.subject) {
+        match (self.course.stage, &self.subject) {
             (Stage::BeforeFirst, _) => Some(Stage::Before),
             (Stage::Before, Subject::Call(call)) if call.extent == Extent::Whole && !call.unbound => {
                 Some(Stage::Execute)
@@ -206,6 +213,28 @@ impl Operation {
         }
     }
 
+    /// The step that is under way, if one is.
+    pub(super) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
+        let hook = self.course.stage.hook()?;
+        policy.steps(hook, self.subject.capability(policy)).get(self.course.step)
+    }
+
+    /// A decision about one of its calls, behind what was told of it so far.
+    pub(super) fn told_before(&self, mut decision: Decision) -> Decision {
+        decision.trace.splice(0..0, self.course.trace.iter().cloned());
+        decision.findings.splice(0..0, self.course.findings.iter().cloned());
+        decision.cost = decision.cost.saturating_add(self.course.cost);
+        decision
+    }
+
+    /// The decision that it ends in, with what was found on the way.
+    pub(super) fn decide(self, verdict: Verdict) -> Decision {
+        let Course { trace, findings, cost, .. } = self.course;
+        Decision { trace, findings, cost, ..Decision::new(verdict) }
+    }
+}
+
+impl Course {
     /// Goes on with the first step of a stage.
     pub(super) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
@@ -227,7 +256,9 @@ impl Operation {
 
     /// Leaves word of the step under way.
     pub(super) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<String>) {
-        self.trace.extend(self.trace_of(step, outcome, message));
+        if let Some(entry) = self.trace_of(step, outcome, message) {
+            self.trace.push(entry);
+        }
     }
 
     /// The word that the step under way leaves.
@@ -245,50 +276,34 @@ impl Operation {
         let step = StepName { hook: self.stage.hook()?, index: self.step };
         Some(TraceEntry { step, action, outcome, message })
     }
+}
 
-    /// The step that is under way, if one is.
-    pub(super) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
-        policy.steps(self.stage.hook()?, self.capability(policy)).get(self.step)
-    }
-
+impl Subject {
     /// The capability of the call or event; guardrails have none, and for them it does not count.
     pub(super) fn capability(&self, policy: &Policy) -> usize {
-        let capability = match &self.subject {
-            Subject::Call(call) => policy.function(call.function).map(|function| function.capability),
-            Subject::Event(event) => policy.events().get(event.event).map(|event| event.capability),
-            Subject::Input(_) | Subject::Output | Subject::Script(_) => None,
+        let capability = match self {
+            Self::Call(call) => policy.function(call.function).map(|function| function.capability),
+            Self::Event(event) => policy.events().get(event.event).map(|event| event.capability),
+            Self::Input(_) | Self::Output | Self::Script(_) => None,
         };
         capability.unwrap_or_default()
     }
 
     /// The action or event that `match` selects steps by (MW-20, MW-21); guardrails have none, and run all of theirs.
     pub(super) fn selected<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
-        match &self.subject {
-            Subject::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
-            Subject::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
-            Subject::Input(_) | Subject::Output | Subject::Script(_) => None,
+        match self {
+            Self::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
+            Self::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
+            Self::Input(_) | Self::Output | Self::Script(_) => None,
         }
     }
 
-    /// The call, if it is about one.
+    /// The call, if it is one.
     pub(super) fn call(&self) -> Option<&CallUnderWay> {
-        match &self.subject {
-            Subject::Call(call) => Some(call),
-            Subject::Event(_) | Subject::Input(_) | Subject::Output | Subject::Script(_) => None,
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Event(_) | Self::Input(_) | Self::Output | Self::Script(_) => None,
         }
-    }
-
-    /// A decision about one of its calls, behind what was told of it so far.
-    pub(super) fn told_before(&self, mut decision: Decision) -> Decision {
-        decision.trace.splice(0..0, self.trace.iter().cloned());
-        decision.findings.splice(0..0, self.findings.iter().cloned());
-        decision.cost = decision.cost.saturating_add(self.cost);
-        decision
-    }
-
-    /// The decision that it ends in, with what was found on the way.
-    pub(super) fn decide(self, verdict: Verdict) -> Decision {
-        Decision { trace: self.trace, findings: self.findings, cost: self.cost, ..Decision::new(verdict) }
     }
 }
 

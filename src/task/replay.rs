@@ -59,12 +59,17 @@ impl<'e> Replay<'e> {
     }
 
     /// What came of the evaluation. The next one with this host goes on where this one stopped reading the log.
+    #[inline]
     pub(super) fn settle<T>(&mut self, result: Result<T, Stop>) -> Result<T, Halt> {
-        match (result, self.asked.take()) {
-            (Ok(value), _) => Ok(value),
-            (Err(Stop::Failed(error)), _) => Err(Halt::Failed(error)),
-            (Err(Stop::Asked), Some(request)) => Err(Halt::Asks(request, self.used)),
-            (Err(Stop::Asked), None) => Err(Halt::Failed(never_asked())),
+        result.map_err(|stop| self.halt(stop))
+    }
+
+    #[cold]
+    fn halt(&mut self, stop: Stop) -> Halt {
+        match (stop, self.asked.take()) {
+            (Stop::Failed(error), _) => Halt::Failed(error),
+            (Stop::Asked, Some(request)) => Halt::Asks(request, self.used),
+            (Stop::Asked, None) => Halt::Failed(never_asked()),
         }
     }
 

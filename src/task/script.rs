@@ -74,14 +74,14 @@ impl Task {
             }
         };
         loop {
-            let request = match evaluate(&policy, &program, &script.exchanges) {
+            let request = match evaluate(&policy, &program, &script.course.exchanges) {
                 Ok(value) => {
-                    let value = Some(with_summaries(value, &script.exchanges));
+                    let value = Some(with_summaries(value, &script.course.exchanges));
                     return Decision { value, ..script.decide(Verdict::Allow) }.into();
                 }
                 Err(Halt::Failed(error)) => {
                     let code = Cow::Borrowed(error.code.as_str());
-                    script.findings.push(Finding { code, message: error.to_string(), origin: None });
+                    script.course.findings.push(Finding { code, message: error.to_string(), origin: None });
                     let message = Some(messages::script_failed(&error.to_string()));
                     return Decision { message, ..script.decide(Verdict::Error) }.into();
                 }
@@ -123,10 +123,10 @@ impl Task {
         let Some(question) = question.filter(|_| decision.is_allowed()) else {
             return Err(Progress::Decided(script.told_before(decision)).into());
         };
-        script.trace.extend(decision.trace);
-        script.findings.extend(decision.findings);
+        script.course.trace.extend(decision.trace);
+        script.course.findings.extend(decision.findings);
         let result = CallResult::successful(decision.value.unwrap_or_else(Json::null));
-        script.exchanges.push(Exchange { question, answer: Answer::Result(result) });
+        script.course.exchanges.push(Exchange { question, answer: Answer::Result(result) });
         Ok(script)
     }
 }

@@ -100,15 +100,15 @@ impl Task {
             _ => None,
         };
         let step = operation.step_under_way(&self.policy);
-        let mut trace = operation.trace.clone();
-        trace.extend(step.and_then(|step| operation.trace_of(step, StepOutcome::Suspend, None)));
+        let mut trace = operation.course.trace.clone();
+        trace.extend(step.and_then(|step| operation.course.trace_of(step, StepOutcome::Suspend, None)));
         let decision = Decision {
             reviewer,
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),
             trace,
-            findings: operation.findings.clone(),
-            cost: operation.cost,
+            findings: operation.course.findings.clone(),
+            cost: operation.course.cost,
             ..Decision::new(Verdict::Suspend)
         };
         Some(match script {

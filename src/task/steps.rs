@@ -6,11 +6,12 @@
 use super::capability_call::ended;
 use super::decision::{Finding, StepOutcome, Verdict};
 use super::effect::{Progress, Request};
-use super::operation::{Operation, Pending, Stage, Subject};
+use super::judge::Due;
+use super::operation::{Course, Operation, Pending, Stage, Subject};
 use super::replay::Halt;
 use super::{Task, messages};
 use crate::cel::{EvalError, Host, Json, Stop};
-use crate::context::{Bound, FunctionId, Moment};
+use crate::context::{Activations, FunctionId, Moment};
 use crate::manifest::step::OnFail;
 use crate::policy::{Expression, Origin, Policy, Step, StepAction};
 use std::borrow::Cow;
@@ -36,9 +37,8 @@ pub(super) struct Stopped {
     pub(super) origin: Origin,
 }
 
-/// How one step ended.
+/// How one step ended that was not skipped.
 pub(super) enum StepEnd {
-    Skipped,
     Passed,
     Failed(Option<Finding>),
     Asks(Request),
@@ -76,7 +76,7 @@ impl Task {
         now: Moment,
     ) -> Progress {
         loop {
-            let flow = match operation.stage.hook() {
+            let flow = match operation.course.stage.hook() {
                 Some(_) => self.run_steps(policy, &mut operation, &now),
                 None => self.run_call(policy, &mut operation, &now),
             };
@@ -86,7 +86,7 @@ impl Task {
                         if stage == Stage::GuardrailBefore {
                             self.put_under_test(&mut operation);
                         }
-                        operation.enter(stage);
+                        operation.course.enter(stage);
                     }
                     None => return self.finish(operation, now).into(),
                 },
@@ -103,79 +103,46 @@ impl Task {
 
     /// Runs the rest of the stage's list.
     fn run_steps(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
-        let Some(hook) = operation.stage.hook() else { return Flow::Passed };
-        let selected = operation.selected(policy);
-        let list = policy.steps(hook, operation.capability(policy));
-        while let Some(step) = list.get(operation.step) {
-            match self.run_step(policy, step, selected, operation, now) {
-                StepEnd::Skipped => {}
-                StepEnd::Passed => operation.leave_trace(step, StepOutcome::Pass, None),
+        let Some(hook) = operation.course.stage.hook() else { return Flow::Passed };
+        let list = policy.steps(hook, operation.subject.capability(policy));
+        while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
+            let end = match due {
+                Due::End(end) => end,
+                Due::Action => self.act(policy, step, operation, now),
+            };
+            match end {
+                StepEnd::Passed => operation.course.leave_trace(step, StepOutcome::Pass, None),
                 StepEnd::Failed(finding) => {
-                    operation.findings.extend(finding);
-                    let message = step.message(&self.bound(operation, now));
-                    operation.leave_trace(step, StepOutcome::Fail, message.clone());
+                    operation.course.findings.extend(finding);
+                    let message = step.message(&self.bound(&operation.subject, now));
+                    operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(stopped) = stopped(step, operation, message) {
                         return Flow::Stopped(stopped);
                     }
                 }
                 StepEnd::Asks(request) => return Flow::Asks(request),
             }
-            operation.next_step();
+            operation.course.next_step();
         }
         Flow::Passed
     }
 
-    fn run_step(
-        &mut self,
-        policy: &Policy,
-        step: &Step,
-        selected: Option<&str>,
-        operation: &mut Operation,
-        now: &Moment,
-    ) -> StepEnd {
-        if !selected.is_none_or(|name| step.is_for(name)) {
-            return StepEnd::Skipped;
-        }
-        if !operation.entered {
-            if operation.stage == Stage::BeforeFirst && !self.is_first(policy, step, operation) {
-                return StepEnd::Skipped;
-            }
-            if let Some(condition) = &step.condition {
-                match self.run(operation, now, condition, Expression::holds_metered) {
-                    Ok(true) => {}
-                    Ok(false) => return StepEnd::Skipped,
-                    Err(halt) => return halted(halt, operation, |error| condition.origin_of(error.span)),
-                }
-            }
-            operation.entered = true;
-        }
+    /// Runs a step that does more than to judge, whose condition has held.
+    fn act(&mut self, policy: &Policy, step: &Step, operation: &mut Operation, now: &Moment) -> StepEnd {
         match &step.action {
-            StepAction::Assert(expression) => {
-                match self.run(operation, now, expression, Expression::holds_metered) {
-                    Ok(true) => StepEnd::Passed,
-                    Ok(false) => StepEnd::Failed(None),
-                    Err(halt) => halted(halt, operation, |error| expression.origin_of(error.span)),
-                }
-            }
-            StepAction::Transform(expression) => {
-                match self.run(operation, now, expression, Expression::json_metered) {
-                    Ok(value) => self.transform(operation, value, step),
-                    Err(halt) => halted(halt, operation, |error| expression.origin_of(error.span)),
-                }
-            }
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
+            StepAction::Transform(expression) => {
+                let Operation { subject, course } = operation;
+                let mut values = Activations::new(self.bound(subject, now));
+                let value = self.run(expression, course, &mut values, Expression::json_metered);
+                drop(values);
+                match value {
+                    Ok(value) => self.transform(operation, value, step),
+                    Err(halt) => halted(halt, course, expression),
+                }
+            }
+            StepAction::Assert(_) => StepEnd::Passed,
         }
-    }
-
-    /// Whether `before_first` still applies: no call that ran is on record, of the capability or, for a step with
-    /// `match`, of the function that it selects.
-    fn is_first(&self, policy: &Policy, step: &Step, operation: &Operation) -> bool {
-        let Some(call) = operation.call() else { return true };
-        let has_run = |position: usize| self.context.executed(function_id(position)) > 0;
-        if step.selects.is_some() {
-            return !has_run(call.function);
-        }
-        !policy.functions_of(operation.capability(policy)).any(has_run)
     }
 
     /// Puts the value of a transform in the place of what is being handled.
@@ -205,18 +172,18 @@ impl Task {
     }
 
     /// Runs an expression of the step under way with the answers that it was given.
-    fn run<T>(
+    #[inline]
+    pub(super) fn run<'a, T>(
         &self,
-        operation: &mut Operation,
-        now: &Moment,
-        expression: &Expression,
-        judge: impl FnOnce(&Expression, &Bound<'_>, Option<&mut dyn Host>) -> (Result<T, Stop>, u64),
+        expression: &'a Expression,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+        judge: impl FnOnce(&'a Expression, &mut Activations<'a>, Option<&mut dyn Host>) -> (Result<T, Stop>, u64),
     ) -> Result<T, Halt> {
-        let mut replay = self.replay(&operation.exchanges);
-        let (result, cost) = judge(expression, &self.bound(operation, now), Some(&mut replay));
-        let result = replay.settle(result);
-        operation.cost = operation.cost.saturating_add(cost);
-        result
+        let mut replay = self.replay(&course.exchanges);
+        let (result, cost) = judge(expression, values, Some(&mut replay));
+        course.cost = course.cost.saturating_add(cost);
+        replay.settle(result)
     }
 }
 
@@ -241,11 +208,14 @@ fn no_message(step: &Step) -> Finding {
     Finding::new("no_message", messages::no_such_message(), Some(step.origin()))
 }
 
-fn halted(halt: Halt, operation: &mut Operation, origin: impl Fn(&EvalError) -> Origin) -> StepEnd {
+pub(super) fn halted(halt: Halt, course: &mut Course, expression: &Expression) -> StepEnd {
     match halt {
-        Halt::Failed(error) => StepEnd::Failed(Some(Finding::of_error(&error, origin(&error)))),
+        Halt::Failed(error) => {
+            let origin = expression.origin_of(error.span);
+            StepEnd::Failed(Some(Finding::of_error(&error, origin)))
+        }
         Halt::Asks(request, used) => {
-            operation.exchanges.truncate(used);
+            course.exchanges.truncate(used);
             StepEnd::Asks(request)
         }
     }

@@ -1,10 +1,11 @@
 //! Operations of a task: what they decide, what they leave on record, what they ask.
 
 use crate::task_fixture::{Script, at, call, decided, engine, noon, see, start, task, text_of};
-use celador::cel::Timestamp;
+use celador::cel::{Json, Timestamp};
 use celador::context::Status;
+use celador::limits::EvalLimits;
 use celador::task::{
-    Answer, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Request, Task, TaskError,
+    Answer, Call, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Request, Task, TaskError,
     TaskState, Usage, Verdict,
 };
 use serde_json::{Value, json};
@@ -171,6 +172,25 @@ fn arguments_are_formed_from_bindings_the_model_and_defaults() {
 }
 
 #[test]
+fn what_the_model_wrote_is_the_arguments_where_nothing_is_added_or_dropped() {
+    let task = task("capabilities: {ledger: '*'}\n");
+    let whole = r#"{"account":"a","amount":1,"memo":"","kind":"debit"}"#;
+    let rows = [
+        (whole, true),
+        (r#"{"amount":1,"account":"a","memo":"","kind":"debit"}"#, false),
+        (r#"{"account":"a","amount":1,"memo":"","kind":"debit","extra":1}"#, false),
+        (r#"{"account":"a","amount":1,"extra":1,"kind":"debit"}"#, false),
+        (r#"{"extra":1,"account":"a","amount":1,"memo":""}"#, false),
+    ];
+    for (given, as_it_is) in rows {
+        let given = Json::parse(given, &EvalLimits::default()).unwrap();
+        let call = Call { function: "ledger_post_entry".into(), arguments: given.clone() };
+        let resolved = task.resolve(&call, noon()).value.unwrap();
+        assert_eq!((resolved.to_string().as_str(), resolved.is_same(&given)), (whole, as_it_is), "{given}");
+    }
+}
+
+#[test]
 fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
     // BND-08, BND-09, A-24
     let agent = |before: &str| {
@@ -278,7 +298,7 @@ fn nothing_is_put_on_record_that_could_not_be_read_back() {
     // a value of 100 levels comes in; one level more is an error, never an empty object
     let deep = |levels: usize| {
         let text = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
-        celador::cel::Json::parse(&text, &celador::limits::EvalLimits::default()).unwrap()
+        Json::parse(&text, &EvalLimits::default()).unwrap()
     };
     let tool = "---\nkind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: sink\ndescription: d\nactions:\n- name: go\n  description: d\n  parameters: {properties: {x: {default: 1}, y: {default: 1}}}\n  execute: {stateless_http: {method: POST, url: 'https://svc.example.com'}}\n";
     let agent = format!(

@@ -19,7 +19,7 @@ mod view;
 
 pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
-pub use json::{Guess, Json, JsonError, JsonRef};
+pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part};
 pub use list::{List, LiveList, Repeated};
 pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};

@@ -1,7 +1,7 @@
 //! Laws of values: JSON in and out, order across number types, durations, keys.
 #![expect(clippy::arithmetic_side_effects, reason = "a test that overflows should stop")]
 
-use super::{Duration, Entries, Json, Key, Text, Timestamp, Value};
+use super::{Duration, Entries, Json, Key, Keys, Part, Text, Timestamp, Value};
 use crate::limits::EvalLimits;
 use proptest::prelude::*;
 use std::cmp::Ordering;
@@ -149,4 +149,50 @@ fn nan_has_no_order_and_equals_nothing() {
     assert_eq!(nan.order(&Value::Int(1)).unwrap(), None);
     assert!(!nan.equals(&nan));
     assert_eq!(Value::Int(1).order(&Value::Double(f64::INFINITY)).unwrap(), Some(Ordering::Less));
+}
+
+#[test]
+fn an_object_of_known_keys_is_one_of_its_members() {
+    let keys = Keys::new(["id", "tags", "note", "sum"]).unwrap();
+    let tags = parse(r#"{"unused": 1, "tags": ["a", {"b": [null, 1.5]}]}"#);
+    let (id, sum) = (Value::text("ä"), Value::Int(i64::MAX));
+    let tags = tags.root().get("tags").unwrap();
+    let parts = [Part::Value(&id), Part::Json(tags), Part::Json(tags.item(0).unwrap()), Part::Value(&sum)];
+    let packed = keys.object(parts.iter().copied()).unwrap();
+    let members: Vec<_> = ["id", "tags", "note", "sum"].into_iter().zip(parts).collect();
+    assert_eq!(packed.to_string(), Json::from_members(&members).unwrap().to_string());
+    assert_eq!(
+        packed.to_string(),
+        r#"{"id":"ä","tags":["a",{"b":[null,1.5]}],"note":"a","sum":9223372036854775807}"#
+    );
+    assert!(Keys::new(["a", "b", "a"]).is_none());
+    let many: Vec<_> = (0..17).map(|n| n.to_string()).collect();
+    assert!(Keys::new(many.iter().map(String::as_str)).is_none());
+}
+
+#[test]
+fn what_is_put_together_is_no_deeper_than_it_may_be() {
+    let nested = |depth: usize| {
+        let value = (0..depth).fold(serde_json::Value::Null, |inner, _| serde_json::json!([inner]));
+        Json::from(value)
+    };
+    let max_depth = EvalLimits::default().max_json_depth;
+    let keys = Keys::new(["a"]).unwrap();
+    for (depth, fits) in [(max_depth - 1, true), (max_depth, false)] {
+        let value = nested(depth);
+        let (inner, part) = (value.value(), Part::Json(value.root()));
+        for part in [part, Part::Value(&inner)] {
+            assert_eq!(keys.object([part].into_iter()).is_ok(), fits);
+            assert_eq!(Json::from_members(&[("a", part)]).is_ok(), fits);
+        }
+        assert_eq!(Json::object([("a", value.clone())]).root().is_within(max_depth), fits);
+    }
+}
+
+#[test]
+fn an_array_has_no_keys() {
+    let array = parse(r#"["a", 1, ["b", 2], {"b": 3}]"#);
+    assert!(array.root().get("a").is_none() && array.root().get_at(0, "a").is_none());
+    assert!(array.root().item(2).unwrap().get("b").is_none());
+    assert!(array.root().item(3).unwrap().get("b").is_some());
 }

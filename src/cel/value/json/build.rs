@@ -7,7 +7,7 @@ use super::reference::JsonRef;
 use super::word::{SMALL, SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
 use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::value::{Key, Value};
+use crate::cel::value::{Key, Value, same_bytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use smallvec::SmallVec;
@@ -74,20 +74,49 @@ impl Room {
             _ => Ok(()),
         }
     }
+
+    /// The same for a value of another document.
+    #[inline]
+    pub(super) fn add_json(&mut self, value: JsonRef<'_>, depth: usize) -> Result<(), Fault> {
+        match value.word.tag() {
+            Tag::Null | Tag::False | Tag::True | Tag::Small => Ok(()),
+            Tag::Int | Tag::Double => self.take(1, 0),
+            Tag::String => self.take(0, value.word.length()),
+            Tag::Array | Tag::Object => self.add_nested(value, depth),
+        }
+    }
+
+    fn add_nested(&mut self, value: JsonRef<'_>, depth: usize) -> Result<(), Fault> {
+        if depth >= self.max_depth {
+            return Err(Fault::budget("max_json_depth"));
+        }
+        let inner = depth.saturating_add(1);
+        value.items().try_for_each(|item| {
+            self.take(1, 0)?;
+            self.add_json(item, inner)
+        })?;
+        value.entries().try_for_each(|(key, value)| {
+            self.take(2, key.len())?;
+            self.add_json(value, inner)
+        })
+    }
 }
 
 impl Builder {
     /// A document that has this much room: it is then allocated once.
+    #[inline]
     pub(super) fn with_room(room: &Room) -> Self {
         let (words, text) = (Vec::with_capacity(room.words), String::with_capacity(room.text));
         Self { words, text, ..Self::default() }
     }
 
+    #[inline]
     pub(super) fn finish(self, root: Word) -> Json {
         let words = self.words.into_boxed_slice();
         Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
     }
 
+    #[inline]
     pub(super) fn string(&mut self, text: &str) -> Word {
         let offset = self.text.len();
         self.text.push_str(text);
@@ -150,18 +179,22 @@ impl Builder {
     }
 
     /// Whether two of these keys are one. Most are told apart by their lengths.
-    fn has_key_twice(&self, members: &[(Word, Word)]) -> bool {
-        let mut before = 0..;
-        members.iter().any(|&(key, _)| {
-            let known = members.iter().take(before.next().unwrap_or_default());
-            known.into_iter().any(|&(known, _)| {
-                known.head() == key.head()
-                    && (known.offset() == key.offset() || self.text_of(known) == self.text_of(key))
-            })
-        })
+    pub(super) fn has_key_twice(&self, mut members: &[(Word, Word)]) -> bool {
+        while let Some(((key, _), others)) = members.split_first() {
+            let is_key = |other: Word| {
+                other.head() == key.head()
+                    && (other.offset() == key.offset()
+                        || same_bytes(self.bytes_of(other), self.bytes_of(*key)))
+            };
+            if others.iter().any(|(other, _)| is_key(*other)) {
+                return true;
+            }
+            members = others;
+        }
+        false
     }
 
-    fn entries(&mut self, members: &[(Word, Word)]) -> Word {
+    pub(super) fn entries(&mut self, members: &[(Word, Word)]) -> Word {
         let offset = self.words.len();
         self.words.extend(members.iter().flat_map(|(key, value)| [key.0, value.0]));
         Word::new(Tag::Object, members.len(), offset)
@@ -191,6 +224,12 @@ impl Builder {
         members.get(index).map_or("", |&(key, _)| self.text_of(key))
     }
 
+    /// The text of a string as bytes, which need no look at where characters begin.
+    fn bytes_of(&self, word: Word) -> &[u8] {
+        let end = word.offset().saturating_add(word.length());
+        self.text.as_bytes().get(word.offset()..end).unwrap_or_default()
+    }
+
     fn text_of(&self, word: Word) -> &str {
         let end = word.offset().saturating_add(word.length());
         self.text.get(word.offset()..end).unwrap_or_default()
@@ -203,6 +242,7 @@ impl Builder {
         order
     }
 
+    #[inline]
     pub(super) fn copy(&mut self, value: JsonRef<'_>) -> Word {
         match value.word.tag() {
             Tag::Null | Tag::False | Tag::True | Tag::Small => value.word,
@@ -211,19 +251,21 @@ impl Builder {
                 self.wide(value.word.tag(), bits)
             }
             Tag::String => self.string(value.text_of(value.word)),
-            Tag::Array => {
-                let items: Vec<Word> = value.items().map(|item| self.copy(item)).collect();
-                self.array(&items)
-            }
-            Tag::Object => {
-                let members = value.entries().map(|(key, value)| {
-                    let key = self.key(key);
-                    (key, self.copy(value))
-                });
-                let members = members.collect();
-                self.object(members)
-            }
+            Tag::Array | Tag::Object => self.copy_nested(value),
         }
+    }
+
+    fn copy_nested(&mut self, value: JsonRef<'_>) -> Word {
+        if value.is_array() {
+            let items: Vec<Word> = value.items().map(|item| self.copy(item)).collect();
+            return self.array(&items);
+        }
+        let members = value.entries().map(|(key, value)| {
+            let key = self.key(key);
+            (key, self.copy(value))
+        });
+        let members = members.collect();
+        self.object(members)
     }
 
     pub(super) fn value(&mut self, value: &Value<'_>) -> Result<Word, Fault> {

@@ -5,18 +5,20 @@
 //! comparing lengths first, and a document costs little more than its JSON text. Documents never change; clones share.
 
 mod build;
+mod parts;
 mod read;
 mod reference;
 mod word;
 mod write;
 
+pub use parts::{Keys, Part};
 pub use read::JsonError;
 pub use reference::{Guess, JsonRef};
 
 use super::{Text, Value};
 use crate::cel::fault::Fault;
 use crate::limits::EvalLimits;
-use build::{Builder, Members, Room};
+use build::{Builder, Room};
 use std::sync::Arc;
 use word::{Tag, Word};
 
@@ -74,26 +76,6 @@ impl Json {
         room.add(value, 0)?;
         let mut builder = Builder::with_room(&room);
         let root = builder.value(value)?;
-        Ok(builder.finish(root))
-    }
-
-    /// An object of these members, in their order, in one document: nothing in between is built.
-    ///
-    /// # Errors
-    /// As [`Json::from_value_within`], for `max_json_depth`.
-    pub fn from_members(members: &[(&str, Value<'_>)]) -> Result<Self, Fault> {
-        let mut room = Room::new(usize::MAX, EvalLimits::default().max_json_depth);
-        for (key, value) in members {
-            room.take(2, key.len())?;
-            room.add(value, 1)?;
-        }
-        let mut builder = Builder::with_room(&room);
-        let members = members.iter().map(|(key, value)| {
-            let key = builder.key(key);
-            Ok((key, builder.value(value)?))
-        });
-        let members = members.collect::<Result<Members, Fault>>()?;
-        let root = builder.object(members);
         Ok(builder.finish(root))
     }
 

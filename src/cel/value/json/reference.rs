@@ -7,6 +7,7 @@
 use super::build::Builder;
 use super::word::{SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
+use crate::cel::types::Kind;
 use crate::cel::value::{List, Map, Value, same_bytes};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -63,6 +64,21 @@ impl<'a> JsonRef<'a> {
             Tag::String => Value::text(self.text_of(self.word)),
             Tag::Array => Value::List(List::Json(self)),
             Tag::Object => Value::Map(Map::Json(self)),
+        }
+    }
+
+    /// What the value is.
+    #[inline]
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.word.tag() {
+            Tag::Null => Kind::Null,
+            Tag::False | Tag::True => Kind::Bool,
+            Tag::Small | Tag::Int => Kind::Int,
+            Tag::Double => Kind::Double,
+            Tag::String => Kind::String,
+            Tag::Array => Kind::List,
+            Tag::Object => Kind::Map,
         }
     }
 
@@ -160,6 +176,14 @@ impl<'a> JsonRef<'a> {
         self.word(self.word.offset().checked_add(index.checked_mul(2)?)?.checked_add(part)?)
     }
 
+    /// The value of the entry at a position, if it stands under this key. Constant time.
+    #[inline]
+    #[must_use]
+    pub fn get_at(self, index: usize, key: &str) -> Option<Self> {
+        self.member(index, 0).filter(|word| self.is(*word, key))?;
+        self.member(index, 1).map(|word| self.at(word))
+    }
+
     /// The value under a key, which is looked for first where it was last found.
     #[inline]
     #[must_use]
@@ -200,7 +224,7 @@ impl<'a> JsonRef<'a> {
     /// Keys and values, if they are few enough to be looked at one by one.
     #[inline]
     fn few(self) -> Option<&'a [[u64; 2]]> {
-        let count = Some(self.len()).filter(|&count| count < SORTED_FROM)?;
+        let count = Some(self.len()).filter(|&count| count < SORTED_FROM && self.is_object())?;
         self.document.words.get(self.word.offset()..)?.as_chunks().0.get(..count)
     }
 
@@ -244,6 +268,16 @@ impl<'a> JsonRef<'a> {
     /// All entries of an object.
     pub fn entries(self) -> impl Iterator<Item = (&'a str, Self)> {
         (0..if self.is_object() { self.len() } else { 0 }).filter_map(move |index| self.entry(index))
+    }
+
+    /// Whether nothing in it is nested deeper than this many levels. Linear in the value.
+    #[must_use]
+    pub fn is_within(self, levels: usize) -> bool {
+        let inner = |levels: usize| match self.word.tag() {
+            Tag::Array => self.items().all(|item| item.is_within(levels)),
+            _ => self.entries().all(|(_, value)| value.is_within(levels)),
+        };
+        !matches!(self.word.tag(), Tag::Array | Tag::Object) || levels.checked_sub(1).is_some_and(inner)
     }
 
     /// A document of its own with this value. Linear in the value.

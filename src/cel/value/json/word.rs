@@ -19,7 +19,7 @@ pub(super) enum Tag {
     Object,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word(pub(super) u64);
 
 pub(super) const TAG_BITS: u32 = 4;

@@ -1,0 +1,97 @@
+//! The steps that only judge: conditions and asserts, one after the other on the same values.
+//!
+//! In: a list of steps, and how far an operation came in it. Out: the first step at which more is due than that it passed
+//! or was left out; nothing if the list is through. Nothing that a judging step does changes what expressions see, so the
+//! values of all of them are found once.
+
+use super::Task;
+use super::decision::StepOutcome;
+use super::operation::{Course, Operation, Stage, Subject};
+use super::steps::{StepEnd, function_id, halted};
+use crate::context::{Activations, Moment};
+use crate::policy::{Expression, Policy, Step, StepAction};
+
+/// What is due at a step.
+pub(super) enum Due {
+    /// Its condition has held, and what it does is more than to judge.
+    Action,
+    /// What follows from how it ended.
+    End(StepEnd),
+}
+
+/// How a step was judged.
+enum Judged {
+    Skipped,
+    Passed,
+    Due(Due),
+}
+
+impl Task {
+    /// Goes over the steps that judge, as far as they pass.
+    pub(super) fn judge_steps<'p>(
+        &self,
+        policy: &Policy,
+        list: &'p [Step],
+        operation: &mut Operation,
+        now: &Moment,
+    ) -> Option<(&'p Step, Due)> {
+        let Operation { subject, course } = operation;
+        list.get(course.step)?;
+        let selected = subject.selected(policy);
+        let mut values = Activations::new(self.bound(subject, now));
+        while let Some(step) = list.get(course.step) {
+            let judged = if selected.is_none_or(|name| step.is_for(name)) {
+                self.judge_step(policy, step, subject, course, &mut values)
+            } else {
+                Judged::Skipped
+            };
+            match judged {
+                Judged::Skipped => {}
+                Judged::Passed => course.leave_trace(step, StepOutcome::Pass, None),
+                Judged::Due(due) => return Some((step, due)),
+            }
+            course.next_step();
+        }
+        None
+    }
+
+    fn judge_step<'a>(
+        &self,
+        policy: &Policy,
+        step: &'a Step,
+        subject: &Subject,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+    ) -> Judged {
+        if !course.entered {
+            if course.stage == Stage::BeforeFirst && !self.is_first(policy, step, subject) {
+                return Judged::Skipped;
+            }
+            if let Some(condition) = &step.condition {
+                match self.run(condition, course, values, Expression::holds_metered) {
+                    Ok(true) => {}
+                    Ok(false) => return Judged::Skipped,
+                    Err(halt) => return Judged::Due(Due::End(halted(halt, course, condition))),
+                }
+            }
+            course.entered = true;
+        }
+        let StepAction::Assert(assert) = &step.action else { return Judged::Due(Due::Action) };
+        match self.run(assert, course, values, Expression::holds_metered) {
+            Ok(true) => Judged::Passed,
+            Ok(false) => Judged::Due(Due::End(StepEnd::Failed(None))),
+            Err(halt) => Judged::Due(Due::End(halted(halt, course, assert))),
+        }
+    }
+
+    /// Whether `before_first` still applies: no call that ran is on record, of the capability or, for a step with
+    /// `match`, of the function that it selects.
+    fn is_first(&self, policy: &Policy, step: &Step, subject: &Subject) -> bool {
+        let Some(call) = subject.call() else { return true };
+        let has_run = |position: usize| self.context.executed(function_id(position)) > 0;
+        if step.selects.is_some() {
+            return !has_run(call.function);
+        }
+        !policy.functions_of(subject.capability(policy)).any(has_run)
+    }
+}
