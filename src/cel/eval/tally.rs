@@ -193,6 +193,9 @@ impl<'a> Evaluator<'a, '_, '_> {
                     Some(kept) => (seen, Tally::of(&kept)),
                     None => (0, Tally::default()),
                 };
+                if from == length {
+                    return Some(known);
+                }
                 let tally = self.visit(id, inner, range, from..settled, known)?;
                 keep(&self.progress, before, tally);
                 self.visit(id, inner, range, settled..length, tally)
