@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use smallvec::SmallVec;
 use std::collections::HashSet;
-use std::sync::Arc;
+use triomphe::Arc;
 
 /// A document being written: children before their parents.
 #[derive(Default)]

@@ -19,7 +19,7 @@ use super::{Text, Value};
 use crate::cel::fault::Fault;
 use crate::limits::EvalLimits;
 use build::{Builder, Room};
-use std::sync::Arc;
+use triomphe::Arc;
 use word::{Tag, Word};
 
 /// A JSON value that owns what it holds.
