@@ -215,6 +215,9 @@ impl LiveList for TaskContext {
                 // what the schema does not have comes last, and has no name
                 let known = self.schema.functions().map(|(_, key)| &**key);
                 let last = self.schema.function_count();
+                if last > part.len() {
+                    return None;
+                }
                 let log = self.history.log();
                 let which = |position| log.get(position).map(|call| (call.function.0 as usize).min(last));
                 Some(names(known.chain([""]), part, which))

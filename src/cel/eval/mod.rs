@@ -1,6 +1,7 @@
 //! A plan and an activation to a value: metered, without text, names or types.
 //!
-//! One evaluator walks the plan. Nothing it does allocates unless the expression itself builds something; an error is
+//! One evaluator walks the plan; tests that only ask about values where they lie are made ready beforehand (`guard`) and
+//! left to it where they are not plain. Nothing it does allocates unless the expression itself builds something; an error is
 //! a small copied code until somebody outside asks for its place. `&&`, `||` and the loops absorb errors as CEL has
 //! it; a question to the host is absorbed by nothing.
 

@@ -155,8 +155,10 @@ impl<'a> Evaluator<'a, '_, '_> {
         };
         let mut tally = Tally { over: decided.is_some(), ..Tally::default() };
         let mut whole = Spent::default();
+        // those of a part stand in the order of all
+        let mut asked = asked.iter();
         for name in counted {
-            let (_, held, spent) = asked.iter().find(|(known, ..)| std::ptr::eq(known.text, name.text))?;
+            let (_, held, spent) = asked.find(|(known, ..)| std::ptr::eq(known.text, name.text))?;
             whole = whole.plus(spent.times(name.count as u64));
             tally.count =
                 tally.count.saturating_add(if *held { i64::try_from(name.count).ok()? } else { 0 });

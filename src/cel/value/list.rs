@@ -16,8 +16,9 @@ pub trait LiveList: fmt::Debug + Sync {
     /// One element; nothing past the end.
     fn item(&self, at: At, index: usize) -> Option<View<'_>>;
 
-    /// If all elements are text of which few differ: those that stand in a part of the list, each once. So a loop need
-    /// not ask the same of each of them again.
+    /// If all elements are text of which few differ: those that stand in a part of the list, each once, lent from the same
+    /// place and in the same order for every part. So a loop need not ask the same of each element again. Linear in the
+    /// part.
     fn names(&self, _at: At, _part: Range<usize>) -> Option<Vec<Repeated<'_>>> {
         None
     }
