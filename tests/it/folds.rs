@@ -4,7 +4,7 @@
 //! `CELADOR_FOLDS=100000 cargo test --release folds -- --nocapture` tries as many random tasks.
 
 use celador::cel::{
-    Activation, At, EXTENSIONS, Env, EnvBuilder, ErrorCode, Growth, Json, LiveList, LiveRecord, Program,
+    Activation, At, EXTENSIONS, Env, EnvBuilder, ErrorCode, Growth, Json, LiveList, LiveRecord, Map, Program,
     RecordType, STANDARD, Stop, Timestamp, Type, Value, View,
 };
 use celador::context::{
@@ -381,7 +381,8 @@ impl Counted {
 
     /// The outcome of a program, and how many elements it looked at.
     fn run(&self, env: &ScopeEnv, program: &Program) -> (Json, usize) {
-        let root = self.seen(View::of(&self.context.value()).unwrap()).into();
+        let Value::Map(Map::Live { at, .. }) = self.context.value() else { panic!("a context is a record") };
+        let root = Value::record(self, at);
         let activation = Activation::new(env.env()).with(env.env(), "context", root);
         self.visits.store(0, Ordering::Relaxed);
         let value = program.run(&activation, None).unwrap();

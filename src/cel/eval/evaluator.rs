@@ -251,7 +251,7 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// The same where no guard answers.
     #[inline(never)]
-    pub(super) fn bool_at_length(&mut self, id: NodeId) -> Option<bool> {
+    fn bool_at_length(&mut self, id: NodeId) -> Option<bool> {
         let node = self.node(id)?;
         self.progress.charge(id, 1)?;
         self.test(id, node)
@@ -300,36 +300,26 @@ impl<'a> Evaluator<'a, '_, '_> {
         }
     }
 
-    /// `&&` and `||`: the clause with the deciding value decides, whatever the others do (`CEL-03`).
+    /// `&&` and `||`: the clause with the deciding value decides, whatever the others do (`CEL-03`). If none decides, the first
+    /// that failed is why.
     #[inline(never)]
     fn junction(&mut self, id: NodeId, clauses: &'a [Clause], deciding: bool) -> Option<bool> {
-        let mut rest = clauses.iter();
-        while let Some(clause) = rest.next() {
-            self.progress.charge(id, clause.operators.into())?;
-            match self.bool(clause.step) {
-                Some(value) if value == deciding => return Some(deciding),
-                Some(_) => {}
-                None => return self.decided_by(id, rest.as_slice(), deciding),
-            }
-        }
-        Some(!deciding)
-    }
-
-    /// The same after a clause that failed: what the others say, or that first failure.
-    #[cold]
-    fn decided_by(&mut self, id: NodeId, rest: &'a [Clause], deciding: bool) -> Option<bool> {
-        let first = self.progress.absorb()?;
-        for clause in rest {
+        let mut first = None;
+        for clause in clauses {
             self.progress.charge(id, clause.operators.into())?;
             match self.bool(clause.step) {
                 Some(value) if value == deciding => return Some(deciding),
                 Some(_) => {}
                 None => {
-                    self.progress.absorb()?;
+                    let halt = self.progress.absorb()?;
+                    first.get_or_insert(halt);
                 }
             }
         }
-        self.progress.halt(first)
+        match first {
+            None => Some(!deciding),
+            Some(halt) => self.progress.halt(halt),
+        }
     }
 
     /// `or` and `orValue`: the other operand is evaluated only if there is no value.

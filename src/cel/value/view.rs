@@ -4,7 +4,7 @@
 //! nothing and need no thought when they go. Most of what a guard does is to find a value and to ask one thing of it, so
 //! that is what most of its time goes to. What was computed has no view: it is a [`Value`] and nothing else.
 
-use super::{JsonRef, List, LiveList, LiveRecord, Map, Text, Value};
+use super::{JsonRef, LiveList, LiveRecord, Value};
 use crate::cel::types::At;
 
 /// A value that something else holds.
@@ -41,26 +41,6 @@ pub enum View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Where the parts of a value lie; nothing for what was computed, and for constants, times and other values that are
-    /// no larger than their view would be.
-    #[inline]
-    #[must_use]
-    pub fn of(value: &Value<'a>) -> Option<Self> {
-        Some(match value {
-            Value::Null => Self::Null,
-            Value::Bool(value) => Self::Bool(*value),
-            Value::Int(value) => Self::Int(*value),
-            Value::UInt(value) => Self::UInt(*value),
-            Value::Double(value) => Self::Double(*value),
-            Value::String(Text::Borrowed(text)) => Self::Text(text),
-            Value::Map(Map::Live { of, at }) => Self::Record { of: *of, at: *at },
-            Value::Map(Map::Json(object)) => Self::Json(*object),
-            Value::List(List::Live { of, at }) => Self::List { of: *of, at: *at },
-            Value::List(List::Json(array)) => Self::Json(*array),
-            _ => return None,
-        })
-    }
-
     /// The number, if it is an `int`.
     #[inline]
     #[must_use]

@@ -54,10 +54,7 @@ impl<'a> JsonRef<'a> {
             Tag::Null => Value::Null,
             Tag::False => Value::Bool(false),
             Tag::True => Value::Bool(true),
-            Tag::Small => Value::Int(self.word.0.cast_signed() >> TAG_BITS),
-            Tag::Int => {
-                self.word(self.word.offset()).map_or(Value::Null, |word| Value::Int(word.0.cast_signed()))
-            }
+            Tag::Small | Tag::Int => self.as_int().map_or(Value::Null, Value::Int),
             Tag::Double => self
                 .word(self.word.offset())
                 .map_or(Value::Null, |word| Value::Double(f64::from_bits(word.0))),
@@ -102,13 +99,6 @@ impl<'a> JsonRef<'a> {
             Tag::Int => self.word(self.word.offset()).map(|word| word.0.cast_signed()),
             _ => None,
         }
-    }
-
-    /// The bytes of the text, if it is a string: they need no look at where characters begin.
-    #[inline]
-    #[must_use]
-    pub fn as_text_bytes(self) -> Option<&'a [u8]> {
-        (self.word.tag() == Tag::String).then(|| self.bytes_of(self.word))
     }
 
     /// The number of elements or entries; zero for other values.
