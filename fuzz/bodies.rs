@@ -3,7 +3,19 @@
 //! The targets are three lines long; `cargo test` runs the same bodies over seeds and their mutations. Where an input
 //! needs an agent, it is one of `policies/`, which are read once.
 
-use celador::cel::{Activation, Env, EnvBuilder, Json, Program, STANDARD, Type, Value, parse};
+pub mod grammar;
+mod guards;
+#[cfg(feature = "server")]
+mod requests;
+#[cfg(feature = "store")]
+mod stored;
+
+#[cfg(feature = "server")]
+pub use requests::requests;
+#[cfg(feature = "store")]
+pub use stored::stored;
+
+use celador::cel::{Activation, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value, parse};
 use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
@@ -50,6 +62,57 @@ pub fn expression(data: &[u8]) {
         }
         let _ = Json::from_value(&value);
     }
+}
+
+/// Reads an expression with our grammar and with that of the `cel` crate, which must agree.
+pub fn grammar(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    // more brackets than this are beyond the stack of their parser
+    if text.len() <= 400 {
+        grammar::agree(text).unwrap_or_else(|difference| panic!("{difference}"));
+    }
+}
+
+/// Asks a guard of some JSON and of a live task, as it is asked where it lies and step by step.
+pub fn guard(data: &[u8]) {
+    static TASK: LazyLock<(Task, ScopeEnv)> = LazyLock::new(|| {
+        let recorded = Source::new("task.yaml", include_str!("../policies/support-desk/task.yaml"));
+        let script = Script::read(&recorded, &EvalLimits::default()).expect("it is a script");
+        let mut replay = Replay::start(&script, &DESK.engine, &DESK.catalog).expect("its agent is there");
+        for step in &script.steps {
+            replay.step(step).expect("it is a step");
+        }
+        let task = DESK.engine.restore(replay.task().save()).expect("a stored task can be restored");
+        let limits = EvalLimits { max_cost: 20_000, ..EvalLimits::default() };
+        let scope = ScopeDecl {
+            schema: Some(task.policy().schema()),
+            libraries: STANDARD,
+            limits,
+            ..ScopeDecl::new(Scope::AfterCondition)
+        };
+        let scope = ScopeEnv::new(&scope);
+        (task, scope)
+    });
+    let (task, scope) = &*TASK;
+    let guard = guards::Guard::of(data);
+    let (Ok(asked), Ok(walked)) =
+        (Program::compile(scope.env(), &guard.asked), Program::compile(scope.env(), &guard.walked))
+    else {
+        return;
+    };
+    let input = Json::from(guard.input);
+    let bound = Bound { context: Some(task.context()), input: Some(input.value()), ..Bound::default() };
+    let activation = scope.activation(&bound).expect("no root of the scope fails");
+    // a build with assertions compares each answer in place with the steps, and their costs
+    let (holds, _) = asked.holds_metered(&activation, None);
+    let truth = asked.run(&activation, None).map(|value| value.is_truthy());
+    assert_eq!(holds.as_ref().ok(), truth.as_ref().ok(), "{}", guard.asked);
+    let at_length = walked.holds(&activation, None);
+    // the longer form costs more
+    let spent = [&holds, &at_length].into_iter().any(
+        |answer| matches!(answer, Err(Stop::Failed(error)) if error.code.to_string().contains("budget")),
+    );
+    assert!(spent || holds.as_ref().ok() == at_length.as_ref().ok(), "{}\n{}", guard.asked, guard.walked);
 }
 
 /// Reads the bytes as a file of manifests and links them.

@@ -8,6 +8,7 @@ use crate::source::{Place, Position};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use serde::Serialize;
 use std::fmt;
+use std::sync::Arc;
 
 /// How much a diagnostic weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -17,6 +18,21 @@ pub enum Severity {
     Warning,
     /// The text cannot be used.
     Error,
+}
+
+/// What becomes of a warning where manifests are opened to be used.
+///
+/// A warning leaves its text valid, as the specification has it. Whoever serves or tests the manifests does not have to
+/// take them: [`lint`](crate::lint) says which warnings are refused, and which ones the author allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// It is told, and nothing follows.
+    #[default]
+    Told,
+    /// A rule may be lost, so manifests with it are not used.
+    Refused,
+    /// A comment at its place allows it, for this reason.
+    Allowed(Arc<str>),
 }
 
 /// Characters to underline and what to write under them.
@@ -49,6 +65,8 @@ pub struct Diagnostic {
     pub rule: Option<&'static str>,
     /// The manifest path, such as `capabilities.ledger.before[0].assert`; empty outside manifests.
     pub path: String,
+    /// What becomes of it, if it is a warning. An error is always refused.
+    pub standing: Standing,
 }
 
 impl Diagnostic {
@@ -65,6 +83,7 @@ impl Diagnostic {
             help: None,
             rule: None,
             path: String::new(),
+            standing: Standing::Told,
         }
     }
 
@@ -121,6 +140,12 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
+    /// Whether manifests with it are not used: an error, or a warning that is refused.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.is_error() || self.standing == Standing::Refused
+    }
+
     /// The diagnostic for a person: message, file, line and column, the line itself with carets, help and rule.
     /// Without `color` the text is plain.
     #[must_use]
@@ -172,12 +197,13 @@ impl Diagnostic {
         (source, snippet)
     }
 
-    /// The diagnostic for a program.
+    /// The diagnostic for a program. A warning also says what becomes of it: `told`, `refused`, or `allowed` with the
+    /// `reason` of its author.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let Position { line, column } = self.place.position();
         let end = self.place.source.position(self.place.span.end);
-        serde_json::json!({
+        let mut json = serde_json::json!({
             "code": self.code,
             "severity": self.severity,
             "message": self.message,
@@ -191,7 +217,17 @@ impl Diagnostic {
             "rule": self.rule,
             "docs": self.docs(),
             "help": self.help,
-        })
+        });
+        if let (false, Some(object)) = (self.is_error(), json.as_object_mut()) {
+            let (standing, reason) = match &self.standing {
+                Standing::Told => ("told", None),
+                Standing::Refused => ("refused", None),
+                Standing::Allowed(reason) => ("allowed", Some(&**reason)),
+            };
+            object.insert("standing".to_owned(), standing.into());
+            object.extend(reason.map(|reason| ("reason".to_owned(), reason.into())));
+        }
+        json
     }
 }
 

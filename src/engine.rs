@@ -5,13 +5,14 @@
 //! of [`manifest::load`](crate::manifest::load()).
 
 use crate::cel::{Cache, CacheStats};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Standing};
 use crate::limits::EvalLimits;
+use crate::lint::Allowances;
 use crate::manifest::load::{File, LoadError, Origin};
 use crate::manifest::{Catalog, load};
 use crate::policy::{Policy, Trigger, check_inputs};
 use crate::source::Source;
-use crate::task::{SavedTask, StartTask, Task, TaskError};
+use crate::task::{SavedTask, StartTask, Switches, Task, TaskError};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -70,6 +71,17 @@ pub struct Engine {
     loaded: RwLock<Arc<Loaded>>,
     cache: Arc<Cache>,
     limits: EvalLimits,
+    switches: Switches,
+    door: Door,
+}
+
+/// Which manifests an engine takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Door {
+    /// Those without an error, and without a warning that may lose a rule unless its author allows it.
+    Strict,
+    /// Those that the specification calls valid.
+    Lenient,
 }
 
 /// One set of what is compiled, by namespace and name; none for an agent that must not run, and for a trigger that makes
@@ -83,9 +95,11 @@ struct Loaded {
 impl Engine {
     /// An engine with the manifests at these paths: files, or folders to be searched.
     ///
+    /// An agent whose files hold an error cannot be started, and neither can one whose files hold a warning that may lose a
+    /// rule, unless a comment allows it ([`lint`](crate::lint)): see [`Diagnostic::is_refused`].
+    ///
     /// # Errors
-    /// [`LoadError`] for a path that cannot be read. What is wrong inside the files comes as diagnostics; an agent with
-    /// an error cannot be started.
+    /// [`LoadError`] for a path that cannot be read. What is wrong inside the files comes as diagnostics.
     pub fn open<P: AsRef<Path>>(
         paths: &[P],
         limits: EvalLimits,
@@ -98,7 +112,8 @@ impl Engine {
         Ok((engine, findings))
     }
 
-    /// An engine with the manifests of one text, under the standard bounds.
+    /// An engine with the manifests of one text, under the standard bounds; which agents can be started is decided as by
+    /// [`Engine::open`].
     #[must_use]
     pub fn parse(name: &str, text: &str) -> (Self, Vec<Diagnostic>) {
         let limits = EvalLimits::default();
@@ -110,21 +125,43 @@ impl Engine {
         (engine, findings)
     }
 
-    /// An engine with the agents and triggers of a catalog, and what compiling them found.
+    /// An engine with the agents and triggers of a catalog, and what compiling them found, the comments that allow
+    /// findings included. Which agents can be started is decided as by [`Engine::open`], from what reading the documents
+    /// found as well.
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
+        Self::through(Door::Strict, catalog, limits)
+    }
+
+    /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
+    /// the specification. Whoever guards an agent takes [`Engine::from_catalog`].
+    #[must_use]
+    pub fn lenient_from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
+        Self::through(Door::Lenient, catalog, limits)
+    }
+
+    fn through(door: Door, catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
         let cache = Arc::new(Cache::new(&limits));
-        let (loaded, findings) = compile(catalog, &limits, &cache);
-        (Self { loaded: RwLock::new(Arc::new(loaded)), cache, limits }, findings)
+        let (loaded, findings) = compile(door, catalog, &limits, &cache);
+        (
+            Self {
+                loaded: RwLock::new(Arc::new(loaded)),
+                cache,
+                limits,
+                switches: Switches::default(),
+                door,
+            },
+            findings,
+        )
     }
 
     /// Puts another set of policies in the place of this one, for tasks that start from now on. If an agent or a trigger of
-    /// the new set must not run, the old set stays and nothing changes.
+    /// the new set must not run, the old set stays and nothing changes. The new set is judged as the first one was.
     ///
     /// # Errors
     /// What is wrong with the new set.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (loaded, findings) = compile(catalog, &self.limits, &self.cache);
+        let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
         if loaded.policies.values().any(Option::is_none) || loaded.triggers.values().any(Option::is_none) {
             return Err(findings);
         }
@@ -136,7 +173,7 @@ impl Engine {
     /// The policy of an agent.
     ///
     /// # Errors
-    /// [`TaskError::UnknownAgent`], or [`TaskError::InvalidAgent`] if its manifests have errors.
+    /// [`TaskError::UnknownAgent`], or [`TaskError::InvalidAgent`] if its manifests are refused.
     pub fn policy(&self, namespace: &str, agent: &str) -> Result<Arc<Policy>, TaskError> {
         match self.loaded().policies.get(&(namespace.to_owned(), agent.to_owned())) {
             Some(Some(policy)) => Ok(policy.clone()),
@@ -149,7 +186,7 @@ impl Engine {
     /// for its owner, and put the input that it gives into [`Task::input`] (TRG-12).
     ///
     /// # Errors
-    /// [`TaskError::UnknownTrigger`], or [`TaskError::InvalidTrigger`] if its manifests have errors.
+    /// [`TaskError::UnknownTrigger`], or [`TaskError::InvalidTrigger`] if its manifests are refused.
     pub fn trigger(&self, namespace: &str, trigger: &str) -> Result<Arc<Trigger>, TaskError> {
         match self.loaded().triggers.get(&(namespace.to_owned(), trigger.to_owned())) {
             Some(Some(found)) => Ok(found.clone()),
@@ -168,7 +205,16 @@ impl Engine {
     /// As [`Engine::policy`].
     pub fn start(&self, start: StartTask) -> Result<Task, TaskError> {
         let policy = self.policy(&start.namespace, &start.agent)?;
-        Ok(Task::new(policy, self.cache.clone(), start))
+        let mut task = Task::new(policy, self.cache.clone(), start);
+        task.heed(self.switches.clone());
+        Ok(task)
+    }
+
+    /// The switches that all tasks of this engine heed, those that run too: what is stopped here is stopped at the next
+    /// step.
+    #[must_use]
+    pub fn switches(&self) -> &Switches {
+        &self.switches
     }
 
     /// Goes on with a task that was saved, under the policy that its agent has now.
@@ -178,7 +224,9 @@ impl Engine {
     pub fn restore(&self, saved: SavedTask) -> Result<Task, TaskError> {
         let (namespace, agent) = saved.agent();
         let policy = self.policy(namespace, agent)?;
-        Task::restore(policy, self.cache.clone(), saved)
+        let mut task = Task::restore(policy, self.cache.clone(), saved)?;
+        task.heed(self.switches.clone());
+        Ok(task)
     }
 
     /// What the cache of expressions has done and holds.
@@ -188,7 +236,7 @@ impl Engine {
     }
 }
 
-fn compile(catalog: &Catalog, limits: &EvalLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
+fn compile(door: Door, catalog: &Catalog, limits: &EvalLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
     let mut known = HashSet::new();
@@ -216,5 +264,48 @@ fn compile(catalog: &Catalog, limits: &EvalLimits, cache: &Cache) -> (Loaded, Ve
             check_inputs(&resolved.document.launch, agent, &mut findings);
         }
     }
+    let mut allowances = catalog.allowances().clone();
+    allowances.judge(&mut findings);
+    if door == Door::Strict {
+        findings.extend(problems_of_comments(&allowances, catalog, &findings));
+        shut(&mut loaded, catalog, &findings);
+    }
     (loaded, findings)
+}
+
+/// What is wrong with comments that allow findings. Where a file has an error or is not compiled, a finding that is allowed
+/// may not have been made yet, so nothing is said of that.
+fn problems_of_comments(
+    allowances: &Allowances,
+    catalog: &Catalog,
+    findings: &[Diagnostic],
+) -> Vec<Diagnostic> {
+    let judged: Vec<&Diagnostic> = catalog.refused().iter().chain(findings).collect();
+    allowances.problems(&judged, |source| {
+        let faulty = |finding: &&Diagnostic| finding.is_error() && finding.place.source.same(source);
+        !judged.iter().any(faulty) && catalog.is_in_use(source)
+    })
+}
+
+/// Takes out what must not run because a finding that is refused stands in a file that it is made of.
+fn shut(loaded: &mut Loaded, catalog: &Catalog, findings: &[Diagnostic]) {
+    // an error of the specification has its own reach, from a document to the agents that use it
+    let refused = catalog.refused().iter().chain(findings).filter(|it| it.standing == Standing::Refused);
+    let refused: HashSet<&str> = refused.map(|finding| finding.place.source.name()).collect();
+    let is_refused = |source: &Source| refused.contains(source.name());
+    for resolved in catalog.agents() {
+        let agent = &resolved.agent;
+        if resolved.sources(catalog.mount().map(AsRef::as_ref)).any(is_refused) {
+            loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), None);
+        }
+    }
+    for resolved in catalog.triggers() {
+        let launch = &resolved.document.launch;
+        let [namespace, name, agent] =
+            [&launch.namespace, &launch.name, &launch.agent].map(|name| name.text.to_string());
+        let runs = loaded.policies.get(&(namespace.clone(), agent)).is_some_and(Option::is_some);
+        if !runs || is_refused(&launch.place.source) {
+            loaded.triggers.insert((namespace, name), None);
+        }
+    }
 }

@@ -96,6 +96,7 @@ pub mod diagnostic;
 pub mod digest;
 pub mod engine;
 pub mod limits;
+pub mod lint;
 pub mod manifest;
 pub mod policy;
 pub mod scenario;

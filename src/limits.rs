@@ -101,6 +101,8 @@ limits! {
     max_built_bytes: u64 = 16_777_216, "bytes";
     /// Loops over the history of one task of which it is kept what they came to.
     max_folds: usize = 64, "loops";
+    /// Names of deliveries of signed webhooks that one task keeps, to know those that come again; the oldest make room.
+    max_deliveries: usize = 1_024, "names";
     /// Questions of one expression to its host: reviews, files.
     max_questions: usize = 256, "questions";
     /// Size of one compiled regular expression.
@@ -125,10 +127,19 @@ limits! {
     max_yaml_depth: usize = 64, "levels";
     /// Nodes of a YAML file once its aliases are written out.
     max_yaml_nodes: usize = 100_000, "nodes";
+    /// Schemas that one value is held to, references written out, and definitions that one schema refers to.
+    max_schema_nodes: usize = 2_048, "schemas";
+    /// How deep the schemas that one value is held to stand in one another.
+    max_schema_depth: usize = 16, "levels";
     /// What the compiled-expression cache may hold.
     max_cache_bytes: u64 = 33_554_432, "bytes";
     /// Diagnostics reported for one file; the rest are counted.
     max_diagnostics: usize = 100, "diagnostics";
+    /// What a task keeps in memory: messages, arguments, results, and what an operation holds that waits. A step that would
+    /// exceed it ends the task.
+    max_task_bytes: u64 = 268_435_456, "bytes";
+    /// One result that a task keeps whole; of a larger one it keeps the digest.
+    max_kept_value_bytes: usize = 16_777_216, "bytes";
     /// Connections of one store, those that read and those that write.
     max_connections: usize = 8, "connections";
     /// How long a request to a store waits for a connection.
@@ -141,6 +152,10 @@ limits! {
     max_commit_batch: usize = 256, "writes";
     /// One page of a list that is read from a store.
     max_page: usize = 1_000, "rows";
+    /// The texts of one page: of a task's events, or of its context over HTTP. One entry stands in it at least.
+    max_page_bytes: usize = 8_388_608, "bytes";
+    /// Why somebody ended or purged a task or turned a switch, in their own words.
+    max_reason_bytes: usize = 1_000, "bytes";
 }
 
 #[cfg(feature = "server")]
@@ -151,14 +166,26 @@ limits! {
     max_body_bytes: usize = 8_388_608, "bytes";
     /// The header of one request, as HTTP/1.1 writes it.
     max_header_bytes: usize = 65_536, "bytes";
-    /// Connections at a time; what is beyond waits to be accepted.
+    /// Connections at a time; for one more, the one that can spare its place best is ended.
     max_client_connections: usize = 1_024, "connections";
-    /// Requests at a time that the engine and the store work for; what is beyond is sent away.
+    /// Requests at a time that the engine and the store work for; what is beyond waits for its turn.
     max_requests_in_flight: usize = 256, "requests";
+    /// Requests of one caller among these while others ask too.
+    max_caller_requests: usize = 8, "requests";
+    /// Requests that wait for their turn; for one more, the last of the caller with most of them is sent away.
+    max_requests_waiting: usize = 1_024, "requests";
+    /// How long a request waits for its turn.
+    max_wait_ms: u64 = 1_000, "milliseconds";
+    /// Expressions and templates at a time that are tried out, and contexts that are read; of one caller at most half, a quarter while others ask too.
+    max_evaluations: usize = 4, "requests";
+    /// Bodies of requests at a time, from their first byte to the answer; of one caller at most half, a quarter while others ask too.
+    max_bodies_bytes: usize = 67_108_864, "bytes";
     /// Time from a request's header to its answer.
     max_request_ms: u64 = 30_000, "milliseconds";
-    /// Time to say what a connection is (TLS) and to send one request's header.
+    /// Time to send a request's whole header: the first from when the connection is accepted, TLS included; the next from the end of the answer before.
     max_header_ms: u64 = 10_000, "milliseconds";
+    /// Time that a client takes to read one answer.
+    max_answer_ms: u64 = 30_000, "milliseconds";
     /// Time that a server takes to finish what was begun when it is stopped.
     max_shutdown_ms: u64 = 20_000, "milliseconds";
     /// Tasks kept in memory; those that were not used lately are opened from the store again.

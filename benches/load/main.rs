@@ -1,7 +1,8 @@
 //! The server under load on loopback: decisions a second and how long they take, by store and number of clients; memory
 //! under many open tasks.
 //!
-//! `cargo bench --bench load` runs all of it, `-- memory`, `-- file` or `-- postgres` one store, `-- open` the open tasks.
+//! `cargo bench --bench load` runs all of it, `-- memory`, `-- file` or `-- postgres` one store, `-- open` the open tasks,
+//! `-- hostile` crowds of 5,000 hostile connections, `-- greedy` 300 greedy clients of one caller beside another's one.
 //! Each client has a task and a connection of its own and sends its next step when it has the answer to the one before, so
 //! the load is bounded by the number of clients, which share the machine with the server. Every answer is asserted.
 //! `SECONDS` is how long each row runs.
@@ -19,6 +20,7 @@
 )]
 
 mod client;
+mod hostile;
 #[path = "../../tests/it/servers.rs"]
 #[expect(dead_code, reason = "shared with the tests, which stop and start them")]
 mod servers;
@@ -82,6 +84,12 @@ fn main() {
     }
     if is_wanted("open") {
         open_tasks(&Location::File(folder.path().join("open.db")), folder.path());
+    }
+    if is_wanted("hostile") {
+        hostile::crowds(folder.path());
+    }
+    if is_wanted("greedy") {
+        hostile::greedy(folder.path());
     }
 }
 

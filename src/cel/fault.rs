@@ -38,6 +38,8 @@ pub enum ErrorCode {
     HostFailed,
     /// an activation of another scope than the program's
     WrongScope,
+    /// `context.capabilities.export.outputs[0]` of a result that was too large to be kept: its digest is there, it is not
+    ValueShortened,
 }
 
 impl ErrorCode {
@@ -59,6 +61,7 @@ impl ErrorCode {
             Self::BudgetExceeded => "budget_exceeded",
             Self::HostFailed => "host_failed",
             Self::WrongScope => "wrong_scope",
+            Self::ValueShortened => "value_shortened",
         }
     }
 
@@ -80,6 +83,7 @@ impl ErrorCode {
             Self::BudgetExceeded => "evaluation budget exceeded",
             Self::HostFailed => "the host could not answer",
             Self::WrongScope => "activation belongs to another scope",
+            Self::ValueShortened => "the value was shortened to its digest and cannot be read",
         }
     }
 }
@@ -90,14 +94,15 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// A failed computation: its code, the kinds found, and for a spent budget which bound it was.
+/// A failed computation: its code, the kinds found, and for a spent budget which bound it was. Never a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What went wrong.
     pub code: ErrorCode,
     /// The kinds of the first operands, where they explain the fault.
     pub found: [Option<Kind>; 3],
-    /// The name of the bound that was exceeded, for [`ErrorCode::BudgetExceeded`].
+    /// The name of the bound that was exceeded, for [`ErrorCode::BudgetExceeded`]; for [`ErrorCode::InvalidArgument`] what
+    /// was expected, in words, where that is more than a kind.
     pub bound: Option<&'static str>,
 }
 
@@ -108,11 +113,14 @@ impl From<ErrorCode> for Fault {
 }
 
 impl Fault {
-    /// No overload takes operands of these kinds.
+    /// No overload takes operands of these kinds. If one of them was shortened, that is why.
     #[must_use]
     pub fn no_overload(kinds: impl IntoIterator<Item = Kind>) -> Self {
         let mut found = [None; 3];
         for (slot, kind) in found.iter_mut().zip(kinds) {
+            if kind == Kind::Shortened {
+                return ErrorCode::ValueShortened.into();
+            }
             *slot = Some(kind);
         }
         Self { found, ..ErrorCode::NoMatchingOverload.into() }
@@ -122,6 +130,18 @@ impl Fault {
     #[must_use]
     pub fn budget(bound: &'static str) -> Self {
         Self { bound: Some(bound), ..ErrorCode::BudgetExceeded.into() }
+    }
+
+    /// An argument was refused that has the right kind; says what was expected.
+    #[must_use]
+    pub fn refused(expected: &'static str) -> Self {
+        Self { bound: Some(expected), ..ErrorCode::InvalidArgument.into() }
+    }
+
+    /// What was expected of an argument that was refused.
+    #[must_use]
+    pub fn expected(&self) -> Option<&'static str> {
+        self.bound.filter(|_| self.code == ErrorCode::InvalidArgument)
     }
 }
 
@@ -136,9 +156,10 @@ impl fmt::Display for Fault {
             kinds.try_for_each(|kind| write!(f, ", {kind}"))?;
             f.write_str(")")?;
         }
-        if let Some(bound) = self.bound {
-            write!(f, ": `{bound}`")?;
+        match (self.bound, self.expected()) {
+            (_, Some(expected)) => write!(f, ": {expected}"),
+            (Some(bound), None) => write!(f, ": `{bound}`"),
+            (None, None) => Ok(()),
         }
-        Ok(())
     }
 }

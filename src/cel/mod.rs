@@ -50,5 +50,5 @@ pub use syntax::{
 pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{
     Blob, Cidr, Duration, Entries, Folds, GrowingEnd, Growth, Json, JsonError, JsonRef, Key, Keys, List,
-    LiveList, LiveRecord, Map, Opaque, Part, Repeated, Text, Timestamp, TypeName, Value, View,
+    LiveList, LiveRecord, Map, Opaque, Part, Repeated, Shortened, Text, Timestamp, TypeName, Value, View,
 };

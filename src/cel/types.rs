@@ -332,6 +332,8 @@ pub enum Kind {
     Cidr,
     /// Of a type that a host declares for its functions' signatures.
     Opaque,
+    /// Of a value that its host did not keep whole. No expression gets to ask for it.
+    Shortened,
 }
 
 impl Kind {
@@ -355,6 +357,7 @@ impl Kind {
             Self::Ip => "net.IP",
             Self::Cidr => "net.CIDR",
             Self::Opaque => "opaque",
+            Self::Shortened => "shortened",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::CostEstimate;
-use celador::diagnostic::Diagnostic;
+use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::{Catalog, load};
@@ -25,13 +25,17 @@ Examples:
   celador check policies/support-desk --cost
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
-Exit codes: 0 valid, 3 not valid (with --strict: or doubtful), 1 a path cannot be read.")]
+A warning that may lose a rule is refused, here as by `serve`, `run` and `test` (docs/findings.md).
+A comment on its line or on the line above allows it:
+  # celador: allow(unknown_match) the action comes with the next release
+
+Exit codes: 0 valid, 3 refused (with --strict: for any warning that no comment allows), 1 a path cannot be read.")]
 pub(crate) struct Arguments {
     /// Manifest files, and folders to search for them
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Refuse warnings as well
+    /// Refuse every warning that no comment allows
     #[arg(long)]
     strict: bool,
 
@@ -59,17 +63,31 @@ impl Arguments {
         let files = files_with_manifests(&catalog, &findings);
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
         let warnings = findings.len().saturating_sub(errors);
+        let warnings_that = |standing: fn(&Standing) -> bool| {
+            findings.iter().filter(|finding| !finding.is_error() && standing(&finding.standing)).count()
+        };
+        let refused = warnings_that(|standing| *standing == Standing::Refused);
+        let allowed = warnings_that(|standing| matches!(standing, Standing::Allowed(_)));
         match screen.format() {
             Format::Human => {
                 let counts = [(files, "file"), (errors, "error"), (warnings, "warning")];
-                screen.line(&counts.map(|(count, noun)| plural(count, noun)).join(", "))?;
+                let counts = counts.map(|(count, noun)| plural(count, noun)).join(", ");
+                let of_which = [(refused, "refused"), (allowed, "allowed")];
+                let of_which = of_which.iter().filter(|(count, _)| *count > 0);
+                let of_which: Vec<String> = of_which.map(|(count, word)| format!("{count} {word}")).collect();
+                match of_which.join(", ") {
+                    none if none.is_empty() => screen.line(&counts)?,
+                    some => screen.line(&format!("{counts} ({some})"))?,
+                }
             }
             Format::Json => {
-                let counts = json!({ "files": files, "errors": errors, "warnings": warnings });
+                let counts = json!({
+                    "files": files, "errors": errors, "warnings": warnings, "refused": refused, "allowed": allowed,
+                });
                 screen.json("summary", counts)?;
             }
         }
-        let valid = errors == 0 && !(self.strict && warnings > 0);
+        let valid = errors == 0 && refused == 0 && !(self.strict && warnings > allowed);
         Ok(if valid { ExitCode::Yes } else { ExitCode::Invalid })
     }
 }

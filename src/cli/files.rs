@@ -31,7 +31,8 @@ pub(crate) fn read_source(path: &Path, limit: usize) -> Result<Source, Failure> 
     Ok(Source::new(path.display().to_string(), read_text(path, limit)?))
 }
 
-/// The engine of manifests. If there are errors in them they are told, and nothing is run.
+/// The engine of manifests. If they are refused, for an error or for a rule that may be lost, that is told and nothing is
+/// run.
 pub(crate) fn load_engine(
     paths: &[PathBuf],
     limits: EvalLimits,
@@ -42,7 +43,7 @@ pub(crate) fn load_engine(
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(read);
     findings.extend(compiled);
-    findings.retain(Diagnostic::is_error);
+    findings.retain(Diagnostic::is_refused);
     if findings.is_empty() {
         return Ok((catalog, engine));
     }

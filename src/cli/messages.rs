@@ -1,9 +1,22 @@
 //! What the command line says by itself; everything else is said by the library.
 
 use celador::cel::{Assumptions, JsonError};
+use celador::diagnostic::{Diagnostic, Standing};
 use celador::scenario::SnapshotError;
 use std::io;
 use std::path::Path;
+
+/// What becomes of a warning, if anything does.
+pub(crate) fn standing(finding: &Diagnostic) -> Option<String> {
+    match &finding.standing {
+        Standing::Refused if !finding.is_error() => Some(
+            "refused: a rule may be lost here; `# celador: allow(…)`, with a reason, takes it as it is"
+                .to_owned(),
+        ),
+        Standing::Allowed(reason) => Some(format!("allowed: {reason}")),
+        Standing::Told | Standing::Refused => None,
+    }
+}
 
 pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> String {
     format!("cannot read `{}`: {error}", path.display())
@@ -119,4 +132,42 @@ pub(crate) fn no_settings(path: &Path, error: &serde_json::Error) -> String {
 #[cfg(feature = "store")]
 pub(crate) fn no_store(path: &str) -> String {
     format!("there is no store at `{path}`")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn not_on(switch: &str) -> String {
+    format!("{switch} is not stopped")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn no_qualified_name(text: &str) -> String {
+    format!("`{text}` is not a name: expected `NAMESPACE/NAME`")
+}
+
+/// A difference between decision logs and their store.
+#[cfg(feature = "store")]
+pub(super) fn difference(difference: &celador::store::Difference) -> String {
+    use celador::store::Difference;
+    let of = |owner: &str| if owner.is_empty() { String::new() } else { format!(" of {owner}") };
+    match difference {
+        Difference::Missing { owner, task, version, at, operation } => {
+            format!("missing: no log has version {version} of task {task}{} ({operation}, {at})", of(owner))
+        }
+        Difference::WithoutDecision { folder, line } => {
+            let version = line.version.map(|version| format!("version {version} of ")).unwrap_or_default();
+            format!(
+                "without a decision: line {} of `{}` is about {version}task {}, and the store does not have it",
+                line.number,
+                folder.display(),
+                line.task
+            )
+        }
+        Difference::Different { folder, line } => format!(
+            "different: line {} of `{}` says something else of version {} of task {} than the store",
+            line.number,
+            folder.display(),
+            line.version.unwrap_or_default(),
+            line.task
+        ),
+    }
 }

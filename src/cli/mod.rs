@@ -24,6 +24,8 @@ mod serve;
 #[cfg(feature = "store")]
 mod store;
 mod subject;
+#[cfg(feature = "store")]
+mod switch;
 mod test;
 mod timeline;
 
@@ -83,6 +85,8 @@ enum Command {
     Serve(Box<serve::Arguments>),
     #[cfg(feature = "store")]
     Store(store::Arguments),
+    #[cfg(feature = "store")]
+    Switch(switch::Arguments),
     Log(log::Arguments),
     Completions(completions::Arguments),
 }
@@ -125,6 +129,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Store(store) => store.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Switch(switch) => switch.run(&mut screen),
         Command::Log(log) => log.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };

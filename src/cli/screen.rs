@@ -3,6 +3,7 @@
 //! In: text for people or JSON for programs, as `--format` says. It promises that a closed pipe ends the output and
 //! nothing else: the command goes on to its exit code. Colours only where a terminal reads, unless `--color` says.
 
+use super::messages;
 use celador::diagnostic::Diagnostic;
 use celador::scenario::Palette;
 use clap::ValueEnum;
@@ -84,6 +85,9 @@ impl Screen {
                 if let Some(docs) = diagnostic.docs() {
                     self.line(&format!("see {docs}"))?;
                 }
+                if let Some(standing) = messages::standing(diagnostic) {
+                    self.line(&standing)?;
+                }
                 self.line("")
             }
             Format::Json => self.json("diagnostic", diagnostic.to_json()),
@@ -95,7 +99,10 @@ impl Screen {
         let colored = self.error_palette.is_colored();
         for diagnostic in diagnostics {
             self.error_line(&match self.format {
-                Format::Human => format!("{}\n", diagnostic.render(colored)),
+                Format::Human => {
+                    let standing = messages::standing(diagnostic).map(|standing| format!("{standing}\n"));
+                    format!("{}\n{}", diagnostic.render(colored), standing.unwrap_or_default())
+                }
                 Format::Json => tagged("diagnostic", diagnostic.to_json()).to_string(),
             });
         }

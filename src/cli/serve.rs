@@ -3,11 +3,11 @@
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
 use celador::conversation::{self, HistoryOrder, ListShape};
-use celador::decision_log::{self, DecisionLog};
+use celador::decision_log::{self, DecisionLog, Sync};
 use celador::limits::{EvalLimits, ServerLimits};
 use celador::server::{
-    Authentication, DEFAULT_ADDRESS, Jwt, LogFormat, Parts, ServeError, Server, Settings, Telemetry, Tls,
-    system_clock,
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
+    Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador::store::{Database, Location};
 use clap::Args;
@@ -25,7 +25,8 @@ use std::time::Duration;
 Examples:
   celador serve policies/support-desk
   celador serve policies --store memory --listen 127.0.0.1:9000
-  CELADOR_STORE=postgres://celador@db/celador celador serve policies --tokens tokens.json \\
+  CELADOR_STORE='postgres://celador@db/celador?sslmode=verify-full&sslrootcert=system' \\
+      celador serve policies --tokens tokens.json \\
       --listen 0.0.0.0:8717 --tls-certificates chain.pem --tls-key key.pem
 
 Environment:
@@ -51,7 +52,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = "celador-data")]
     data: PathBuf,
 
-    /// How often to look for changed files, in seconds; 0 for never
+    /// Serve manifests only if they are exactly those of this file, which their publisher writes last: `sha256sum` makes it
+    #[arg(long, value_name = "FILE")]
+    manifest_digests: Option<PathBuf>,
+
+    /// What becomes of tasks under way when other manifests are served: `adopt` them where those can read the task's state
+    /// (else the task takes no step), or `keep` the policy of the task as long as it is in memory
+    #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep"], default_value = "adopt")]
+    live_tasks: String,
+
+    /// How often to look for changed files, in seconds; 0 for never: then manifests are loaded anew on SIGHUP only
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     watch: u64,
 
@@ -74,6 +84,14 @@ pub(crate) struct Arguments {
     /// The claim of such tokens that names the caller
     #[arg(long, value_name = "CLAIM", default_value = "sub")]
     identity_claim: String,
+
+    /// Who a caller with such a token is: the issuer with the claim, or the claim alone (not with --tokens)
+    #[arg(long, value_name = "FORM", value_parser = ["issuer", "claim"], default_value = "issuer")]
+    jwt_identity: String,
+
+    /// What a missing or broken file of tokens or keys means while serving: accept none, or those read before
+    #[arg(long, value_name = "WAY", value_parser = ["close", "keep"], default_value = "close")]
+    unreadable_tokens: String,
 
     /// Listen beyond loopback although nobody has to say who he is
     #[arg(long)]
@@ -99,13 +117,25 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ORDER", value_parser = ["oldest_first", "newest_first"], default_value = "oldest_first")]
     aion_history_order: String,
 
-    /// Where clients reach the context protocols, for the agent card; where the request went if not said
+    /// Where clients reach the context protocols, for the agent card; where it listens if not said
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+
+    /// A host that requests may be for, besides loopback; needed without tokens only
+    #[arg(long = "allow-host", value_name = "HOST")]
+    allowed_hosts: Vec<String>,
+
+    /// An origin whose pages may use the server from a browser, such as `https://console.example`
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    allowed_origins: Vec<String>,
 
     /// A folder for the decision log
     #[arg(long, value_name = "FOLDER")]
     decision_log: Option<PathBuf>,
+
+    /// Answer no decision that is not in the decision log, on disk; 503 while the log cannot be written
+    #[arg(long, requires = "decision_log")]
+    decision_log_required: bool,
 
     /// Put arguments, messages and answers into the decision log
     #[arg(long, requires = "decision_log")]
@@ -182,6 +212,18 @@ impl Arguments {
             }),
             _ => None,
         };
+        let authentication = Authentication {
+            tokens: self.tokens.clone(),
+            jwt,
+            unreadable: match &*self.unreadable_tokens {
+                "keep" => Unreadable::Keep,
+                _ => Unreadable::Close,
+            },
+            jwt_identity: match &*self.jwt_identity {
+                "claim" => JwtIdentity::ClaimAlone,
+                _ => JwtIdentity::WithIssuer,
+            },
+        };
         let conversation = conversation::Settings {
             bindu_list_shape: match &*self.bindu_list_shape {
                 "deployed" => ListShape::Deployed,
@@ -195,13 +237,18 @@ impl Arguments {
         let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
         Ok(Settings {
             address: self.listen,
+            live_tasks: if self.live_tasks == "keep" { LiveTasks::Keep } else { LiveTasks::Adopt },
+            manifest_digests: self.manifest_digests.clone(),
             watch: (self.watch > 0).then(|| Duration::from_secs(self.watch)),
-            authentication: Authentication { tokens: self.tokens.clone(), jwt },
+            authentication,
             allow_unauthenticated: self.allow_unauthenticated,
             tls: tls.map(|(certificates, key)| Tls { certificates, key }),
             namespaces: self.namespaces.as_deref().map(namespaces).transpose()?.unwrap_or_default(),
             conversation,
             public_url: self.public_url.clone(),
+            allowed_hosts: self.allowed_hosts.clone(),
+            allowed_origins: self.allowed_origins.clone(),
+            log_required: self.decision_log_required,
             log_content: self.log_content,
             limits,
             eval_limits,
@@ -213,7 +260,9 @@ impl Arguments {
 fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Result<Server, ServeError> {
     let clock = system_clock()?;
     let database = Database::open(location, &settings.eval_limits)?;
-    let log = log.map(|folder| DecisionLog::open(decision_log::Settings::new(folder), clock()));
+    let sync = if settings.log_required { Sync::Always } else { Sync::System };
+    let log_settings = |folder| decision_log::Settings { sync, ..decision_log::Settings::new(folder) };
+    let log = log.map(|folder| DecisionLog::open(log_settings(folder), clock()));
     let parts = Parts { clock, database, log: log.transpose()? };
     Server::start(settings, parts)
 }

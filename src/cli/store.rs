@@ -57,14 +57,18 @@ impl Check {
             Err(error) => return Err(Failure::Unusable(error.to_string())),
         };
         match (screen.format(), &found) {
-            (Format::Human, Ok(Verified { tasks, events, answers })) => {
+            (Format::Human, Ok(Verified { tasks, events, answers, tombstones })) => {
+                let purged =
+                    if *tombstones == 0 { String::new() } else { format!(", {tombstones} tombstone(s)") };
                 screen.line(&format!(
-                    "{tasks} task(s), {events} event(s), {answers} answer(s), as they were written"
+                    "{tasks} task(s), {events} event(s), {answers} answer(s){purged}, as they were written"
                 ))?;
             }
             (Format::Human, Err(message)) => screen.error(message),
-            (Format::Json, Ok(Verified { tasks, events, answers })) => {
-                let sound = json!({ "intact": true, "tasks": tasks, "events": events, "answers": answers });
+            (Format::Json, Ok(Verified { tasks, events, answers, tombstones })) => {
+                let sound = json!({
+                    "intact": true, "tasks": tasks, "events": events, "answers": answers, "tombstones": tombstones
+                });
                 screen.json("store", sound)?;
             }
             (Format::Json, Err(message)) => {

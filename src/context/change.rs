@@ -5,7 +5,7 @@
 //! taken back, and invocations that become restricted: so all costs are linear in what changed.
 
 use super::history::Status;
-use super::snapshot::{StoredInvocation, TaskState};
+use super::snapshot::{Kept, StoredInvocation, TaskState};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
 use crate::cel::Json;
@@ -21,6 +21,7 @@ pub struct ContextMark {
     outputs: EntriesMark,
     invocations: usize,
     restrictions: usize,
+    shortenings: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -49,6 +50,9 @@ pub struct ContextChange {
     /// Positions of earlier invocations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     restricted: Vec<u32>,
+    /// Earlier invocations of which less is kept now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shortened: Vec<(u32, Kept)>,
 }
 
 /// What a list ends in now: so many entries of before, then these. Nothing if it is as it was.
@@ -92,7 +96,19 @@ impl TaskContext {
             outputs: self.outputs.mark(),
             invocations: self.history.log().len(),
             restrictions: self.history.restrictions().len(),
+            shortenings: self.history.shortenings().len(),
         }
+    }
+
+    /// Whether nothing happened since this context was at a mark. Constant time.
+    #[must_use]
+    pub fn is_at(&self, mark: &ContextMark) -> bool {
+        self.turns.len() == mark.turns
+            && self.history.log().len() == mark.invocations
+            && self.history.restrictions().len() == mark.restrictions
+            && self.history.shortenings().len() == mark.shortenings
+            && self.inputs.is_at(&mark.inputs)
+            && self.outputs.is_at(&mark.outputs)
     }
 
     /// What happened since this context was at a mark. Linear in that; documents are shared.
@@ -103,6 +119,8 @@ impl TaskContext {
         let invocations = invocations.map(|invocation| self.stored(invocation)).collect();
         let restricted = self.history.restrictions().iter().skip(mark.restrictions).copied();
         let earlier = |position: &u32| (*position as usize) < mark.invocations;
+        let shortened = self.history.shortenings().iter().skip(mark.shortenings).copied().filter(earlier);
+        let kept = |position| Some((position, Kept::of(self.history.log().get(position as usize)?)));
         ContextChange {
             model: (self.start.model != mark.model).then(|| self.start.model.clone()),
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
@@ -112,6 +130,7 @@ impl TaskContext {
             outputs: self.outputs.tail_since(&mark.outputs),
             invocations: Tail::new(mark.invocations, mark.invocations, invocations),
             restricted: restricted.filter(earlier).collect(),
+            shortened: shortened.filter_map(kept).collect(),
         }
     }
 }
@@ -122,11 +141,19 @@ impl Entries {
         EntriesMark { length: self.len(), epoch: self.epoch, last: last.map(|entry| entry.io.clone()) }
     }
 
+    fn is_at(&self, mark: &EntriesMark) -> bool {
+        let is_last_kept = mark.last.as_ref().is_none_or(|last| self.keeps(last, mark.length));
+        self.len() == mark.length && self.epoch == mark.epoch && is_last_kept
+    }
+
+    /// Whether the last of the first so many entries is this one.
+    fn keeps(&self, last: &TaskIo, length: usize) -> bool {
+        let entry = length.checked_sub(1).and_then(|at| self.get(at));
+        entry.is_some_and(|entry| entry.io.is_same(last))
+    }
+
     fn tail_since(&self, mark: &EntriesMark) -> Tail<Json> {
-        let is_last_kept = |last: &TaskIo| {
-            let entry = mark.length.checked_sub(1).and_then(|at| self.get(at));
-            entry.is_some_and(|entry| entry.io.is_same(last))
-        };
+        let is_last_kept = |last: &TaskIo| self.keeps(last, mark.length);
         let kept = if self.epoch != mark.epoch {
             // earlier ones were taken back: which, nobody counts
             0
@@ -153,6 +180,12 @@ impl TaskState {
         for position in change.restricted {
             match self.invocations.get_mut(position as usize) {
                 Some(invocation) => invocation.status = Status::Restricted,
+                None => fits = false,
+            }
+        }
+        for (position, kept) in change.shortened {
+            match self.invocations.get_mut(position as usize) {
+                Some(invocation) => invocation.shorten(kept),
                 None => fits = false,
             }
         }

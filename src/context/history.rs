@@ -8,7 +8,7 @@
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::{ContextSchema, FunctionId};
-use crate::cel::Json;
+use crate::cel::{Json, Shortened};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -100,7 +100,21 @@ pub(super) struct Record {
     executed: u32,
     /// How often the status of another invocation than the last changed.
     pub(super) rewritten: u64,
+    /// How often a value was shortened that had been read whole.
+    pub(super) shortened: u64,
 }
+
+/// What of an invocation may be kept as its digest only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptPart {
+    /// The arguments that middleware formed.
+    Input,
+    /// The result.
+    Output,
+}
+
+/// What an invocation takes besides its documents: its place in the log and in two records.
+const INVOCATION_BYTES: usize = 128;
 
 /// The log, and what is kept about it.
 #[derive(Clone, Debug)]
@@ -108,6 +122,10 @@ pub(super) struct History {
     log: Log<Invocation>,
     /// The positions that were made restricted, in that order.
     restrictions: Log<u32>,
+    /// The positions of which a value was shortened, in that order.
+    shortenings: Log<u32>,
+    /// The bytes of values that were shortened for want of room: what the task would hold besides.
+    pub(super) lacking_bytes: u64,
     /// Functions, then tools, as the schema has them.
     records: Box<[Record]>,
     pub(super) delegations: u32,
@@ -127,6 +145,8 @@ impl History {
         Self {
             log: Log::default(),
             restrictions: Log::default(),
+            shortenings: Log::default(),
+            lacking_bytes: 0,
             records: vec![Record::default(); schema.record_count()].into(),
             delegations: 0,
             calls_by_model: 0,
@@ -148,6 +168,7 @@ impl History {
             self.delegations.saturating_add(u32::from(schema.is_delegation(invocation.function)));
         self.calls_by_model = self.calls_by_model.saturating_add(u32::from(by_model));
         self.document_bytes = self.document_bytes.saturating_add(invocation.document_bytes());
+        self.lacking_bytes = self.lacking_bytes.saturating_add(invocation.lacking_bytes());
         self.log.push(invocation);
         InvocationId(position)
     }
@@ -164,6 +185,41 @@ impl History {
             let is_last = record.positions.last() == Some(&id.0);
             record.rewritten = record.rewritten.saturating_add(u64::from(!is_last));
         }
+    }
+
+    /// Keeps only what is known of a value. For want of room, or because it is too large by itself: what then is lacking
+    /// goes on counting. Constant time but for the digest.
+    pub(super) fn shorten(&mut self, schema: &ContextSchema, id: InvocationId, part: KeptPart, lacks: bool) {
+        let Some(invocation) = self.log.get_mut(id.0 as usize) else { return };
+        let before = invocation.document_bytes();
+        let value = match part {
+            KeptPart::Input => Some(&mut invocation.input),
+            KeptPart::Output => invocation.output.as_mut(),
+        };
+        let Some(value) = value.filter(|value| !value.is_shortened()) else { return };
+        let shortened = Shortened::of(value, lacks);
+        *value = shortened.to_json();
+        let after = invocation.document_bytes();
+        if lacks {
+            self.lacking_bytes = self.lacking_bytes.saturating_add(shortened.bytes);
+        }
+        self.document_bytes = self.document_bytes.saturating_sub(before).saturating_add(after);
+        self.shortenings.push(id.0);
+        for &record in schema.records_of(invocation.function) {
+            let Some(record) = self.records.get_mut(record as usize) else { continue };
+            record.shortened = record.shortened.saturating_add(1);
+        }
+    }
+
+    /// The positions of which a value was shortened since the context is in memory.
+    pub(super) fn shortenings(&self) -> &Log<u32> {
+        &self.shortenings
+    }
+
+    /// The bytes that the log takes, counted the same way wherever it is: not what was allocated, but what is there.
+    pub(super) fn bytes(&self) -> usize {
+        let places = self.log.len().saturating_mul(INVOCATION_BYTES);
+        self.document_bytes.saturating_add(places)
     }
 
     /// The positions that were made restricted since the context is in memory.
@@ -208,6 +264,12 @@ impl History {
 }
 
 impl Invocation {
+    /// The bytes of its values that the task had no room for.
+    fn lacking_bytes(&self) -> u64 {
+        let values = std::iter::once(&self.input).chain(&self.output).filter_map(Json::shortened);
+        values.filter(|value| value.lacks_room).fold(0, |sum, value| sum.saturating_add(value.bytes))
+    }
+
     /// The bytes on the heap, as if nothing of it were shared.
     fn document_bytes(&self) -> usize {
         let output = self.output.as_ref().map_or(0, Json::heap_bytes);

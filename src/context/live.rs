@@ -119,6 +119,7 @@ impl LiveRecord for TaskContext {
             Part::Llm if slot == 1 => Some(self.record_at(Part::Tokens, 0)),
             Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
+            Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),
             Part::Agent | Part::User | Part::Llm => self.text(at, slot).map(View::Text),
             Part::Tokens | Part::History | Part::Meta => self.int(at, slot).map(View::Int),
             Part::Input => self.entry_field(part, Part::InputMessage, index, slot),
@@ -235,6 +236,13 @@ impl LiveList for TaskContext {
         }
     }
 
+    /// A call that failed or was stopped has no result. `outputs.exists(d, d.id == x)` asks whether a result with that id is
+    /// there, and one call without a result must not make it an error for the rest of the task. `outputs[0].id` stays an
+    /// error: who asks for the last result in particular has to be told that there is none.
+    fn has_gaps(&self, at: At) -> bool {
+        matches!(Part::of(at).0, Part::RecordOutputs)
+    }
+
     fn forwards(&self, at: At) -> bool {
         matches!(Part::of(at).0, Part::PendingInput | Part::PendingOutput)
     }
@@ -248,8 +256,11 @@ impl LiveList for TaskContext {
             Part::Invocations => (GrowingEnd::Back, self.history.log().len(), 0),
             Part::Inputs => (GrowingEnd::Back, self.inputs.settled, self.inputs.epoch),
             Part::Outputs => (GrowingEnd::Back, self.outputs.settled, self.outputs.epoch),
-            Part::Timestamps | Part::RecordInputs | Part::RecordOutputs | Part::TaskIds => {
-                (GrowingEnd::Front, self.history.of(index)?.len(), 0)
+            Part::Timestamps | Part::TaskIds => (GrowingEnd::Front, self.history.of(index)?.len(), 0),
+            // a value that is shortened is read otherwise than before
+            Part::RecordInputs | Part::RecordOutputs => {
+                let record = self.history.of(index)?;
+                (GrowingEnd::Front, record.len(), record.shortened)
             }
             Part::Successful | Part::Errored | Part::Restricted => {
                 let record = self.history.of(index)?;
@@ -300,7 +311,7 @@ fn names<'a>(
 /// What an invocation has at its place in one of a record's lists.
 fn one_of(list: Part, invocation: &Invocation) -> View<'_> {
     match list {
-        Part::Timestamps => View::Text(invocation.at.as_str()),
+        Part::Timestamps => View::Time(invocation.at.as_str()),
         Part::RecordInputs => View::Json(invocation.input.root()),
         Part::RecordOutputs => {
             invocation.output.as_ref().map_or(View::Null, |output| View::Json(output.root()))

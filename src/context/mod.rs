@@ -20,6 +20,7 @@
 //! | `activations` | the values of one operation, shared by the expressions of its scopes |
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
+//! | `page` | a part of the context as JSON, for people and programs that look at it |
 //! | `change` | what became of a context since an earlier moment, for stores |
 //!
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
@@ -32,6 +33,7 @@ mod live;
 mod log;
 mod messages;
 mod moment;
+mod page;
 mod part;
 mod schema;
 mod scope;
@@ -44,9 +46,10 @@ mod unanswered;
 pub use activations::Activations;
 pub use change::{ContextChange, ContextMark};
 pub use function::{FILE, MOUNT, PUT, REVIEW};
-pub use history::{Counts, Invocation, InvocationId, Origin, Status};
+pub use history::{Counts, Invocation, InvocationId, KeptPart, Origin, Status};
 pub(crate) use log::Log;
 pub use moment::Moment;
+pub use page::{ContextPage, PageError, PageRequest};
 pub use schema::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, SchemaError, ToolDecl};
 pub use scope::{Bound, Root, Scope, ScopeDecl, ScopeEnv, event_type};
 pub use snapshot::{RestoreError, TaskState};

@@ -1,30 +1,37 @@
-//! A point in time as expressions see it: `2026-05-20T03:45:00Z`, UTC, always to the whole second (`CEL-16`, `REC-09`).
+//! A point in time as expressions see it: `2026-05-20T03:45:00Z`, UTC, with as many digits of the second as it has
+//! (`CEL-16`, `REC-09`): `…:00.25Z`.
 //!
-//! Expressions compare these texts (`timestamps[0] <= now`), so the order of the texts must be the order of the times.
-//! With a fraction of varying length it is not: `…:00Z` sorts after `…:00.5Z`. So the fraction is cut, everywhere alike,
-//! and every text is 20 characters long. The text is kept in place, because reading one must not allocate.
+//! Two things may happen within one second, and a guard asks which came first. So nothing is cut off, and a time reads as
+//! `string(timestamp(…))` writes it. Expressions also compare these texts (`timestamps[0] <= now`), and by their characters
+//! `…:00Z` would come after `…:00.5Z`. So they are ordered as times, with each other and with any text that says a time
+//! ([`Text::Time`]); `==` compares texts. The text is kept in place, because reading one must not
+//! allocate.
 
-use crate::cel::{Fault, Timestamp, Value};
+use crate::cel::{Fault, Text, Timestamp, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cmp::Ordering;
 use std::fmt;
 
-const LENGTH: usize = "0000-00-00T00:00:00Z".len();
+/// A point in time, kept as its text and zeros behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Moment([u8; Timestamp::MAX_TEXT]);
 
-/// A point in time, to the second, kept as its text.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment([u8; LENGTH]);
+/// The length of a text without a fraction.
+const WHOLE: usize = "0000-00-00T00:00:00Z".len();
 
 impl Moment {
-    /// The text; in the years 1 to 9999, which are CEL's, it always has the same length.
+    /// The text, 20 to 30 characters long.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        let fraction = self.0.iter().skip(WHOLE).take_while(|byte| **byte != 0).count();
+        let text = self.0.get(..WHOLE.saturating_add(fraction)).unwrap_or_default();
+        std::str::from_utf8(text).unwrap_or_default()
     }
 
-    /// The text as a CEL value, borrowed.
+    /// The text as a CEL value, borrowed, that is ordered as a time.
     #[must_use]
     pub fn value(&self) -> Value<'_> {
-        Value::text(self.as_str())
+        Value::time_text(self.as_str())
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
@@ -32,9 +39,21 @@ impl Moment {
     }
 }
 
+impl Ord for Moment {
+    fn cmp(&self, other: &Self) -> Ordering {
+        Text::Time(self.as_str()).order(&Text::Time(other.as_str()))
+    }
+}
+
+impl PartialOrd for Moment {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl From<Timestamp> for Moment {
     fn from(time: Timestamp) -> Self {
-        Self(time.to_second_text())
+        Self(time.to_text())
     }
 }
 
@@ -69,13 +88,24 @@ mod tests {
     use crate::cel::Timestamp;
 
     #[test]
-    fn the_order_of_the_texts_is_the_order_of_the_times() {
+    fn a_time_keeps_its_fraction_and_is_ordered_as_a_time() {
         let at = |text: &str| Moment::from(text.parse::<Timestamp>().unwrap());
-        assert_eq!(at("2026-05-20T03:45:00.5Z").as_str(), "2026-05-20T03:45:00Z");
-        assert_eq!(at("2026-05-20T05:45:00+02:00").as_str(), "2026-05-20T03:45:00Z");
-        assert_eq!(at("0001-01-01T00:00:00Z").as_str(), "0001-01-01T00:00:00Z");
-        assert_eq!(at("9999-12-31T23:59:59.9Z").as_str(), "9999-12-31T23:59:59Z");
-        assert!(at("2026-05-20T03:45:00Z").as_str() <= at("2026-05-20T03:45:00.5Z").as_str());
-        assert!(at("1999-12-31T23:59:59Z").as_str() < at("2026-05-20T03:45:00Z").as_str());
+        for (given, text) in [
+            ("2026-05-20T03:45:00Z", "2026-05-20T03:45:00Z"),
+            ("2026-05-20T03:45:00.000Z", "2026-05-20T03:45:00Z"),
+            ("2026-05-20T03:45:00.100Z", "2026-05-20T03:45:00.1Z"),
+            ("2026-05-20T03:45:00.000000001Z", "2026-05-20T03:45:00.000000001Z"),
+            ("2026-05-20T05:45:00.25+02:00", "2026-05-20T03:45:00.25Z"),
+            ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+            ("9999-12-31T23:59:59.9Z", "9999-12-31T23:59:59.9Z"),
+        ] {
+            assert_eq!(at(given).as_str(), text);
+            assert_eq!(at(given).as_str(), given.parse::<Timestamp>().unwrap().to_string());
+        }
+        let times = ["03:44:59.9Z", "03:45:00Z", "03:45:00.05Z", "03:45:00.1Z", "03:45:00.15Z", "03:45:01Z"];
+        let times = times.map(|time| at(&format!("2026-05-20T{time}")));
+        assert!(times.is_sorted() && times[1] < times[2]);
+        let texts = times.map(|time| time.as_str().to_owned());
+        assert!(!texts.is_sorted(), "by their characters they are not in order");
     }
 }

@@ -10,7 +10,7 @@ use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::task_context::{TaskContext, TaskStart, TurnKind};
 use super::task_io::{TaskIo, TaskIoError};
-use crate::cel::{Fault, Json, Timestamp};
+use crate::cel::{Fault, Json, Shortened, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -51,6 +51,45 @@ pub(super) struct StoredInvocation {
     origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Kept::is_whole")]
+    pub(super) kept: Kept,
+}
+
+/// Which values of an invocation are not kept whole. Beside the values and never in their place, where a tool's result that
+/// only looks like this would be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kept {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input: Option<Shortened>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Shortened>,
+}
+
+impl Kept {
+    fn is_whole(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn of(invocation: &Invocation) -> Self {
+        Self {
+            input: invocation.input.shortened(),
+            output: invocation.output.as_ref().and_then(Json::shortened),
+        }
+    }
+}
+
+impl StoredInvocation {
+    /// The same of which less is kept.
+    pub(super) fn shorten(&mut self, kept: Kept) {
+        if kept.input.is_some() {
+            self.input = Json::null();
+        }
+        if kept.output.is_some() {
+            self.output = None;
+        }
+        self.kept = kept;
+    }
 }
 
 /// Why a stored state cannot be restored.
@@ -98,11 +137,14 @@ impl TaskContext {
     }
 
     pub(super) fn stored(&self, invocation: &Invocation) -> StoredInvocation {
+        let whole = |value: &Json| !value.is_shortened();
+        let input = Some(&invocation.input).filter(|input| whole(input)).cloned();
         StoredInvocation {
             function: self.schema.key(invocation.function).cloned().unwrap_or_default(),
             at: invocation.at,
-            input: invocation.input.clone(),
-            output: invocation.output.clone(),
+            input: input.unwrap_or_else(Json::null),
+            output: invocation.output.clone().filter(whole),
+            kept: Kept::of(invocation),
             status: invocation.status,
             executed: invocation.executed,
             origin: invocation.origin,
@@ -145,8 +187,8 @@ impl TaskContext {
             task.record(Invocation {
                 function,
                 at: stored.at,
-                input: stored.input,
-                output: stored.output,
+                input: stored.kept.input.as_ref().map_or(stored.input, Shortened::to_json),
+                output: stored.kept.output.as_ref().map(Shortened::to_json).or(stored.output),
                 status: stored.status,
                 executed: stored.executed,
                 origin: stored.origin,

@@ -5,7 +5,7 @@
 //! kept. Expressions cannot change anything here (`CTX-21`), a child's task has a context of its own (`CTX-24`,
 //! `DEL-07`), and time comes in as an argument.
 
-use super::history::{Counts, History, Invocation, InvocationId};
+use super::history::{Counts, History, Invocation, InvocationId, KeptPart};
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::{ContextSchema, FunctionId};
@@ -181,6 +181,28 @@ impl TaskContext {
         self.history.restrict(&self.schema, id);
     }
 
+    /// Keeps of a value of an invocation only its digest, its length and its kind: reading it is `value_shortened` from now
+    /// on. Of one that `lacks` for want of room the bytes go on counting ([`TaskContext::lacking_bytes`]). Linear in the
+    /// value, once.
+    pub fn shorten(&mut self, id: InvocationId, part: KeptPart, lacks: bool) {
+        self.history.shorten(&self.schema, id, part, lacks);
+    }
+
+    /// The bytes that the task's texts, messages, arguments and results take, with a fixed part for each entry. The same
+    /// for the same task, wherever it was opened. Constant time.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let entries = self.inputs.bytes().saturating_add(self.outputs.bytes());
+        let bytes = self.turns.len().saturating_add(entries).saturating_add(self.history.bytes());
+        bytes as u64
+    }
+
+    /// The bytes of results that the task had no room for. Constant time.
+    #[must_use]
+    pub fn lacking_bytes(&self) -> u64 {
+        self.history.lacking_bytes
+    }
+
     /// The schema of the agent.
     #[must_use]
     pub fn schema(&self) -> &Arc<ContextSchema> {
@@ -329,6 +351,10 @@ impl Entries {
             self.epoch = self.epoch.saturating_add(1);
         }
         Some(last.io)
+    }
+
+    fn bytes(&self) -> usize {
+        self.document_bytes.saturating_add(self.entries.len().saturating_mul(size_of::<Entry>()))
     }
 
     fn heap_bytes(&self) -> usize {

@@ -120,6 +120,12 @@ impl TaskIo {
         self.message.is_same(&other.message) && self.extra.is_same(&other.extra)
     }
 
+    /// What the entry adds to [`TaskContext::bytes`](super::TaskContext::bytes), or a little less.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.heap_bytes()
+    }
+
     /// The bytes on the heap, as if nothing of it were shared.
     pub(super) fn heap_bytes(&self) -> usize {
         self.message.heap_bytes().saturating_add(self.extra.heap_bytes())

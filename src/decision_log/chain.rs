@@ -29,22 +29,18 @@ impl Link {
     }
 }
 
-#[derive(Serialize)]
-struct Sealed<'e, T> {
-    number: u64,
-    #[serde(flatten)]
-    entry: &'e T,
-    previous: String,
-}
-
 /// The line that follows, with its line break, and where the chain then stands.
 ///
 /// # Errors
 /// Those of an entry that cannot be written as a JSON object.
 pub(super) fn seal<T: Serialize>(after: Link, entry: &T) -> Result<(Vec<u8>, Link), serde_json::Error> {
+    let text = serde_json::to_string(entry)?;
+    let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let Some(members) = members.filter(|members| !members.is_empty()) else {
+        return Err(serde::ser::Error::custom(messages::no_entry()));
+    };
     let number = after.next_number();
-    let mut line = serde_json::to_vec(&Sealed { number, entry, previous: after.digest.to_string() })?;
-    line.pop(); // the brace, which the digest goes before
+    let mut line = format!("{{\"number\":{number},{members},\"previous\":\"{}\"", after.digest).into_bytes();
     let digest = Digest::of(&line);
     line.extend_from_slice(HEAD);
     line.extend_from_slice(digest.to_string().as_bytes());

@@ -4,7 +4,7 @@
 //! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
 
 use crate::cel::Timestamp;
-use crate::task::{Decision, LimitReached};
+use crate::task::{Decision, LimitReached, Switch};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ pub struct Entry<'e> {
     pub who: Option<&'e str>,
     /// The task.
     pub task: &'e str,
+    /// Where a store has the decision, if one has.
+    #[serde(flatten)]
+    pub stored: Option<Stored<'e>>,
     /// The namespace of its agent.
     pub namespace: &'e str,
     /// Its agent.
@@ -39,6 +42,12 @@ pub struct Entry<'e> {
     /// The limit that was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'e str>,
+    /// What an operator stopped, if that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<&'e Switch>,
+    /// Why the host ended the task, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'e str>,
     /// What its expressions cost, in cost units.
     pub cost: u64,
     /// How long it took, in nanoseconds.
@@ -49,6 +58,18 @@ pub struct Entry<'e> {
     pub content: Option<&'e serde_json::Value>,
 }
 
+/// Where a store has a decision: what a line is compared with it by.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct Stored<'e> {
+    /// Whose task it is, as the store has it; empty of nobody.
+    pub owner: &'e str,
+    /// The number of the event in its task, from 1.
+    pub version: u64,
+    /// The digest of the event, which chains to all of the task before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<&'e str>,
+}
+
 impl<'e> Entry<'e> {
     /// The entry with what a decision says of itself: verdict, step, limit, cost.
     #[must_use]
@@ -57,13 +78,14 @@ impl<'e> Entry<'e> {
             verdict: decision.verdict.as_str(),
             step: decision.decided_by.as_ref().map(|origin| &*origin.path),
             limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
+            switch: decision.switch.as_deref(),
             cost: decision.cost,
             ..self
         }
     }
 }
 
-fn text<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn text<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(at)
 }
 

@@ -44,3 +44,11 @@ pub(super) fn not_there(head: &str) -> String {
 pub(super) fn empty(folder: &Path) -> String {
     format!("there is no decision log in `{}`", folder.display())
 }
+
+pub(super) fn gone(path: &Path) -> String {
+    format!("`{}` was removed or replaced while it was written", path.display())
+}
+
+pub(super) fn lost() -> String {
+    "the disk did not take what others wrote at the same time".to_owned()
+}

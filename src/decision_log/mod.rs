@@ -7,21 +7,27 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `entry` | what one line says |
+//! | `entry`, `notice` | what one line says: of a decision, of something else that was done |
 //! | `chain` | a line and its digests, written and read |
 //! | `folder` | the files of a log, in their order |
 //! | `writer` | appending: rotation, recovery after a crash, a full disk |
-//! | `verify` | reading all of it again |
+//! | `flush` | one sync of the disk for all who wait |
+//! | `read`, `verify` | reading all of it again |
 
 mod chain;
 mod entry;
+mod flush;
 mod folder;
 mod messages;
+mod notice;
+mod read;
 mod verify;
 mod writer;
 
 pub use crate::digest::Digest;
 pub use chain::Flaw;
-pub use entry::Entry;
+pub use entry::{Entry, Stored};
+pub use notice::Notice;
+pub use read::{Read, Recorded, read, read_back};
 pub use verify::{Broken, Intact, VerifyError, verify};
 pub use writer::{DecisionLog, LogError, Settings, Sync};

@@ -3,12 +3,11 @@
 //! In: the folder, and perhaps a digest that was noted once. Out: what there is, or the first line that is not as it was
 //! written, with its place. Line by line, so a log of any size takes the memory of its longest line. Nothing is repaired.
 
-use super::chain::{self, Flaw, Link};
-use super::folder::{LogFile, files};
+use super::chain::Flaw;
 use super::messages;
+use super::read::read;
 use crate::digest::Digest;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What an intact log holds.
@@ -75,42 +74,13 @@ impl VerifyError {
 /// # Cost
 /// Linear in the log.
 pub fn verify(folder: &Path, noted: Option<Digest>) -> Result<Intact, VerifyError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_owned();
-        move |reason| VerifyError::Unreadable { path, reason }
-    };
-    let found = files(folder).map_err(unreadable(folder))?;
-    let mut chain: Option<Link> = None;
-    let mut first = 0;
     let mut missing = noted;
-    for LogFile { first: named, path } in &found {
-        let mut lines = BufReader::new(File::open(path).map_err(unreadable(path))?);
-        let mut text = Vec::new();
-        let mut line = 0_u64;
-        while lines.read_until(b'\n', &mut text).map_err(unreadable(path))? > 0 {
-            line = line.saturating_add(1);
-            let broken = |flaw| Broken { path: path.clone(), line, flaw };
-            let whole = text.strip_suffix(b"\n").ok_or_else(|| broken(Flaw::CutOff))?;
-            let read = chain::open(whole).map_err(broken)?;
-            if line == 1 && read.link.number != *named {
-                return Err(broken(Flaw::Misnamed(*named)).into());
-            }
-            let before = chain.unwrap_or_else(|| {
-                first = read.link.number;
-                // the first line of all follows nothing; the first that is left follows what was removed
-                if first == 1 { Link::START } else { read.before() }
-            });
-            let link = read.follows(before).map_err(broken)?;
-            missing = missing.filter(|digest| *digest != link.digest);
-            chain = Some(link);
-            text.clear();
-        }
-    }
+    let read = read(folder, false, |_, digest| missing = missing.filter(|noted| *noted != digest))?;
     if let Some(digest) = missing {
         return Err(VerifyError::Missing(digest));
     }
-    match chain {
-        Some(link) => Ok(Intact { files: found.len(), first, last: link.number, head: link.digest }),
+    match read.last {
+        Some((last, head)) => Ok(Intact { files: read.files, first: read.first, last, head }),
         None => Err(VerifyError::Empty(folder.to_owned())),
     }
 }

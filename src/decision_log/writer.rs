@@ -5,9 +5,10 @@
 //! next line says so; a last line that was changed is not written after.
 
 use super::chain::{self, Flaw, Link};
-use super::entry::Entry;
+use super::flush::{Turns, Written};
 use super::folder::{LogFile, files, path_of};
 use super::messages;
+use super::notice::Notice;
 use crate::cel::Timestamp;
 use crate::digest::Digest;
 use serde::Serialize;
@@ -15,6 +16,12 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// The file that is written to see whether the disk takes one.
+const PROBE: &str = "probe";
+
+/// Its length in bytes: some lines.
+const PROBE_BYTES: usize = 8_192;
 
 /// Where and how a log is written.
 #[derive(Clone, Debug)]
@@ -35,7 +42,7 @@ pub enum Sync {
     /// When the system puts them there: they outlive the process, not a power cut.
     #[default]
     System,
-    /// Before [`DecisionLog::record`] returns.
+    /// Before [`DecisionLog::record`] returns; those who write at the same time share a sync.
     Always,
 }
 
@@ -71,6 +78,12 @@ pub enum LogError {
         /// What is wrong.
         flaw: Flaw,
     },
+    /// The file that grows was removed or replaced: what is written to it is seen by nobody.
+    #[error("{}", messages::gone(.0))]
+    Gone(PathBuf),
+    /// A sync failed for all who wrote at the same time; none of their lines is in the log.
+    #[error("{}", messages::lost())]
+    Lost,
     /// An entry that is no JSON object.
     #[error("the entry cannot be written as JSON")]
     Entry,
@@ -83,18 +96,32 @@ pub struct DecisionLog {
     /// Held as long as the log is open.
     _lock: File,
     current: Mutex<Current>,
+    turns: Turns,
+    /// What tells it from other logs.
+    id: String,
 }
 
 /// The file that grows.
 #[derive(Debug)]
-struct Current {
-    file: File,
-    path: PathBuf,
+pub(super) struct Current {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
     /// The bytes of its whole lines.
     bytes: u64,
     /// Whether a failed write may have left something behind these.
     soiled: bool,
     link: Link,
+    /// Up to where it is on the disk; what is behind may be.
+    pub(super) synced: Mark,
+    /// How often lines were taken out again.
+    pub(super) era: u64,
+}
+
+/// A place in the file that grows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    pub(super) link: Link,
+    bytes: u64,
 }
 
 /// What is said of a line that a crash cut off.
@@ -124,21 +151,80 @@ impl DecisionLog {
             Err(TryLockError::WouldBlock) => return Err(LogError::InUse(folder.clone())),
             Err(TryLockError::Error(reason)) => return Err(failed("lock", &path)(reason)),
         }
+        let id = identity(folder, now)?;
         let current = Current::of(folder, now)?;
-        Ok(Self { settings, _lock: lock, current: Mutex::new(current) })
+        let (current, turns) = (Mutex::new(current), Turns::default());
+        Ok(Self { settings, _lock: lock, current, turns, id })
+    }
+
+    /// What tells it from other logs: made once, when the folder is, and kept in its file `id`.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.settings.folder
     }
 
     /// Writes a line, and says its number.
     ///
     /// # Errors
-    /// Those of the system. The log is then as it was, and the next line can be tried.
-    pub fn record(&self, entry: &Entry<'_>) -> Result<u64, LogError> {
-        // a thread that panicked left whole lines, or soiled the end, and that is known
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.bytes >= self.settings.max_file_bytes {
-            self.rotate(&mut current)?;
+    /// Those of the system. The log is then as it was, and the next line can be tried. [`LogError::Lost`] if the sync of
+    /// somebody else failed, who wrote at the same time.
+    pub fn record(&self, entry: &impl Serialize) -> Result<u64, LogError> {
+        let written = {
+            // a thread that panicked left whole lines, or soiled the end, and that is known
+            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.bytes >= self.settings.max_file_bytes {
+                self.rotate(&mut current)?;
+            }
+            let number = current.append(entry)?;
+            Written { number, era: current.era }
+        };
+        if self.settings.sync == Sync::Always {
+            self.turns.flush(&self.current, written)?;
         }
-        current.append(entry, self.settings.sync)
+        Ok(written.number)
+    }
+
+    /// Writes a line of something that is no decision, and says its number.
+    ///
+    /// # Errors
+    /// As [`DecisionLog::record`].
+    pub fn note(&self, notice: &Notice<'_>) -> Result<u64, LogError> {
+        self.record(notice)
+    }
+
+    /// Puts on the disk what was written so far.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn sync(&self) -> Result<(), LogError> {
+        let written = {
+            let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            Written { number: current.link.number, era: current.era }
+        };
+        self.turns.flush(&self.current, written)
+    }
+
+    /// Tries whether a line could be written now: by writing and syncing a file beside the log, which is removed again, and
+    /// by looking whether the file that grows is still the one in the folder. The log stays as it is.
+    ///
+    /// # Errors
+    /// Those of the system, and [`LogError::Gone`].
+    pub fn probe(&self) -> Result<(), LogError> {
+        let path = self.settings.folder.join(PROBE);
+        let written = File::create(&path).and_then(|mut file| {
+            file.write_all(&[b'-'; PROBE_BYTES])?;
+            file.sync_data()
+        });
+        // what is left of it is written over by the next
+        let _ = fs::remove_file(&path);
+        written.map_err(failed("write", &path))?;
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).is_in_place()
     }
 
     /// The number and the digest of the last line: kept elsewhere, it shows that nothing was cut off since.
@@ -150,7 +236,10 @@ impl DecisionLog {
 
     fn rotate(&self, current: &mut Current) -> Result<(), LogError> {
         let folder = &self.settings.folder;
-        *current = Current::begin(folder, current.link)?;
+        // a file that is left is whole on the disk: no later sync reaches it
+        current.file.sync_data().map_err(failed("sync", &current.path))?;
+        let era = current.era;
+        *current = Current { era, ..Current::begin(folder, current.link)? };
         let Some(kept) = self.settings.max_files else { return Ok(()) };
         let files = files(folder).map_err(failed("read", folder))?;
         let old = files.len().saturating_sub(kept.max(1));
@@ -175,7 +264,8 @@ impl Current {
                 continue;
             };
             let file = OpenOptions::new().write(true).open(&path).map_err(failed("open", &path))?;
-            let mut current = Self { file, path, bytes: whole, soiled: dropped > 0, link };
+            let synced = Mark { link, bytes: whole };
+            let mut current = Self { file, path, bytes: whole, soiled: dropped > 0, link, synced, era: 0 };
             current.clean()?;
             current.confess(dropped, now)?;
             return Ok(current);
@@ -188,19 +278,34 @@ impl Current {
     /// A new file, for the line that follows.
     fn begin(folder: &Path, link: Link) -> Result<Self, LogError> {
         let path = path_of(folder, link.next_number());
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        // who decided what is for the operator alone
+        let file = for_the_operator_alone().open(&path).map_err(failed("create", &path))?;
+        // the name is as durable as what will be in it
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path).map_err(failed("create", &path))?;
-        Ok(Self { file, path, bytes: 0, soiled: false, link })
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync", folder))?;
+        Ok(Self { file, path, bytes: 0, soiled: false, link, synced: Mark { link, bytes: 0 }, era: 0 })
     }
 
-    fn append<T: Serialize>(&mut self, entry: &T, sync: Sync) -> Result<u64, LogError> {
+    /// Whether the file is still the one at its path.
+    fn is_in_place(&self) -> Result<(), LogError> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let same = |there: &fs::Metadata, here: &fs::Metadata| {
+                (there.dev(), there.ino()) == (here.dev(), here.ino())
+            };
+            let there = fs::metadata(&self.path);
+            let here = self.file.metadata().map_err(failed("read", &self.path))?;
+            if !there.is_ok_and(|there| same(&there, &here)) {
+                return Err(LogError::Gone(self.path.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn append<T: Serialize>(&mut self, entry: &T) -> Result<u64, LogError> {
         self.clean()?;
         let (line, link) = chain::seal(self.link, entry).map_err(|_| LogError::Entry)?;
-        if let Err(reason) = self.write(&line, sync) {
+        if let Err(reason) = self.file.write_all(&line) {
             self.soiled = true;
             // if that fails too, the next line tries again
             let _ = self.clean();
@@ -211,12 +316,18 @@ impl Current {
         Ok(link.number)
     }
 
-    fn write(&mut self, line: &[u8], sync: Sync) -> io::Result<()> {
-        self.file.write_all(line)?;
-        if sync == Sync::Always {
-            self.file.sync_data()?;
-        }
-        Ok(())
+    /// Where it ends now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { link: self.link, bytes: self.bytes }
+    }
+
+    /// Takes out every line behind the last good sync.
+    pub(super) fn take_back(&mut self) {
+        let Mark { link, bytes } = self.synced;
+        (self.link, self.bytes, self.soiled) = (link, bytes, true);
+        self.era = self.era.saturating_add(1);
+        // if that fails, the next line tries again
+        let _ = self.clean();
     }
 
     /// Brings the file to the end of its last whole line.
@@ -235,7 +346,10 @@ impl Current {
             return Ok(());
         }
         let entry = Recovered { at: now.to_string(), operation: "recovered", dropped_bytes };
-        self.append(&entry, Sync::Always).map(|_| ())
+        self.append(&entry)?;
+        self.file.sync_data().map_err(failed("sync", &self.path))?;
+        self.synced = self.mark();
+        Ok(())
     }
 }
 
@@ -256,7 +370,37 @@ fn end_of(path: &Path) -> Result<(Option<Link>, u64, u64), LogError> {
     Ok((Some(last.link), (end as u64).saturating_add(1), bytes.len() as u64))
 }
 
-fn failed(what: &str, path: &Path) -> impl FnOnce(io::Error) -> LogError {
+/// How a new file of the log is made: who decided what is for the operator alone.
+fn for_the_operator_alone() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The id of the log of a folder; made if there is none.
+fn identity(folder: &Path, now: Timestamp) -> Result<String, LogError> {
+    let path = folder.join("id");
+    match fs::read_to_string(&path) {
+        Ok(id) if id.trim().parse::<Digest>().is_ok() => return Ok(id.trim().to_owned()),
+        // one that was cut off in the middle of being made was used by nobody
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(reason) => return Err(failed("read", &path)(reason)),
+    }
+    let process = std::process::id().to_string();
+    let parts = [folder.display().to_string(), now.to_string(), process];
+    let id = Digest::of_parts(parts.iter().map(String::as_str)).to_string();
+    let written = for_the_operator_alone().open(&path).and_then(|mut file| {
+        file.write_all(id.as_bytes())?;
+        file.sync_data()
+    });
+    written.map_err(failed("write", &path))?;
+    Ok(id)
+}
+
+pub(super) fn failed(what: &str, path: &Path) -> impl FnOnce(io::Error) -> LogError {
     let what = messages::cannot(what, path);
     move |reason| LogError::Io { what, reason }
 }

@@ -6,6 +6,7 @@
 
 use super::agent::{Agent, Capability};
 use super::bundle::Bundle;
+use super::comments::comments;
 use super::document::{Document, Role};
 use super::link;
 use super::load::{File, Origin};
@@ -18,8 +19,9 @@ use super::subscription;
 use super::tool::{ActionDecl, EventDecl, Tool};
 use super::trigger::Trigger;
 use super::yaml;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Standing};
 use crate::limits::EvalLimits;
+use crate::lint::Allowances;
 use crate::source::{Place, Source, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,6 +35,10 @@ pub struct Catalog {
     pub(super) schedules: Vec<ResolvedLaunch<Schedule>>,
     pub(super) triggers: Vec<ResolvedLaunch<Trigger>>,
     pub(super) by_name: HashMap<(String, String), usize>,
+    /// What the comments of the files allow, as far as the findings about documents have used it up.
+    pub(super) allowances: Allowances,
+    /// The findings about the documents that are refused: errors, and warnings that may lose a rule.
+    pub(super) refused: Vec<Diagnostic>,
 }
 
 /// An agent with everything that its manifest names.
@@ -172,7 +178,8 @@ impl Catalog {
         {
             findings.push(messages::no_manifests(start(&file.source)));
         }
-        let mut catalog = Self::link(documents, limits, &mut findings);
+        let allowances = files.iter().filter_map(|file| comments(&file.source, limits));
+        let mut catalog = Self::linked(documents, limits, &mut findings, Allowances::new(allowances));
         for source in bundles {
             catalog.condemn(source, &findings);
         }
@@ -193,10 +200,44 @@ impl Catalog {
         }
     }
 
-    /// Links documents that were read one by one, such as those of a case file.
+    /// Links documents that were read one by one, such as those of a case file. `findings` holds what reading them found,
+    /// and comes to hold what linking them finds. No comment allows anything there.
     #[must_use]
     pub fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Self {
-        link::link(documents, limits, findings)
+        Self::linked(documents, limits, findings, Allowances::default())
+    }
+
+    fn linked(
+        documents: Vec<Document>,
+        limits: &EvalLimits,
+        findings: &mut Vec<Diagnostic>,
+        mut allowances: Allowances,
+    ) -> Self {
+        let mut catalog = link::link(documents, limits, findings);
+        allowances.judge(findings);
+        catalog.allowances = allowances;
+        catalog.refused = findings.iter().filter(|finding| finding.is_refused()).cloned().collect();
+        catalog
+    }
+
+    /// What the comments of its files allow that no finding about the documents has used up.
+    pub(crate) fn allowances(&self) -> &Allowances {
+        &self.allowances
+    }
+
+    /// The findings about its documents for which they are not used.
+    pub(crate) fn refused(&self) -> &[Diagnostic] {
+        &self.refused
+    }
+
+    /// Whether every expression and template of a file is compiled with the agents: so are not those of a tool that no
+    /// agent uses.
+    pub(crate) fn is_in_use(&self, source: &Source) -> bool {
+        let used = |tool: &&Arc<Tool>| {
+            let mut entries = self.agents.iter().flat_map(|agent| &agent.capabilities);
+            entries.any(|entry| entry.tool().is_some_and(|used| Arc::ptr_eq(used, tool)))
+        };
+        self.tools.iter().filter(|tool| tool.place.source.same(source)).all(|tool| used(&tool))
     }
 
     /// The agents, in the order in which they were loaded.
@@ -247,6 +288,17 @@ impl Catalog {
 }
 
 impl ResolvedAgent {
+    /// The files of the agent and of every document that it uses.
+    pub(crate) fn sources<'a>(&'a self, mount: Option<&'a Mount>) -> impl Iterator<Item = &'a Source> {
+        let targets = self.capabilities.iter().filter_map(|entry| match &entry.target {
+            Target::Tool(tool) => Some(&tool.place.source),
+            Target::Agent(agent) => Some(&agent.place.source),
+            Target::Unknown => None,
+        });
+        let own = std::iter::once(&self.agent.place.source);
+        own.chain(targets).chain(mount.map(|mount| &mount.place.source))
+    }
+
     /// The function of a reference.
     #[must_use]
     pub fn function(&self, at: FunctionRef) -> Option<(&CapabilityEntry, &Function)> {
@@ -331,7 +383,11 @@ fn in_order(files: &[File], findings: Vec<Diagnostic>, limit: usize) -> Vec<Diag
         let hidden = list.split_off(limit.min(list.len()));
         if let Some(first) = hidden.first() {
             let error = hidden.iter().any(Diagnostic::is_error);
-            list.push(messages::too_many_findings(first.place.clone(), hidden.len(), error));
+            let mut rest = messages::too_many_findings(first.place.clone(), hidden.len(), error);
+            if hidden.iter().any(Diagnostic::is_refused) {
+                rest.standing = Standing::Refused;
+            }
+            list.push(rest);
         }
     }
     by_file.into_iter().flatten().collect()

@@ -143,7 +143,7 @@ impl Launch {
             _ => Map::new(),
         };
         if input.get(MESSAGE).is_some_and(Value::is_null) {
-            input.remove(MESSAGE);
+            input.shift_remove(MESSAGE);
         }
         if let Some(message) = message {
             input.insert(MESSAGE.to_owned(), Value::from(message));

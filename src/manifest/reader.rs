@@ -51,24 +51,31 @@ const PROPOSALS: usize = 100;
 #[derive(Default)]
 pub(crate) struct Reader {
     findings: Vec<Diagnostic>,
+    errors: usize,
     proposals: usize,
 }
 
 impl Reader {
     /// Whether another name may still be proposed for one that is unknown.
-    fn may_propose(&mut self) -> bool {
+    pub(crate) fn may_propose(&mut self) -> bool {
         self.proposals = self.proposals.saturating_add(1);
         self.proposals <= PROPOSALS
     }
 
     /// Notes a problem at a path.
     pub(crate) fn report(&mut self, path: &Path, diagnostic: Diagnostic) {
+        self.errors = self.errors.saturating_add(usize::from(diagnostic.is_error()));
         self.findings.push(messages::on_one_line(diagnostic).path(path.to_string()));
     }
 
     /// Whether an error was noted.
     pub(crate) fn has_errors(&self) -> bool {
         self.findings.iter().any(Diagnostic::is_error)
+    }
+
+    /// How many errors were noted.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
     }
 
     /// What was noted, in the order of reading.

@@ -1,11 +1,16 @@
 //! Parameter schemas (PAR): what a tool, an action, an event or an agent takes.
 //!
-//! In: a JSON Schema object as far as the specification speaks of it. Out: [`Property`]s with their types and defaults.
-//! A property is required exactly when it has no `default` (PAR-02, PAR-04). What the engine does not read is kept in
-//! [`Schema::node`], untouched, for the schema that the model sees.
+//! In: a JSON Schema object. Out: [`Property`]s with their types, their defaults and, where a schema says more than types,
+//! the schema made ready. A property is required exactly when it has no `default` (PAR-02, PAR-04). What a schema says is
+//! enforced or refused (`json_schema`); the whole of it is kept in [`Schema::node`] for the schema that the model sees.
 
+use super::json_schema::Validator;
+use super::json_schema::check::{self, Position};
+use super::json_schema::plain::is_plain;
+use super::json_schema::references;
+use super::json_schema::words::{Treatment, word};
 use super::messages;
-use super::node::Node;
+use super::node::{Entry, Node};
 use super::reader::{Fields, Path, Reader};
 use crate::source::Embedded;
 use serde_json::Value;
@@ -47,6 +52,10 @@ pub struct Schema {
     pub items: Option<Box<Schema>>,
     /// The fields of an object that are known.
     pub properties: Vec<Property>,
+    /// The block that it stands in, which its references lead into.
+    pub root: Node,
+    /// The schema made ready, if it says more than types, constants and fields.
+    pub validator: Option<Arc<Validator>>,
 }
 
 impl Schema {
@@ -80,6 +89,12 @@ impl SchemaKind {
     pub fn named(name: &str) -> Option<Self> {
         KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
+
+    /// All names.
+    #[must_use]
+    pub fn names() -> [&'static str; 6] {
+        KINDS.map(|(name, _)| name)
+    }
 }
 
 const KINDS: [(&str, SchemaKind); 6] = [
@@ -91,155 +106,157 @@ const KINDS: [(&str, SchemaKind); 6] = [
     ("integer", SchemaKind::Integer),
 ];
 
-/// Keys of JSON Schema that the engine does not read, and that say nothing wrong.
-const OTHER_KEYS: [&str; 31] = [
-    "$comment",
-    "$defs",
-    "$id",
-    "$ref",
-    "$schema",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "deprecated",
-    "examples",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "not",
-    "nullable",
-    "oneOf",
-    "pattern",
-    "patternProperties",
-    "prefixItems",
-    "readOnly",
-    "uniqueItems",
-    "writeOnly",
-];
-
 /// What a schema is for: it decides how much of it must be right.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Parameters of a tool, an action, an event or an agent.
+    /// Parameters of a tool, an action, an event or an agent: values are held to them.
     Parameters,
-    /// Settings, and fields and items within a parameter: JSON Schema at large.
-    Inner,
+    /// Settings, which the host reads: JSON Schema at large.
+    Settings,
 }
 
 /// Reads the properties of a `parameters` or `settings` block.
 pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Vec<Property> {
     let Some(mut fields) = reader.fields(node, path) else { return Vec::new() };
-    fields.get("type");
-    for key in ["description", "title"].into_iter().chain(OTHER_KEYS) {
-        fields.written(key);
-    }
     warn_of_required(&mut fields, reader);
     let properties = fields.get("properties");
-    let bare = properties.is_none();
-    let properties =
-        properties.map(|field| read_each(field.node, &field.path, role, reader)).unwrap_or_default();
-    if bare {
-        for entry in fields.others() {
-            reader.report(&path.key(&entry.key.text), messages::bare_schema(&entry.key));
-        }
-    } else {
-        fields.warn_of_others("a schema", &[], reader);
-    }
-    properties
+    check_block(node, path, role, properties.is_none(), reader);
+    let Some(properties) = properties else { return Vec::new() };
+    let entries = reader.mapping(properties.node, &properties.path).unwrap_or_default();
+    let read = |entry: &Entry| {
+        let path = properties.path.key(&entry.key.text);
+        let schema = Schema::read(&entry.value, node, &path, role, reader)?;
+        Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
+    };
+    entries.iter().filter_map(read).collect()
 }
 
-fn read_each(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Vec<Property> {
-    let entries = reader.mapping(node, path).unwrap_or_default();
-    entries
-        .iter()
-        .filter_map(|entry| {
-            let path = path.key(&entry.key.text);
-            let schema = Schema::read(&entry.value, &path, role, reader)?;
-            Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
-        })
-        .collect()
+/// The words of a block beside its properties. Arguments that no property declares are dropped (PAR-07), and which of
+/// them are required their defaults say (PAR-06); more cannot be said of all together.
+fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Reader) {
+    for entry in node.as_mapping().unwrap_or_default() {
+        let (key, path) = (&entry.key, path.key(&entry.key.text));
+        let Some(word) = word(&key.text) else {
+            let known = ["properties", "required", "description", "title", "type", "$defs"];
+            match (bare, messages::nearest_key(key, &known)) {
+                _ if key.text.starts_with("x-") => {}
+                (_, near) if role == Role::Settings && !(bare && near.is_none()) => {
+                    reader.report(&path, messages::ignored_key(key, "a schema", &known));
+                }
+                (true, None) => reader.report(&path, messages::bare_schema(key)),
+                _ => reader.report(&path, messages::unknown_keyword(key, &known)),
+            }
+            continue;
+        };
+        if role == Role::Settings || entry.value.is_null() {
+            continue;
+        }
+        let is_object = |node: &Node| node.as_string().is_some_and(|name| &*name.text == "object");
+        match (word.name, word.treatment) {
+            ("type", _) if is_object(&entry.value) => {}
+            ("type", _) => reader.report(&path, messages::not_an_object(&entry.value)),
+            ("$defs" | "definitions", _) => check::check_definitions(&entry.value, &path, reader),
+            // an address of the whole changes nothing that is in it
+            ("properties" | "required" | "additionalProperties" | "unevaluatedProperties" | "$id", _) => {}
+            (_, Treatment::Annotation) => check::check_word(entry, node, &path, Position::Inner, reader),
+            (_, Treatment::Refused(reason)) => {
+                reader.report(&path, messages::unsupported_keyword(key, reason))
+            }
+            (_, Treatment::Enforced) => reader.report(&path, messages::all_arguments(key)),
+        }
+    }
 }
 
 impl Schema {
     /// The schema of a text that has a default and nothing else.
     pub(super) fn of_text_with_default(node: &Node, default: &Embedded) -> Self {
         Self {
-            node: node.clone(),
             kind: None,
             default: Some(Value::from(&*default.text)),
             allowed: None,
-            require_binding: false,
-            allow_from_llm: true,
             title: None,
             description: None,
             format: None,
             items: None,
             properties: Vec::new(),
+            ..Self::of(node, node)
         }
     }
 
-    fn read(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Option<Self> {
+    fn read(node: &Node, root: &Node, path: &Path, role: Role, reader: &mut Reader) -> Option<Self> {
         let mut fields = reader.fields(node, path)?;
-        let default = fields.written("default").map(|field| field.node.to_json());
-        let allowed = fields.get("enum").and_then(|field| {
-            let items = reader.list(field.node, &field.path)?;
-            Some(items.iter().map(Node::to_json).collect())
-        });
-        for key in OTHER_KEYS {
-            fields.written(key);
-        }
-        let kind = read_kind(&mut fields, role, reader);
-        let schema = Self {
-            node: node.clone(),
-            kind,
-            default,
-            allowed,
-            require_binding: fields.boolean("require_binding", false, reader),
-            allow_from_llm: fields.boolean("allow_from_llm", true, reader),
-            title: fields.text("title", reader),
-            description: fields.text("description", reader),
-            format: fields.text("format", reader),
-            items: fields
-                .get("items")
-                .filter(|field| field.node.as_mapping().is_some())
-                .and_then(|field| Self::read(field.node, &field.path, Role::Inner, reader))
-                .map(Box::new),
-            properties: fields
-                .get("properties")
-                .map(|field| read_each(field.node, &field.path, Role::Inner, reader))
-                .unwrap_or_default(),
-        };
-        if role == Role::Parameters {
-            if schema.kind == Some(SchemaKind::Object) {
-                fields.written("required");
-            } else {
-                warn_of_required(&mut fields, reader);
+        let (require_binding, allow_from_llm) = (
+            fields.boolean("require_binding", false, reader),
+            fields.boolean("allow_from_llm", true, reader),
+        );
+        let mut schema = Self { require_binding, allow_from_llm, ..Self::of(node, root) };
+        if role == Role::Settings {
+            for key in ["title", "description", "format"] {
+                fields.text(key, reader);
             }
-            fields.warn_of_others("a parameter", &["require_binding", "allow_from_llm", "enum"], reader);
+            return Some(schema);
         }
+        let has_fields = matches!(schema.kind, Some(SchemaKind::Object) | None);
+        if !has_fields || node.get("required").is_some_and(|list| list.as_sequence().is_none()) {
+            warn_of_required(&mut fields, reader);
+        } else if let Some(list) = fields.get("required") {
+            check::check_names("required", list.node, &list.path, reader);
+        }
+        schema.validator = ready(node, root, path, Position::Parameter, reader);
         Some(schema)
+    }
+
+    /// The schema as it is written, unchecked.
+    fn of(node: &Node, root: &Node) -> Self {
+        let text = |key: &str| node.get(key).and_then(Node::as_string).cloned();
+        let all = |values: &[Node]| values.iter().map(Node::to_json).collect();
+        let property = |entry: &Entry| Property {
+            name: entry.key.clone(),
+            path: String::new(),
+            schema: Arc::new(Self::of(&entry.value, root)),
+        };
+        let fields = node.get("properties").and_then(Node::as_mapping).unwrap_or_default();
+        let items = node.get("items").filter(|items| items.as_mapping().is_some());
+        Self {
+            node: node.clone(),
+            root: root.clone(),
+            kind: node.get("type").and_then(Node::as_string).and_then(|name| SchemaKind::named(&name.text)),
+            default: node.get("default").map(Node::to_json),
+            allowed: node.get("enum").and_then(Node::as_sequence).map(all),
+            require_binding: false,
+            allow_from_llm: true,
+            title: text("title"),
+            description: text("description"),
+            format: text("format"),
+            items: items.map(|items| Box::new(Self::of(items, root))),
+            properties: fields.iter().map(property).collect(),
+            validator: None,
+        }
     }
 }
 
-/// The type of a parameter must be one that is known (TOOL-15); within one, JSON Schema has more to say than we read.
-fn read_kind(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Option<SchemaKind> {
-    let field = fields.get("type")?;
-    let word = field.node.as_string().map(|text| &*text.text);
-    let kind = word.and_then(SchemaKind::named);
-    if kind.is_none() && role == Role::Parameters {
-        let known = KINDS.map(|(name, _)| name);
-        reader.report(&field.path, messages::unknown_type(field.node, &known));
+/// Checks a schema and makes it ready, if it says more than types, constants and fields and nothing in it is wrong.
+fn ready(
+    node: &Node,
+    root: &Node,
+    path: &Path,
+    position: Position,
+    reader: &mut Reader,
+) -> Option<Arc<Validator>> {
+    let before = reader.errors();
+    check::check(node, path, position, reader);
+    references::check(root, node, path, reader);
+    if reader.errors() > before || is_plain(node) {
+        return None;
     }
-    kind
+    #[cfg(feature = "schemas")]
+    match Validator::new(node, root) {
+        Ok(validator) => return Some(Arc::new(validator)),
+        Err(reason) => reader.report(path, messages::schema_refused(&node.place, &reason)),
+    }
+    #[cfg(not(feature = "schemas"))]
+    reader.report(path, messages::schema_refused(&node.place, "it needs a build with the feature `schemas`"));
+    None
 }
 
 /// A list of required names means nothing: the absence of a default does (PAR-06).

@@ -201,7 +201,7 @@ impl Tool {
         let name = fields.name("name", "KV-03", reader);
         let description = fields.text("description", reader);
         let synchronous = fields.boolean("synchronous", false, reader);
-        let settings = read_block(&mut fields, "settings", Role::Inner, reader);
+        let settings = read_block(&mut fields, "settings", Role::Settings, reader);
         let parameters = read_block(&mut fields, "parameters", Role::Parameters, reader);
         let runtimes = read_runtimes(&mut fields, reader);
         let mut actions = fields.get("actions");

@@ -7,6 +7,7 @@
 use super::messages;
 use super::node::{Data, Entry, Node};
 use super::scalar;
+use super::yaml_cause::{Cause, cause, unknown_escape};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Place, Source, Span};
@@ -161,7 +162,13 @@ impl<'a> Tree<'a> {
         let finding = match error.kind() {
             ErrorKind::RecursionLimitExceeded => messages::yaml_too_deep(place, self.limits.max_yaml_depth),
             ErrorKind::UnexpectedCharacter { character } => messages::yaml_character(place, *character),
-            _ => messages::yaml_syntax(place, &error.info()),
+            kind => {
+                let cause = cause(self.source.text(), at, kind);
+                let escape = cause.filter(|cause| *cause == Cause::Escape);
+                let escape = escape.and_then(|_| unknown_escape(self.source.text(), at));
+                let place = escape.map_or(place, |span| self.place(span));
+                messages::yaml_syntax(place, &error.info(), cause)
+            }
         };
         self.report(finding);
         Stop::Document

@@ -23,6 +23,7 @@ use crate::limits::EvalLimits;
 use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, Function as Declared, ResolvedAgent, Target};
+use crate::manifest::json_schema::Shown;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::Property;
 use crate::manifest::step::{Hook, Step as WrittenStep, StepAction};
@@ -370,24 +371,26 @@ fn declare(resolved: &ResolvedAgent, functions: &[(usize, &Declared, Parameters)
 
 /// The schema that the model sees: the offered parameters, without the words that are not for it (BND-20).
 fn offered_schema(function: &Declared) -> serde_json::Value {
+    let mut shown = Shown::default();
     let mut properties = serde_json::Map::new();
     let mut required = Vec::new();
     for parameter in function.parameters.iter().filter(|parameter| parameter.offered) {
         let declared = parameter.declared.as_ref().map(|property| &property.schema);
-        let mut schema = match declared {
-            Some(schema) if function.action.is_some() => schema.node.to_json(),
+        let schema = match declared {
+            Some(schema) if function.action.is_some() => shown.schema(&schema.node, &schema.root),
             _ => serde_json::json!({ "type": "string" }),
         };
-        if let Some(schema) = schema.as_object_mut() {
-            schema.remove("require_binding");
-            schema.remove("allow_from_llm");
-        }
         if declared.is_none_or(|schema| schema.is_required()) {
             required.push(serde_json::Value::from(parameter.name.as_str()));
         }
         properties.insert(parameter.name.clone(), schema);
     }
-    serde_json::json!({ "type": "object", "properties": properties, "required": required })
+    let mut schema = serde_json::json!({ "type": "object", "properties": properties, "required": required });
+    let definitions = shown.definitions();
+    if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
+        schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
+    }
+    schema
 }
 
 /// The defaults of a tool's settings.

@@ -10,7 +10,7 @@ use super::filter::{Filter, FilterRefusal, parameters_type};
 use super::message::compile_event_message;
 use super::shape::Shape;
 use super::template::Template;
-use super::webhook::{SignatureError, WebhookSecret};
+use super::webhook::{SignatureError, WebhookSecret, delivery_ids};
 use crate::cel::{Json, STANDARD, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::EvalLimits;
@@ -134,6 +134,15 @@ impl Event {
         let Some(secret) = &self.secret else { return Ok(()) };
         let (headers, body) = request.ok_or(SignatureError::NoBody)?;
         secret.verify(settings, headers, body)
+    }
+
+    /// The names that the sender of a signed request gives its delivery, each with the header that it stands in: what is sent
+    /// again has them again. None without a secret, as nobody vouches for anything then. Linear in the headers.
+    pub fn delivery_ids<'h>(
+        &self,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+    ) -> impl Iterator<Item = (&'static str, &'h str)> {
+        self.secret.iter().zip(std::iter::once(headers)).flat_map(|(_, headers)| delivery_ids(headers))
     }
 
     /// What `event` is to expressions: the payload, and the names that the tool gives to parts of it (EVT-08). A name whose

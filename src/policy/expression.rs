@@ -250,5 +250,6 @@ pub fn whole_failure(program: &Program, fault: Fault) -> Stop {
         found: fault.found,
         function: None,
         bound: fault.bound.and_then(|name| Some((name, limits.get(name)?))),
+        expected: None,
     })
 }

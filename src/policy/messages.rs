@@ -44,6 +44,10 @@ pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
         Misfit::NoAlternative { at } => {
             format!("the parameter `{parameter}{at}`: the value is nothing that its schema allows")
         }
+        Misfit::Broken { at, keyword, expected } => {
+            let says = expected.as_ref().map(|expected| format!(": {expected}")).unwrap_or_default();
+            format!("the parameter `{parameter}{at}`: the value does not keep to `{keyword}{says}`")
+        }
     }
 }
 
@@ -111,10 +115,27 @@ pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
     }
 }
 
-/// An assert or a condition that is decided before it runs.
+/// An assert that is decided before it runs.
 pub(super) fn constant(place: Place, truth: bool) -> Diagnostic {
     let message = format!("this is always {truth}, whatever the task does");
+    let finding = Diagnostic::warning("constant", message, place);
+    if truth {
+        finding
+    } else {
+        finding.help("to say never, write `assert: \"false\"`, without `on_fail: continue`")
+    }
+}
+
+/// A condition that never holds.
+pub(super) fn constant_condition(place: Place) -> Diagnostic {
+    let message = "this is always false, whatever the task does";
     Diagnostic::warning("constant", message, place)
+}
+
+/// A condition that always holds: the step is what it would be without.
+pub(super) fn needless_condition(place: Place) -> Diagnostic {
+    let message = "this is always true, whatever the task does";
+    Diagnostic::warning("needless_condition", message, place).help("leave the condition out")
 }
 
 pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {

@@ -7,7 +7,7 @@
 use super::expression::JsonValue;
 use super::messages;
 use super::shape::{Shape, constant};
-use crate::cel::{Constant, Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type};
+use crate::cel::{Constant, Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
 use crate::limits::EvalLimits;
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::{Property, Schema};
@@ -148,6 +148,9 @@ impl Parameters {
     /// Works out the arguments of a call: bindings, then what the model wrote (an object, or null for none), then defaults
     /// (PAR-05). Where that is just what the model wrote, its document is the arguments.
     ///
+    /// What the model wrote keeps the order in which it came; what bindings and defaults add stands where the manifest
+    /// declares it. So whoever is shown the arguments sees what was written, and two renderings of it are alike.
+    ///
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
     #[must_use]
@@ -176,7 +179,18 @@ impl Parameters {
             let others = given.root().entries().filter(|(key, _)| !self.declares(key));
             forming.members.extend(others.map(|(key, value)| (key, Part::Json(value))));
         }
-        if forming.is_just(&arguments) { forming.resolution(given.clone()) } else { forming.finish() }
+        if forming.is_just(&arguments) {
+            return forming.resolution(given.clone());
+        }
+        if !arguments.in_order || self.open {
+            let of_model = |name: &str| {
+                let mut declared = self.list.iter();
+                let declared = declared.find(|parameter| *parameter.name == *name);
+                declared.is_none_or(|parameter| parameter.source == ParameterSource::Model)
+            };
+            forming.keep_order(given.root(), of_model);
+        }
+        forming.finish()
     }
 
     /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
@@ -210,6 +224,7 @@ impl Parameters {
                 (offered, _) => forming.take(parameter, offered),
             }
         }
+        forming.keep_order(given, |_| true);
         let Resolution { arguments, faults, .. } = forming.finish();
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }
@@ -227,6 +242,20 @@ impl Parameters {
             });
             Some((&*parameter.name, value?))
         }))
+    }
+
+    /// Whether the text of a message is what the agent's schema of `message` says of texts. A message of parts is its texts,
+    /// one after the other. Builds the text only if the schema says more than that it is one.
+    ///
+    /// # Errors
+    /// What is wrong, in words for the sender.
+    pub fn admit_message(&self, text: impl FnOnce() -> String) -> Result<(), String> {
+        let declared = self.list.iter().find(|parameter| *parameter.name == *MESSAGE);
+        let Some(shape) = declared.map(|parameter| &parameter.shape).filter(|shape| shape.restricts_texts())
+        else {
+            return Ok(());
+        };
+        shape.check(&Value::text(&text())).map_err(|misfit| messages::misfit(MESSAGE, &misfit))
     }
 
     /// The default of the message (CTX-19).
@@ -429,13 +458,34 @@ impl<'f> Forming<'f> {
         self.members.push((&parameter.name, value));
     }
 
-    /// Whether the members are all of the arguments and nothing else, in the same order, and no deeper than they may.
+    /// Whether the members are all of the arguments and nothing else, and no deeper than they may.
     fn is_just(&self, arguments: &Arguments<'_>) -> bool {
-        let Arguments { object, in_order, .. } = *arguments;
+        let object = arguments.object;
         !self.added
-            && in_order
+            && object.is_object()
             && self.members.len() == object.len()
             && object.is_within(EvalLimits::default().max_json_depth)
+    }
+
+    /// Puts the members that were given into the order in which they came, in the places that they have among the others.
+    /// Linear in the members, times the logarithm of their number.
+    fn keep_order(&mut self, given: JsonRef<'f>, of_sender: impl Fn(&str) -> bool) {
+        let position = |(name, _): &(&str, Part<'_>)| given.position(name).filter(|_| of_sender(name));
+        let places = self.members.iter().enumerate().filter_map(|(place, it)| Some((place, position(it)?)));
+        let places: SmallVec<[(usize, usize); 8]> = places.collect();
+        if places.is_sorted_by_key(|&(_, came)| came) {
+            return;
+        }
+        let mut members = self.members.clone();
+        let mut sorted = places.clone();
+        sorted.sort_unstable_by_key(|&(_, came)| came);
+        for (&(to, _), &(from, _)) in places.iter().zip(&sorted) {
+            if let (Some(place), Some(member)) = (members.get_mut(to), self.members.get(from)) {
+                *place = *member;
+            }
+        }
+        self.members = members;
+        self.keys = None;
     }
 
     fn finish(&mut self) -> Resolution {

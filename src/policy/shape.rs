@@ -2,17 +2,20 @@
 //!
 //! In: the schema of a parameter. Out: a [`Shape`], which says whether a value fits (PAR-08), which CEL type every value
 //! that fits has, and which constants it may be. One thing gives all three answers, so an expression never sees a value
-//! that its type excludes. Read are `type`, `nullable`, `enum`, `const`, `items`, `properties`, `required`,
-//! `additionalProperties`, `oneOf` and `anyOf` (a value fits if it fits any of them); the rest, `$ref` included, makes
-//! nothing unfit and is `dyn`. Sizes are read for the static cost alone.
+//! that its type excludes. The types follow from `type`, `nullable`, `enum`, `const`, `items`, `properties`, `required`,
+//! `additionalProperties`, `oneOf` and `anyOf`; the rest, `$ref` included, makes values fewer and is `dyn`. A schema that
+//! says no more than the first of these is asked here; any other is asked of its validator, which knows all words.
 
 use crate::cel::{Constant, Domain, Field, Json, Key, Kind, Map, Part, RecordType, Storage, Type, Value};
+use crate::limits::EvalLimits;
+use crate::manifest::json_schema::{Validator, Violation};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::schema::{Schema, SchemaKind};
+use std::fmt;
 use std::sync::Arc;
 
 /// What a value must look like.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Shape {
     kind: Option<SchemaKind>,
     /// Whether null will do as well.
@@ -25,8 +28,26 @@ pub struct Shape {
     others: Others,
     /// Shapes of which one must fit; none if there is no choice.
     alternatives: Box<[Shape]>,
-    /// `maxLength`, `maxItems` or `maxProperties`, whichever the type has. No value is held to it.
+    /// `maxLength`, `maxItems` or `maxProperties`, whichever the type has, for the static cost.
     max_size: Option<u64>,
+    /// The whole schema made ready, if it says more than what stands above: then it alone is asked.
+    validator: Option<Arc<Validator>>,
+}
+
+impl fmt::Debug for Shape {
+    /// What it means, which the fingerprint of a policy is made of. A shape without a validator is written as it was before
+    /// there were any, so that a task that waits since then may go on.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, nullable, allowed, items, fields, others, alternatives, max_size, validator } = self;
+        let mut shape = f.debug_struct("Shape");
+        shape.field("kind", kind).field("nullable", nullable).field("allowed", allowed).field("items", items);
+        shape.field("fields", fields).field("others", others).field("alternatives", alternatives);
+        shape.field("max_size", max_size);
+        if let Some(validator) = validator {
+            shape.field("validator", validator);
+        }
+        shape.finish()
+    }
 }
 
 /// A known field of an object.
@@ -34,7 +55,7 @@ pub struct Shape {
 struct ShapeField {
     name: Arc<str>,
     shape: Shape,
-    /// Whether an object without it does not fit. A field with a default is never missed, as with parameters (PAR-06).
+    /// Whether an object without it does not fit. A default within a parameter fills nothing in, so it changes nothing here.
     required: bool,
 }
 
@@ -79,13 +100,22 @@ pub enum Misfit {
         /// Where in the value.
         at: String,
     },
+    /// It does not keep to a word of its schema.
+    Broken {
+        /// Where in the value.
+        at: String,
+        /// The word.
+        keyword: &'static str,
+        /// What the word says, if it can be said in a line.
+        expected: Option<String>,
+    },
 }
 
 impl Shape {
     /// The shape of a schema. Linear in the schema, whose depth is that of its file.
     #[must_use]
     pub fn of(schema: &Schema) -> Self {
-        Self::of_node(&schema.node)
+        Self { validator: schema.validator.clone(), ..Self::of_node(&schema.node) }
     }
 
     fn of_node(node: &Node) -> Self {
@@ -100,9 +130,14 @@ impl Shape {
             kind,
             nullable: null == Null::Too || is_true(node.get("nullable")),
             allowed: constant.or(listed).or(only_null),
-            items: node.get("items").map(|items| Box::new(Self::of_node(items))),
+            // where the first items have schemas of their own, this one is not about all of them
+            items: node
+                .get("items")
+                .filter(|items| items.as_mapping().is_some() && node.get("prefixItems").is_none())
+                .map(|items| Box::new(Self::of_node(items))),
             fields: fields_of(node),
-            others: match node.get("additionalProperties") {
+            others: match node.get("additionalProperties").filter(|_| node.get("patternProperties").is_none())
+            {
                 Some(Node { data: Data::Bool(false), .. }) => Others::Refused,
                 Some(schema @ Node { data: Data::Mapping(_), .. }) => {
                     Others::Of(Box::new(Self::of_node(schema)))
@@ -114,6 +149,7 @@ impl Shape {
                 Data::Int(size) => u64::try_from(size).ok(),
                 _ => None,
             }),
+            validator: None,
         }
     }
 
@@ -123,12 +159,25 @@ impl Shape {
         Self { kind: Some(SchemaKind::String), ..Self::default() }
     }
 
+    /// Whether it says something of texts beyond that a value is one.
+    #[must_use]
+    pub(super) fn restricts_texts(&self) -> bool {
+        let takes_texts = matches!(self.kind, Some(SchemaKind::String) | None);
+        takes_texts && (self.validator.is_some() || self.allowed.is_some() || !self.alternatives.is_empty())
+    }
+
     /// Whether a value fits, which must be one that JSON can express. Linear in the value, times the alternatives of its
     /// schema; allocates only to say where it does not fit.
     ///
     /// # Errors
     /// The first misfit.
     pub fn check(&self, value: &Value<'_>) -> Result<(), Misfit> {
+        if let Some(validator) = &self.validator {
+            let too_deep = |_| Misfit::broken("max_json_depth");
+            let value =
+                Json::from_value_within(value, EvalLimits::default().max_json_depth).map_err(too_deep)?;
+            return validator.check(value.root()).map_err(Into::into);
+        }
         if self.nullable && matches!(value, Value::Null) {
             return Ok(());
         }
@@ -175,9 +224,10 @@ impl Shape {
         if self.is_only(part.kind()) {
             return Ok(());
         }
-        match part {
-            Part::Value(value) => self.check(value),
-            Part::Json(value) => self.check(&value.value()),
+        match (part, &self.validator) {
+            (Part::Json(value), Some(validator)) => validator.check(value).map_err(Into::into),
+            (Part::Json(value), None) => self.check(&value.value()),
+            (Part::Value(value), _) => self.check(value),
         }
     }
 
@@ -191,7 +241,7 @@ impl Shape {
             Some(SchemaKind::Integer) => kind == Kind::Int,
             Some(SchemaKind::Object | SchemaKind::Array) | None => false,
         };
-        has_type && self.allowed.is_none() && self.alternatives.is_empty()
+        has_type && self.allowed.is_none() && self.alternatives.is_empty() && self.validator.is_none()
     }
 
     /// The fields of an object that its schema does not name.
@@ -315,7 +365,7 @@ fn fields_of(node: &Node) -> Box<[ShapeField]> {
     let field = |entry: &Entry| ShapeField {
         name: entry.key.text.clone(),
         shape: Shape::of_node(&entry.value),
-        required: required(&entry.key.text) && entry.value.get("default").is_none(),
+        required: required(&entry.key.text),
     };
     entries.iter().map(field).collect()
 }
@@ -372,14 +422,37 @@ fn is_of_kind(value: &Value<'_>, kind: SchemaKind) -> bool {
     }
 }
 
+impl From<Violation> for Misfit {
+    fn from(violation: Violation) -> Self {
+        let Violation { at, keyword, expected, found } = violation;
+        let kind = expected.as_deref().and_then(SchemaKind::named);
+        match keyword {
+            "type" => match (kind, found) {
+                (Some(expected), Some(found)) => Self::Kind { at, expected, found },
+                _ => Self::Broken { at, keyword, expected },
+            },
+            "anyOf" | "oneOf" if expected.is_none() => Self::NoAlternative { at },
+            "enum" | "const" => Self::NotAllowed { at },
+            "required" => Self::Missing { at },
+            "additionalProperties" | "unevaluatedProperties" => Self::Undeclared { at },
+            _ => Self::Broken { at, keyword, expected },
+        }
+    }
+}
+
 impl Misfit {
+    fn broken(keyword: &'static str) -> Self {
+        Self::Broken { at: String::new(), keyword, expected: None }
+    }
+
     /// The same, seen from one level further out.
     fn inside(mut self, step: &str) -> Self {
         let (Self::Kind { at, .. }
         | Self::NotAllowed { at }
         | Self::Missing { at }
         | Self::Undeclared { at }
-        | Self::NoAlternative { at }) = &mut self;
+        | Self::NoAlternative { at }
+        | Self::Broken { at, .. }) = &mut self;
         at.insert_str(0, step);
         self
     }

@@ -9,10 +9,11 @@ use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
 use super::template::{Placeholder, Template};
+use crate::cel::{ExprKind, Literal};
 use crate::context::{Bound, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
-use crate::source::{Embedded, Place};
+use crate::source::Place;
 use std::sync::Arc;
 
 /// A compiled step.
@@ -74,12 +75,24 @@ impl Step {
         let path = written.action_path();
         let condition = written.condition.as_ref().map(|text| {
             let path = format!("{}.condition", written.path);
-            judged(Expression::compile(&scopes.condition, text, &path, texts), text, &path, texts)
+            let compiled = Expression::compile(&scopes.condition, text, &path, texts);
+            if let Some(truth) = decided(compiled.as_ref()) {
+                let place = text.place.clone();
+                let constant =
+                    if truth { messages::needless_condition } else { messages::constant_condition };
+                texts.findings.push(constant(place).path(&path));
+            }
+            compiled
         });
         let action = match &written.action {
             WrittenAction::Assert(text) => {
                 let compiled = Expression::compile(&scopes.action, text, &path, texts);
-                judged(compiled, text, &path, texts).map(StepAction::Assert)
+                if let Some(truth) = decided(compiled.as_ref())
+                    && !(compiled.as_ref().is_some_and(says_never) && written.on_fail != OnFail::Continue)
+                {
+                    texts.findings.push(messages::constant(text.place.clone(), truth).path(&path));
+                }
+                compiled.map(StepAction::Assert)
             }
             WrittenAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
@@ -139,16 +152,16 @@ impl Step {
     }
 }
 
-/// An assert or condition, with a warning if it is decided before it runs: most of those were meant to ask something.
-fn judged(
-    compiled: Option<Expression>,
-    text: &Embedded,
-    path: &str,
-    texts: &mut Texts<'_>,
-) -> Option<Expression> {
-    let truth = compiled.as_ref().and_then(|expression| expression.program().constant_truth());
-    texts.findings.extend(truth.map(|truth| messages::constant(text.place.clone(), truth).path(path)));
-    compiled
+/// The truth of an expression that is decided before it runs: most of those were meant to ask something.
+fn decided(compiled: Option<&Expression>) -> Option<bool> {
+    compiled?.program().constant_truth()
+}
+
+/// Whether an assert is the word `false` alone. That is how an author says never, with a condition or without: nobody
+/// writes it by mistake, it stops everything that reaches it, and Cedar's `forbid` and Rego's `deny := true` need no
+/// message either. Under `on_fail: continue` it would stop nothing, and is a rule that is lost.
+fn says_never(compiled: &Expression) -> bool {
+    matches!(compiled.program().expr().kind, ExprKind::Literal(Literal::Bool(false)))
 }
 
 /// Something that is absent, or that there is; nothing if it ought to be and does not compile.

@@ -20,6 +20,29 @@ use std::sync::Arc;
 /// The header, in the spelling of the platform that introduced it.
 const HEADER: &str = "X-Hub-Signature-256";
 
+/// Where senders that sign like this name a delivery: GitHub, the forges that follow it, Bitbucket, and whoever adds the
+/// header of Standard Webhooks. What is sent again keeps its name. The signature covers the body and none of these.
+const DELIVERY_IDS: [&str; 6] = [
+    "X-GitHub-Delivery",
+    "X-Gitea-Delivery",
+    "X-Forgejo-Delivery",
+    "X-Gogs-Delivery",
+    "X-Request-UUID",
+    "Webhook-Id",
+];
+
+/// The names that a request gives its delivery: each with the header that it stands in, in the order of the headers. A
+/// sender may give several, or none. An empty one is none.
+pub(super) fn delivery_ids<'h>(
+    headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+) -> impl Iterator<Item = (&'static str, &'h str)> {
+    let named = headers.into_iter().filter_map(|(name, id)| {
+        let known = DELIVERY_IDS.into_iter().find(|known| known.eq_ignore_ascii_case(name))?;
+        Some((known, id.trim()))
+    });
+    named.filter(|(_, id)| !id.is_empty())
+}
+
 /// The secret of a webhook, compiled.
 #[derive(Debug)]
 pub struct WebhookSecret {

@@ -5,6 +5,7 @@
 //! folder that is no YAML might have been a case, so it counts as one that cannot be read: no test is lost in silence.
 
 use super::case::{Case, Manifests};
+use super::messages;
 use super::read::read;
 use super::report::{Outcome, Report};
 use crate::diagnostic::Diagnostic;
@@ -75,7 +76,13 @@ impl Case {
                 let mut findings = Vec::new();
                 let documents = nodes.iter().filter_map(|(path, node)| {
                     let document = yaml::YamlDocument { node: node.clone(), sound: true };
-                    Document::read(&document, path, &mut findings)
+                    let read = Document::read(&document, path, &mut findings)?;
+                    // the agent alone has no prefix
+                    if path.is_empty() && !matches!(read, Document::Agent(_)) {
+                        let kind = node.get("kind").map_or(&node.place, |kind| &kind.place);
+                        findings.push(messages::not_an_agent(kind, &read.title()));
+                    }
+                    Some(read)
                 });
                 let documents = documents.collect();
                 let catalog = Catalog::link(documents, limits, &mut findings);

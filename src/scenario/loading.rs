@@ -15,9 +15,9 @@ use crate::manifest::document::Document;
 use crate::source::{Embedded, Source};
 use serde_json::json;
 
-/// Whether the manifests are valid.
-pub(super) fn validate(findings: &[Diagnostic]) -> Found {
-    let valid = !findings.iter().any(Diagnostic::is_error);
+/// Whether the manifests are valid: whether none of their findings is one that `refuses` them.
+pub(super) fn validate(findings: &[Diagnostic], refuses: impl Fn(&Diagnostic) -> bool) -> Found {
+    let valid = !findings.iter().any(refuses);
     let mut found = Found { diagnostics: findings.to_vec(), ..Found::default() };
     found.set(Aspect::Decision, Some(if valid { "valid" } else { "invalid" }));
     found
@@ -29,8 +29,8 @@ pub(super) fn bundle(text: &Embedded, limits: &EvalLimits) -> Found {
     let (bundle, mut findings) = Bundle::read(&source, Arrival::Uploaded, limits);
     let bundle = bundle.unwrap_or_default();
     let catalog = Catalog::link(bundle.documents.clone(), limits, &mut findings);
-    findings.extend(Engine::from_catalog(&catalog, *limits).1);
-    let found = validate(&findings);
+    findings.extend(Engine::lenient_from_catalog(&catalog, *limits).1);
+    let found = validate(&findings, Diagnostic::is_error);
     let bundle = if findings.iter().any(Diagnostic::is_error) { Bundle::default() } else { bundle };
     let settings = bundle.required_settings().into_iter().map(|setting| {
         json!({

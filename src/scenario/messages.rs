@@ -96,6 +96,13 @@ pub(super) fn unreadable_manifests(place: &Place, error: &LoadError) -> Diagnost
     Diagnostic::error("unreadable_manifests", error.to_string(), place.clone())
 }
 
+pub(super) fn not_an_agent(kind: &Place, found: &str) -> Diagnostic {
+    let message = format!("expected an agent here, found `{found}`");
+    Diagnostic::error("not_an_agent", message, kind.clone())
+        .path("kind")
+        .help("tools stand in the list `tools`, further agents in `agents`")
+}
+
 pub(super) fn no_agent(place: &Place) -> Diagnostic {
     let message = "none of the manifests is the agent under test";
     Diagnostic::error("no_agent", message, place.clone())

@@ -1,5 +1,6 @@
 //! Why a server does not start, or why a file that it read before cannot be read again.
 
+use super::ledger::Behind;
 use super::messages;
 use crate::diagnostic::Diagnostic;
 use std::io;
@@ -21,6 +22,14 @@ pub enum ServeError {
     /// An address beyond loopback without authentication.
     #[error("{}", messages::open_to_all(.0))]
     OpenToAll(SocketAddr),
+    /// A setting that cannot be what it is.
+    #[error("`{name}`: {what}")]
+    Setting {
+        /// The field of [`Settings`](super::Settings).
+        name: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A file that cannot be read, or holds something else.
     #[error("`{path}`: {what}")]
     File {
@@ -32,8 +41,8 @@ pub enum ServeError {
     /// Paths of manifests that cannot be read.
     #[error(transparent)]
     Manifests(#[from] crate::manifest::load::LoadError),
-    /// Manifests with errors, told finding by finding.
-    #[error("the manifests have errors")]
+    /// Manifests with errors, or with warnings that may lose a rule; told finding by finding.
+    #[error("the manifests are refused")]
     Invalid(Vec<Diagnostic>),
     /// A clock outside the calendar.
     #[error("{}", messages::no_time())]
@@ -47,14 +56,30 @@ pub enum ServeError {
     /// The decision log cannot be written.
     #[error("the decision log cannot be written: {0}")]
     Log(#[from] crate::decision_log::LogError),
+    /// Decisions have to be in a log, and there is none.
+    #[error("every decision has to be in a decision log, and there is none")]
+    NoLog,
     /// The system gives no threads.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
 }
 
+impl From<Behind> for ServeError {
+    fn from(behind: Behind) -> Self {
+        match behind {
+            Behind::Log(error) => Self::Log(error),
+            Behind::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 impl ServeError {
     pub(super) fn file(path: &Path, what: impl Into<String>) -> Self {
         Self::File { path: path.display().to_string(), what: what.into() }
+    }
+
+    pub(super) fn setting(name: &'static str, what: String) -> Self {
+        Self::Setting { name, what }
     }
 
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {

@@ -4,20 +4,23 @@
 //! a route's function runs, its caller is known and allowed, its body is within its bound, and there is room for it. What
 //! has begun goes on to its end even if nobody waits any more, so that nothing is half done.
 
+use super::connection::{Connection, Exchange, Sent, Stage};
 use super::identity::{Caller, Scope};
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
-use super::routes::{Access, Body, Route};
+use super::room::{Room, Taken};
+use super::routes::{Access, Body, Route, Work};
 use super::service::Service;
-use axum::body::to_bytes;
+use super::shares::Holder;
+use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tracing::{Instrument, info, info_span};
 
@@ -25,7 +28,7 @@ use tracing::{Instrument, info, info_span};
 #[derive(Clone)]
 pub(super) struct Gate {
     service: Arc<Service>,
-    room: Arc<Semaphore>,
+    room: Arc<Room>,
 }
 
 /// Names of headers that have no constant.
@@ -40,7 +43,7 @@ const RETRY_AFTER: &str = "1";
 
 impl Gate {
     pub(super) fn new(service: Arc<Service>) -> Self {
-        let room = super::places(service.settings.limits.max_requests_in_flight);
+        let room = Arc::new(Room::new(service.settings.limits));
         Self { service, room }
     }
 
@@ -56,7 +59,9 @@ impl Gate {
         let span = info_span!("request", id = %request_id, operation = route.operation);
         let begun = Instant::now();
         let mut body = Some(body);
-        let answered = self.answer(&route, id, &parts, &mut body).instrument(span.clone()).await;
+        let exchange = exchange(&parts);
+        let answered =
+            self.answer(&route, id, &parts, &mut body, exchange.as_ref()).instrument(span.clone()).await;
         let (status, refused) = match &answered {
             Ok(answer) => (answer.status, ""),
             Err(problem) => (problem.kind.status(), problem.kind.word()),
@@ -67,16 +72,44 @@ impl Gate {
             let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
             info!(status, problem = refused, micros, "answered");
         });
-        let response = match answered {
-            Ok(answer) => respond(answer),
-            Err(problem) if route.takes == Body::Raw => refuse_rpc(&problem),
-            Err(problem) => refuse(&problem, &request_id),
-        };
-        let is_read = match body {
+        at(exchange.as_ref(), Stage::Body);
+        let rest = match body {
             Some(body) => drained(body).await,
-            None => true,
+            None => Some(Bytes::new()),
         };
-        marked(if is_read { response } else { last(response) }, &request_id)
+        let response = match answered {
+            Ok(answer) => respond(answer, exchange),
+            // JSON-RPC wants its id back, if it has come by now
+            Err(problem) if route.takes == Body::Raw && problem.kind == Kind::Unauthenticated => {
+                let nobody = protocols::nobody(rest.as_deref().unwrap_or_default());
+                with_advice(respond(nobody, exchange), &problem)
+            }
+            Err(problem) if route.takes == Body::Raw => refuse_rpc(&problem, exchange),
+            Err(problem) => refuse(&problem, &request_id, exchange),
+        };
+        self.marked(if rest.is_some() { response } else { last(response) }, &parts.headers, &request_id)
+    }
+
+    /// Answers a request for a path or method that no route has.
+    pub(super) fn nowhere(&self, kind: Kind, request: axum::extract::Request) -> Response {
+        let (parts, _) = request.into_parts();
+        let (request_id, exchange) = (request_id(&parts.headers), exchange(&parts));
+        let response = self.service.origins.preflight(&parts).unwrap_or_else(|| {
+            let problem = self.service.origins.admit(&parts).err().unwrap_or_else(|| kind.into());
+            refuse(&problem, &request_id, exchange)
+        });
+        self.marked(response, &parts.headers, &request_id)
+    }
+
+    /// What every response says: its request, that nobody on the way may keep it, and which pages may see it.
+    fn marked(&self, mut response: Response, asked: &HeaderMap, request_id: &str) -> Response {
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Ok(id) = HeaderValue::from_str(request_id) {
+            headers.insert(HeaderName::from_static(REQUEST_ID), id);
+        }
+        self.service.origins.mark(asked, headers);
+        response
     }
 
     async fn answer(
@@ -85,37 +118,41 @@ impl Gate {
         id: String,
         parts: &Parts,
         body: &mut Option<axum::body::Body>,
+        exchange: Option<&Exchange>,
     ) -> Result<Answer, Problem> {
         let limits = &self.service.settings.limits;
         if header_bytes(parts) > limits.max_header_bytes {
             return Err(Problem::new(Kind::HeaderTooLarge, messages::header_over(limits.max_header_bytes)));
         }
-        let caller = self.admit(route.access, &parts.headers);
-        let caller = if route.takes == Body::Raw { caller } else { Ok(caller?) };
-        let permit = match route.access {
-            Access::Public => None,
-            Access::Needs(_) | Access::Known => Some(self.enter()?),
-        };
+        self.service.origins.admit(parts)?;
+        let caller = self.admit(route.access, &parts.headers)?;
+        if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
+            exchange.is_known();
+        }
+        let holder = holder(&caller, parts);
         let time = Duration::from_millis(limits.max_request_ms);
         let begun = Instant::now();
-        let body = timeout(time, self.body(route.takes, &parts.headers, body));
-        let body = body.await.unwrap_or_else(|_| Err(Kind::SlowRequest.into()))?;
-        let caller = match caller {
-            Ok(caller) => caller,
-            Err(_) => return Ok(protocols::nobody(&body).with_header(header::WWW_AUTHENTICATE, BEARER)),
-        };
+        at(exchange, Stage::Body);
+        let body = timeout(time, self.body(route.takes, &parts.headers, body, &holder, exchange));
+        let Taken { bytes, held } = body.await.unwrap_or_else(|_| Err(Kind::SlowRequest.into()))?;
+        at(exchange, Stage::Work);
+        let entered = timeout(time.saturating_sub(begun.elapsed()), self.room.enter(route.work, &holder));
+        let held = (held, entered.await.unwrap_or_else(|_| Err(Kind::Overloaded.into()))?);
         let request = Request {
             caller,
             target: format!("{} {}", parts.method, parts.uri.path()),
             id,
             query: parts.uri.query().unwrap_or_default().to_owned(),
-            body,
+            body: bytes,
             key: key(&parts.headers, limits.max_idempotency_key_bytes)?,
             headers: texts(&parts.headers),
         };
+        if route.work == Work::None {
+            return (route.answer)(&self.service, &request);
+        }
         let (service, route, span) = (self.service.clone(), route.clone(), tracing::Span::current());
         let work = tokio::task::spawn_blocking(move || {
-            let _room = permit;
+            let _held = held;
             let _span = span.enter();
             service.metrics.in_flight.inc();
             let answer = (route.answer)(&service, &request);
@@ -145,19 +182,19 @@ impl Gate {
         }
     }
 
-    fn enter(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let bound = self.service.settings.limits.max_requests_in_flight;
-        let room = self.room.clone().try_acquire_owned();
-        room.map_err(|_| Problem::new(Kind::Overloaded, messages::in_flight(bound)))
-    }
-
     async fn body(
         &self,
         takes: Body,
         headers: &HeaderMap,
         body: &mut Option<axum::body::Body>,
-    ) -> Result<Vec<u8>, Problem> {
-        if takes == Body::Json && !is_json(headers) {
+        holder: &Holder,
+        exchange: Option<&Exchange>,
+    ) -> Result<Taken, Problem> {
+        // JSON-RPC has a word of its own for no body at all
+        let is_none = takes == Body::Raw
+            && !headers.contains_key(header::CONTENT_TYPE)
+            && body.as_ref().is_some_and(HttpBody::is_end_stream);
+        if takes != Body::None && !is_none && !is_json(headers) {
             return Err(Problem::new(Kind::NotJson, messages::media_type()));
         }
         let most = if takes == Body::None { 0 } else { self.service.settings.limits.max_body_bytes };
@@ -168,9 +205,18 @@ impl Gate {
             return Err(too_large());
         }
         let body = body.take().unwrap_or_default();
-        // what breaks off has nobody to be told so
-        let bytes = to_bytes(body, most).await.map_err(|_| too_large())?;
-        Ok(bytes.into())
+        let said = said.and_then(|said| said.try_into().ok());
+        self.room.read(body, most, said, holder, exchange).await
+    }
+}
+
+/// Who shares of the server are for.
+fn holder(caller: &Caller, parts: &Parts) -> Holder {
+    let peer = || parts.extensions.get::<Arc<Connection>>().map(|connection| connection.peer);
+    match &caller.identity {
+        Some(identity) => Holder::Identity(identity.clone()),
+        // every request comes over a connection
+        None => Holder::Peer(peer().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))),
     }
 }
 
@@ -191,16 +237,10 @@ pub(super) fn lacking(scope: Scope) -> Problem {
     Problem::new(Kind::Forbidden, messages::lacks(scope.as_str()))
 }
 
-/// A response for a path or method that no route has.
-pub(super) fn nowhere(kind: Kind, headers: &HeaderMap) -> Response {
-    let request_id = request_id(headers);
-    marked(refuse(&kind.into(), &request_id), &request_id)
-}
-
-/// Whether the rest of a body that nobody wants could be read: a client that is still sending may not see its answer
+/// The rest of a body that nobody wants, if it could be read: a client that is still sending may not see its answer
 /// otherwise. A long one is not worth it.
-async fn drained(body: axum::body::Body) -> bool {
-    timeout(Duration::from_millis(500), to_bytes(body, 65_536)).await.is_ok_and(|read| read.is_ok())
+async fn drained(body: axum::body::Body) -> Option<Bytes> {
+    timeout(Duration::from_millis(500), to_bytes(body, 65_536)).await.ok()?.ok()
 }
 
 /// The last response of its connection.
@@ -241,9 +281,24 @@ fn request_id(headers: &HeaderMap) -> String {
     given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
 }
 
-fn respond(answer: Answer) -> Response {
+/// The request among those of its connection.
+fn exchange(parts: &Parts) -> Option<Exchange> {
+    parts.extensions.get::<Arc<Connection>>().map(Connection::request)
+}
+
+fn at(exchange: Option<&Exchange>, stage: Stage) {
+    if let Some(exchange) = exchange {
+        exchange.at(stage);
+    }
+}
+
+fn respond(answer: Answer, exchange: Option<Exchange>) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, answer.body).into_response();
+    let body = match exchange {
+        Some(exchange) => Bytes::from_owner(Sent::new(answer.body, exchange)),
+        None => answer.body.into(),
+    };
+    let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
     for (name, value) in answer.headers {
@@ -254,7 +309,7 @@ fn respond(answer: Answer) -> Response {
     response
 }
 
-fn refuse(problem: &Problem, request_id: &str) -> Response {
+fn refuse(problem: &Problem, request_id: &str, exchange: Option<Exchange>) -> Response {
     let body = problem.to_json(&format!("urn:celador:request:{request_id}"));
     let answer = Answer {
         status: problem.kind.status(),
@@ -262,14 +317,19 @@ fn refuse(problem: &Problem, request_id: &str) -> Response {
         body,
         headers: Vec::new(),
     };
-    with_advice(respond(answer), problem)
+    with_advice(respond(answer, exchange), problem)
 }
 
 /// The same for JSON-RPC: the status says what HTTP needs, the code what its clients look at (PROTOCOLS 4.5).
-fn refuse_rpc(problem: &Problem) -> Response {
+fn refuse_rpc(problem: &Problem, exchange: Option<Exchange>) -> Response {
     let (code, message) = match problem.kind {
         Kind::Forbidden => (-32013, "The token lacks a scope"),
-        Kind::TooLarge | Kind::HeaderTooLarge | Kind::BadRequest => (-32600, "Invalid Request"),
+        Kind::TooLarge
+        | Kind::HeaderTooLarge
+        | Kind::BadRequest
+        | Kind::NotJson
+        | Kind::ForeignHost
+        | Kind::ForeignOrigin => (-32600, "Invalid Request"),
         _ => (-32603, "Internal error"),
     };
     let body = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
@@ -279,7 +339,7 @@ fn refuse_rpc(problem: &Problem) -> Response {
         body: body.to_string().into_bytes(),
         headers: Vec::new(),
     };
-    with_advice(respond(answer), problem)
+    with_advice(respond(answer, exchange), problem)
 }
 
 fn with_advice(mut response: Response, problem: &Problem) -> Response {
@@ -289,16 +349,6 @@ fn with_advice(mut response: Response, problem: &Problem) -> Response {
     }
     if problem.kind.is_passing() {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
-    }
-    response
-}
-
-/// What every response says: its request, and that nobody on the way may keep it.
-fn marked(mut response: Response, request_id: &str) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert(HeaderName::from_static(REQUEST_ID), id);
     }
     response
 }

@@ -1,29 +1,37 @@
 //! Connections: accepted within a bound, spoken to in HTTP/1.1 or HTTP/2, with TLS or without, until the server stops.
 //!
 //! In: a socket, a router, a signal. Out: nothing until the signal; then no connection is accepted any more, and what was
-//! begun is finished within `max_shutdown_ms`. A client that is slow to say what it wants is left after `max_header_ms`.
+//! begun is finished within `max_shutdown_ms`. How long a connection may be at what, its own file says.
 
+use super::connection::Connection;
+use super::connections::{Connections, Place};
 use super::error::ServeError;
 use super::messages;
 use super::metrics::Metrics;
 use super::settings::Tls;
+use super::stream::Stream;
 use crate::limits::ServerLimits;
 use axum::Router;
+use axum::http::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tower_service::Service;
 use tracing::{debug, warn};
 
 /// The acceptor of a certificate and its key.
@@ -57,7 +65,21 @@ struct Door {
     tls: Option<TlsAcceptor>,
     metrics: Arc<Metrics>,
     http: Arc<Builder<TokioExecutor>>,
-    patience: Duration,
+}
+
+/// Connections that the system holds until they are accepted: more than come while one is accepted, and few enough that who
+/// comes last is not kept waiting.
+const BACKLOG: u32 = 4_096;
+
+/// Listens at an address.
+///
+/// # Errors
+/// An address that is in use, or not one of this machine.
+pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Accepts connections until the signal comes; then finishes what was begun.
@@ -69,27 +91,26 @@ pub(super) async fn listen(
     limits: ServerLimits,
     mut stop: watch::Receiver<bool>,
 ) {
-    let patience = Duration::from_millis(limits.max_header_ms);
-    let http = Arc::new(builder(&limits, patience));
-    let door = Door { router, tls, metrics, http, patience };
+    let http = Arc::new(builder(&limits));
+    let connections = Connections::new(limits.max_client_connections, metrics.clone());
+    let door = Door { router, tls, metrics, http };
     let graceful = GracefulShutdown::new();
-    let places = super::places(limits.max_client_connections);
     loop {
         let next = async {
-            let place = places.clone().acquire_owned().await;
-            (listener.accept().await, place)
+            let (socket, address) = listener.accept().await?;
+            Ok((socket, connections.enter(Connection::new(address.ip(), &limits)).await))
         };
         tokio::select! {
-            (accepted, place) = next => match (accepted, place) {
-                (Ok((stream, _)), Ok(place)) => {
-                    tokio::spawn(door.clone().open(stream, place, graceful.watcher()));
+            accepted = next => match accepted {
+                Ok((socket, place)) => {
+                    tokio::spawn(door.clone().open(socket, place, graceful.watcher()));
                 }
-                (Err(error), _) => {
-                    // out of file descriptors, as a rule: others may close theirs
+                Err::<_, io::Error>(error) => {
+                    // out of file descriptors, as a rule
                     warn!(%error, "a connection cannot be accepted");
-                    sleep(Duration::from_millis(50)).await;
+                    connections.make_room();
+                    sleep(Duration::from_millis(10)).await;
                 }
-                (_, Err(_)) => return,
             },
             () = super::told(&mut stop) => break,
         }
@@ -104,10 +125,12 @@ pub(super) async fn listen(
 /// wants for itself.
 const SLACK: usize = 8_192;
 
-fn builder(limits: &ServerLimits, patience: Duration) -> Builder<TokioExecutor> {
+fn builder(limits: &ServerLimits) -> Builder<TokioExecutor> {
     let most = limits.max_header_bytes.saturating_add(SLACK);
+    let patience = Duration::from_millis(limits.max_header_ms);
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(most);
+    // the time of a header is the connection's to bound: HTTP would begin to count with its first byte
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(most);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -120,27 +143,59 @@ fn builder(limits: &ServerLimits, patience: Duration) -> Builder<TokioExecutor> 
 
 impl Door {
     /// One connection, to its end.
-    async fn open(self, stream: TcpStream, place: OwnedSemaphorePermit, watcher: Watcher) {
-        self.metrics.connections.inc();
+    async fn open(self, socket: TcpStream, place: Place, watcher: Watcher) {
         // small answers must not wait for more
-        let _ = stream.set_nodelay(true);
-        match self.tls.clone() {
-            None => self.speak(stream, watcher).await,
-            Some(tls) => match timeout(self.patience, tls.accept(stream)).await {
-                Ok(Ok(stream)) => self.speak(stream, watcher).await,
-                Ok(Err(error)) => debug!(%error, "no TLS could be agreed on"),
-                Err(_) => debug!("a client did not say what it wants"),
-            },
+        let _ = socket.set_nodelay(true);
+        let connection = &place.connection;
+        let stream = Stream::new(socket, connection.clone());
+        let talk = async {
+            match &self.tls {
+                None => self.speak(stream, connection, watcher).await,
+                Some(tls) => match tls.accept(stream).await {
+                    Ok(stream) => self.speak(stream, connection, watcher).await,
+                    Err(error) => debug!(%error, "no TLS could be agreed on"),
+                },
+            }
+        };
+        if let Some(end) = connection.watch(talk, &self.metrics).await {
+            debug!(why = end.as_str(), "a connection was ended");
         }
-        self.metrics.connections.dec();
-        drop(place);
     }
 
-    async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: S, watcher: Watcher) {
-        let service = TowerToHyperService::new(self.router.clone());
+    async fn speak<S>(&self, stream: S, connection: &Arc<Connection>, watcher: Watcher)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let asked = Asked { router: self.router.clone(), connection: connection.clone() };
+        let service = TowerToHyperService::new(asked);
         let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
         if let Err(error) = watcher.watch(connection).await {
             debug!(%error, "a connection ended early");
         }
+    }
+}
+
+/// The router for the requests of one connection, which they take with them.
+#[derive(Clone)]
+struct Asked {
+    router: Router,
+    connection: Arc<Connection>,
+}
+
+impl<B> Service<Request<B>> for Asked
+where
+    Router: Service<Request<B>>,
+{
+    type Response = <Router as Service<Request<B>>>::Response;
+    type Error = <Router as Service<Request<B>>>::Error;
+    type Future = <Router as Service<Request<B>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.router.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.connection.clone());
+        self.router.call(request)
     }
 }

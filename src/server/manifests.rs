@@ -4,10 +4,11 @@
 //! with an error never replaces one without: what was served before is served on, and the problem is there to be read until
 //! a good set comes.
 
+use super::digest_list;
 use super::error::ServeError;
 use super::problem::{Kind, Problem};
 use crate::cel::Timestamp;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Standing};
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::limits::EvalLimits;
@@ -16,20 +17,32 @@ use crate::manifest::{Catalog, load};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tracing::warn;
 
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
     limits: EvalLimits,
     engine: Arc<Engine>,
+    /// The file of digests that the publisher writes last, if there is to be one.
+    digests: Option<PathBuf>,
     state: Mutex<State>,
 }
 
 struct State {
     /// What the files were like when they were last read, well or badly.
     stamps: Vec<Stamp>,
+    /// What they were like at the last look, if they had changed: taken only if the next look sees the same.
+    seen: Option<Look>,
     serving: Serving,
     problem: Option<Setback>,
+}
+
+/// Files at one moment: sizes, times, and the digest of what is in them.
+#[derive(Clone, PartialEq, Eq)]
+struct Look {
+    stamps: Vec<Stamp>,
+    digest: Option<String>,
 }
 
 /// What is served.
@@ -40,6 +53,8 @@ pub(super) struct Serving {
     loaded_at: String,
     files: Vec<String>,
     agents: Vec<Agent>,
+    /// The warnings that may lose a rule and that comments in the files allow, each with its reason.
+    pub(super) allowed: Vec<serde_json::Value>,
 }
 
 #[derive(Clone, Serialize)]
@@ -54,7 +69,7 @@ pub(super) struct Setback {
     since: String,
     /// Why nothing could be read, if so.
     message: Option<String>,
-    findings: Vec<serde_json::Value>,
+    pub(super) findings: Vec<serde_json::Value>,
 }
 
 /// What is served, and what would be if it had no errors.
@@ -69,17 +84,30 @@ impl Manifests {
     ///
     /// # Errors
     /// Paths that cannot be read, manifests with errors.
-    pub(super) fn open(paths: &[PathBuf], limits: EvalLimits, now: Timestamp) -> Result<Self, ServeError> {
+    pub(super) fn open(
+        paths: &[PathBuf],
+        digests: Option<PathBuf>,
+        limits: EvalLimits,
+        now: Timestamp,
+    ) -> Result<Self, ServeError> {
         let stamps = stamps(paths)?;
         let (files, catalog, mut findings) = read(paths, &limits)?;
+        if let Some(path) = &digests {
+            digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
+        }
         let (engine, compiled) = Engine::from_catalog(&catalog, limits);
         findings.extend(compiled);
-        if findings.iter().any(Diagnostic::is_error) {
-            findings.retain(Diagnostic::is_error);
+        tell(&findings);
+        if findings.iter().any(Diagnostic::is_refused) {
+            findings.retain(Diagnostic::is_refused);
             return Err(ServeError::Invalid(findings));
         }
-        let state = State { stamps, serving: Serving::of(&files, &catalog, now), problem: None };
-        Ok(Self { paths: paths.to_vec(), limits, engine: Arc::new(engine), state: Mutex::new(state) })
+        let serving = Serving::of(&files, &catalog, &findings, now);
+        let state = State { stamps, seen: None, serving, problem: None };
+        let (paths, engine) = (paths.to_vec(), Arc::new(engine));
+        let manifests = Self { paths, limits, engine, digests, state: Mutex::new(state) };
+        manifests.state().stamps = manifests.stamps();
+        Ok(manifests)
     }
 
     /// The engine of what is served.
@@ -93,13 +121,36 @@ impl Manifests {
         Status { serving: state.serving.clone(), problem: state.problem.clone() }
     }
 
-    /// Reads the manifests again if a file has come, gone, or changed its length or time.
+    /// Looks at the files, and serves what has changed once it has come to rest: two looks, one after the other, have to
+    /// see the same sizes, times and digests. A file that somebody is writing is so left alone until they are done.
     pub(super) fn poll(&self, now: Timestamp) -> Option<Result<String, Problem>> {
-        let found = stamps(&self.paths).unwrap_or_default();
-        if self.state().stamps == found {
+        let stamps = self.stamps();
+        let mut state = self.state();
+        if state.stamps == stamps {
+            state.seen = None;
             return None;
         }
+        let look = Look { digest: self.content(), stamps };
+        if state.seen.as_ref() != Some(&look) {
+            state.seen = Some(look);
+            return None;
+        }
+        state.seen = None;
+        drop(state);
         Some(self.reload(now))
+    }
+
+    /// The stamps of the manifests, and of the file of digests.
+    fn stamps(&self) -> Vec<Stamp> {
+        let mut found = stamps(&self.paths).unwrap_or_default();
+        found.extend(stamps(self.digests.as_slice()).unwrap_or_default());
+        found
+    }
+
+    /// The digest of all files; none if they cannot be read.
+    fn content(&self) -> Option<String> {
+        let (files, _) = load(&self.paths, &self.limits).ok()?;
+        Some(digest_of(&files))
     }
 
     /// Reads the manifests again and serves them if they have no error.
@@ -109,7 +160,7 @@ impl Manifests {
     pub(super) fn reload(&self, now: Timestamp) -> Result<String, Problem> {
         // held to the end: two reloads at once must not end with the older set
         let mut state = self.state();
-        state.stamps = stamps(&self.paths).unwrap_or_default();
+        state.stamps = self.stamps();
         match self.replace(now) {
             Ok(serving) => {
                 state.serving = serving;
@@ -130,25 +181,48 @@ impl Manifests {
 
     fn replace(&self, now: Timestamp) -> Result<Serving, Setback> {
         let setback = |message, findings: &[Diagnostic]| {
-            let errors = findings.iter().filter(|finding| finding.is_error());
-            Setback { since: now.to_string(), message, findings: errors.map(Diagnostic::to_json).collect() }
+            let refused = findings.iter().filter(|finding| finding.is_refused());
+            Setback { since: now.to_string(), message, findings: refused.map(Diagnostic::to_json).collect() }
         };
         let read = read(&self.paths, &self.limits);
         let (files, catalog, mut findings) = read.map_err(|error| setback(Some(error.to_string()), &[]))?;
+        if let Some(path) = &self.digests {
+            let checked = digest_list::check(path, &files);
+            checked.map_err(|what| setback(Some(format!("`{}`: {what}", path.display())), &[]))?;
+        }
         // tried apart first: an error that stops no agent by itself must not be served either
         let (_, compiled) = Engine::from_catalog(&catalog, self.limits);
         findings.extend(compiled);
-        if findings.iter().any(Diagnostic::is_error) {
+        tell(&findings);
+        if findings.iter().any(Diagnostic::is_refused) {
             return Err(setback(None, &findings));
         }
         self.engine.replace(&catalog).map_err(|findings| setback(None, &findings))?;
-        Ok(Serving::of(&files, &catalog, now))
+        Ok(Serving::of(&files, &catalog, &findings, now))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // a poisoned state is whole: each of its members is set at once
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Says in the log what keeps manifests from being served, and what comments let by.
+fn tell(findings: &[Diagnostic]) {
+    for finding in findings {
+        let (code, path, message) = (finding.code, &finding.path, &finding.message);
+        let at = finding.place.to_string();
+        if finding.is_refused() {
+            warn!(code, at, path, message, "a finding keeps the manifests from being served");
+        } else if let Standing::Allowed(reason) = &finding.standing {
+            warn!(code, at, path, message, reason = &**reason, "a finding is allowed by a comment");
+        }
+    }
+}
+
+/// SHA-256 over names and texts.
+fn digest_of(files: &[File]) -> String {
+    Digest::of_parts(files.iter().flat_map(|file| [file.source.name(), file.source.text()])).to_string()
 }
 
 fn read(paths: &[PathBuf], limits: &EvalLimits) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
@@ -159,20 +233,56 @@ fn read(paths: &[PathBuf], limits: &EvalLimits) -> Result<(Vec<File>, Catalog, V
 }
 
 impl Serving {
-    fn of(files: &[File], catalog: &Catalog, now: Timestamp) -> Self {
-        let texts = files.iter().flat_map(|file| [file.source.name(), file.source.text()]);
-        let digest = Digest::of_parts(texts);
+    fn of(files: &[File], catalog: &Catalog, findings: &[Diagnostic], now: Timestamp) -> Self {
         let mut agents: Vec<(String, String)> = catalog
             .agents()
             .iter()
             .map(|resolved| (resolved.agent.namespace.text.to_string(), resolved.agent.name.text.to_string()))
             .collect();
         agents.sort();
+        let is_allowed = |finding: &&Diagnostic| matches!(finding.standing, Standing::Allowed(_));
         Self {
-            digest: digest.to_string(),
+            digest: digest_of(files),
             loaded_at: now.to_string(),
             files: files.iter().map(|file| file.source.name().to_owned()).collect(),
             agents: agents.into_iter().map(|(namespace, name)| Agent { namespace, name }).collect(),
+            allowed: findings.iter().filter(is_allowed).map(Diagnostic::to_json).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Manifests;
+    use crate::cel::Timestamp;
+    use crate::limits::EvalLimits;
+    use std::fs;
+
+    /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
+    #[test]
+    fn a_file_is_served_when_two_looks_agree() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("a.yaml");
+        let text = |prompt: &str| {
+            format!(
+                "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
+            )
+        };
+        let now = Timestamp::from_nanos(0)?;
+        fs::write(&file, text("First."))?;
+        let paths = [folder.path().to_owned()];
+        let manifests = Manifests::open(&paths, None, EvalLimits::default(), now)?;
+        let digest = || manifests.status().serving.digest;
+        let first = digest();
+        assert!(manifests.poll(now).is_none());
+        for prompt in ["S", "Se", "Sec", "Second"] {
+            fs::write(&file, text(prompt))?;
+            assert!(manifests.poll(now).is_none(), "it was written since the last look");
+        }
+        assert_eq!(digest(), first);
+        assert!(manifests.poll(now).is_some_and(|served| served.is_ok()));
+        assert_ne!(digest(), first);
+        assert!(manifests.poll(now).is_none());
+        Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Every sentence of the server, one function each: lower case, no final stop, no value of task data.
 
+use super::ledger::Behind;
+use crate::store::StoreError;
 use std::net::SocketAddr;
 
 pub(super) fn open_to_all(address: &SocketAddr) -> String {
@@ -7,6 +9,18 @@ pub(super) fn open_to_all(address: &SocketAddr) -> String {
         "{address} is not a loopback address and nobody would have to say who he is: configure tokens or a JWKS, or allow \
          it with `--allow-unauthenticated`"
     )
+}
+
+pub(super) fn not(expected: &str, found: &str) -> String {
+    format!("expected {expected}, found `{found}`")
+}
+
+pub(super) fn foreign_host() -> &'static str {
+    "without tokens only requests for loopback, for the configured address or for an allowed host (`--allow-host`) are answered"
+}
+
+pub(super) fn foreign_origin() -> &'static str {
+    "a page of another site may change nothing unless its origin is allowed (`--allow-origin`)"
 }
 
 pub(super) fn not_utf8() -> String {
@@ -23,6 +37,14 @@ pub(super) fn no_digest(row: usize) -> String {
 
 pub(super) fn no_identity(row: usize) -> String {
     format!("`tokens[{row}].identity` is empty")
+}
+
+pub(super) fn identity_of_an_issuer(row: usize) -> String {
+    format!("`tokens[{row}].identity` begins with `jwt:`, as only the identities of JSON Web Tokens do")
+}
+
+pub(super) fn two_kinds_of_identities() -> &'static str {
+    "cannot be used with `--jwt-identity claim`: a token and a JSON Web Token could name the same caller"
 }
 
 pub(super) fn unknown_scope(row: usize) -> String {
@@ -86,6 +108,11 @@ pub(super) fn misfit(error: &serde_json::Error) -> String {
     }
 }
 
+/// A page of a context that is not there any more.
+pub(super) fn cursor_of_the_past() -> String {
+    "the task has taken a step since the page before: begin without a `cursor`".to_owned()
+}
+
 pub(super) fn bad_query(known: &[&str]) -> String {
     let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
     match known.as_slice() {
@@ -108,8 +135,8 @@ pub(super) fn lacks(scope: &str) -> String {
     format!("the scope `{scope}` is needed")
 }
 
-pub(super) fn in_flight(bound: usize) -> String {
-    format!("`max_requests_in_flight` {bound} reached")
+pub(super) fn reached(name: &str, bound: usize) -> String {
+    format!("`{name}` {bound} reached")
 }
 
 pub(super) fn request_over(bound: u64) -> String {
@@ -144,4 +171,53 @@ pub(super) fn answers_need_a_task() -> &'static str {
 
 pub(super) fn not_storable() -> &'static str {
     "a text that the store cannot keep, such as one with the character 0, or a name longer than an index takes"
+}
+
+pub(super) fn store_unavailable() -> String {
+    "the store does not answer".to_owned()
+}
+
+pub(super) fn store_unwritable(error: &StoreError) -> String {
+    format!("the store cannot be written: {error}")
+}
+
+pub(super) fn log_unwritable(error: &Behind, owed: usize) -> String {
+    format!("the decision log cannot be written and lacks {owed} decision(s): {error}")
+}
+
+pub(super) fn manifests_refused() -> String {
+    "the files of the manifests cannot be served as they are now; those of before are served on".to_owned()
+}
+
+pub(super) fn authentication_closed() -> String {
+    "a file of tokens or keys cannot be read, and none of its tokens is accepted".to_owned()
+}
+
+pub(super) fn authentication_stale() -> String {
+    "a file of tokens or keys cannot be read; what it said before is in force".to_owned()
+}
+
+pub(super) fn bad_reason(bound: usize) -> String {
+    format!("expected a `reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
+}
+
+pub(super) fn bad_switch() -> &'static str {
+    "expected `kind=agent` or `kind=tool` with `namespace` and `name` (and perhaps `function` of a tool), or `kind=user` with \
+     `name`"
+}
+
+pub(super) fn no_digest_line(line: usize) -> String {
+    format!("line {line} is not one of `sha256sum`: 64 hexadecimal digits, two spaces, a name")
+}
+
+pub(super) fn listed_file_missing(name: &str) -> String {
+    format!("lists `{name}`, which is not among the manifests")
+}
+
+pub(super) fn file_not_listed(name: &str) -> String {
+    format!("does not list the manifest `{name}`")
+}
+
+pub(super) fn file_differs(name: &str) -> String {
+    format!("has another digest for `{name}`: the files are being written, or the list is of another set")
 }

@@ -36,6 +36,11 @@ struct Decided {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Outcome {
     outcome: &'static str,
 }
@@ -53,6 +58,7 @@ pub(super) struct Metrics {
     reloads: Family<Outcome, Counter>,
     pub(super) in_flight: Gauge,
     pub(super) connections: Gauge,
+    cut: Family<Reason, Counter>,
     live_tasks: Gauge,
     /// Programs held, their bytes; texts found, compiled, dropped.
     cache: [Gauge; 5],
@@ -73,6 +79,7 @@ impl Metrics {
             reloads: Family::default(),
             in_flight: Gauge::default(),
             connections: Gauge::default(),
+            cut: Family::default(),
             live_tasks: Gauge::default(),
             cache: Default::default(),
             registry: Registry::default(),
@@ -92,6 +99,11 @@ impl Metrics {
         registry.register("reloads", "Manifests that were loaded anew", metrics.reloads.clone());
         registry.register("requests_in_flight", "Requests at work", metrics.in_flight.clone());
         registry.register("connections", "Connections that are open", metrics.connections.clone());
+        registry.register(
+            "connections_cut",
+            "Connections that were ended by the server",
+            metrics.cut.clone(),
+        );
         registry.register("live_tasks", "Tasks in memory", metrics.live_tasks.clone());
         let names = [
             ("expressions", "Compiled expressions held"),
@@ -131,6 +143,11 @@ impl Metrics {
 
     pub(super) fn log_error(&self) {
         self.log_errors.inc();
+    }
+
+    /// A connection that had to go.
+    pub(super) fn cut(&self, reason: &'static str) {
+        self.cut.get_or_create(&Reason { reason }).inc();
     }
 
     pub(super) fn reload(&self, outcome: &'static str) {

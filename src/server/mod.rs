@@ -10,30 +10,47 @@
 //! | `steps`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
 //! | `tasks` | tasks in memory, their locks, and the store behind them |
-//! | `manifests` | what is served, and how it is replaced |
+//! | `ending`, `switches` | tasks that are purged; what an operator stops |
+//! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
 //! | `service` | what all requests share |
 //! | `auth`, `identity` | tokens in, callers out |
 //! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
+//! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
+//! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
+//! | `origin` | hosts that requests may be for, web pages that they may come from |
 //! | `problem`, `messages` | everything that is said when it is not done |
+//! | `readiness` | the reasons of `/readyz`; log and store are tried by writing |
+//! | `ledger` | the decision log held against the store: lines that are owed |
 //! | `recorder`, `metrics`, `telemetry`, `traces` | the decision log, figures, logs, spans |
 
 mod auth;
+mod connection;
+mod connections;
+mod digest_list;
+mod ending;
 mod error;
 mod evaluate;
 mod gate;
 mod identity;
+mod ledger;
 mod listen;
 mod manifests;
 mod messages;
 mod metrics;
+mod origin;
 mod problem;
 mod protocols;
+mod readiness;
 mod recorder;
 mod request;
+mod room;
 mod routes;
 mod service;
 mod settings;
+mod shares;
 mod steps;
+mod stream;
+mod switches;
 mod tasks;
 mod telemetry;
 #[cfg(feature = "otel")]
@@ -41,13 +58,12 @@ mod traces;
 
 pub use error::ServeError;
 pub use service::{Clock, Parts};
-pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, Settings, Tls};
+pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
 pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use crate::cel::Timestamp;
 use axum::Router;
 use axum::extract::{RawPathParams, Request};
-use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use gate::Gate;
@@ -58,10 +74,9 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::info;
@@ -84,19 +99,24 @@ impl Server {
     pub fn start(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
         let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
-        let service = Arc::new(Service::open(settings, parts)?);
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("celador")
-            // one for each request that may be at work, and some for looking at files
+            // one for each request that may be at work, those for probes, and some for looking at files
             .max_blocking_threads(
-                limits.max_requests_in_flight.min(Semaphore::MAX_PERMITS).saturating_add(16),
+                limits
+                    .max_requests_in_flight
+                    .min(MOST_THREADS)
+                    .saturating_add(room::PROBES)
+                    .saturating_add(8),
             )
             .build()?;
+        // sockets belong to a runtime
         let listener = runtime
-            .block_on(TcpListener::bind(address))
+            .block_on(async { listen::bind(address) })
             .map_err(|reason| ServeError::Address { address, reason })?;
         let address = listener.local_addr()?;
+        let service = Arc::new(Service::open(settings, parts, address)?);
         let (stop, stopped) = watch::channel(false);
         if let Some(every) = watch_every {
             runtime.spawn(look_again(service.clone(), every, stopped.clone()));
@@ -114,12 +134,15 @@ impl Server {
         self.address
     }
 
-    /// Looks at once at the files of manifests, tokens and keys, as it otherwise does every [`Settings::watch`].
+    /// Looks at once at the files of manifests, tokens and keys, as it otherwise does every [`Settings::watch`]: twice, a
+    /// moment apart, as files are taken only when two looks agree.
     pub fn refresh(&self) {
+        self.service.refresh();
+        std::thread::sleep(Duration::from_millis(50));
         self.service.refresh();
     }
 
-    /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops.
+    /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops. SIGHUP loads the manifests anew.
     ///
     /// # Errors
     /// A system without signals.
@@ -127,9 +150,17 @@ impl Server {
         let asked: Result<(), std::io::Error> = self.runtime.block_on(async {
             let mut terminate = signal(SignalKind::terminate())?;
             let mut interrupt = signal(SignalKind::interrupt())?;
-            tokio::select! {
-                _ = terminate.recv() => info!("asked to end by SIGTERM"),
-                _ = interrupt.recv() => info!("asked to end by SIGINT"),
+            let mut hangup = signal(SignalKind::hangup())?;
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => break info!("asked to end by SIGTERM"),
+                    _ = interrupt.recv() => break info!("asked to end by SIGINT"),
+                    _ = hangup.recv() => {
+                        let service = self.service.clone();
+                        // one that panics is as one that found nothing
+                        let _ = tokio::task::spawn_blocking(move || service.reload()).await;
+                    }
+                }
             }
             Ok(())
         });
@@ -191,10 +222,8 @@ async fn told(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
-/// Room for so many at a time; a bound that is switched off is the most that can be counted.
-fn places(most: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
-}
+/// Threads that a runtime can count.
+const MOST_THREADS: usize = u32::MAX as usize;
 
 /// The router of the table.
 fn router(service: &Arc<Service>) -> Router {
@@ -204,11 +233,11 @@ fn router(service: &Arc<Service>) -> Router {
         let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
         router = router.route(route.path, on(method, entry(&gate, route)));
     }
-    router
-        .fallback(|headers: HeaderMap| async move { gate::nowhere(Kind::UnknownPath, &headers) })
-        .method_not_allowed_fallback(|headers: HeaderMap| async move {
-            gate::nowhere(Kind::WrongMethod, &headers)
-        })
+    let nowhere = |kind: Kind| {
+        let gate = gate.clone();
+        move |request: Request| async move { gate.nowhere(kind, request) }
+    };
+    router.fallback(nowhere(Kind::UnknownPath)).method_not_allowed_fallback(nowhere(Kind::WrongMethod))
 }
 
 /// A response that is on its way.

@@ -56,10 +56,16 @@ kinds! {
     Unauthenticated = "unauthenticated", 401, "Nobody is known to ask";
     /// A valid token that may not do this.
     Forbidden = "forbidden", 403, "The token lacks a scope";
+    /// A request of a page of another site.
+    ForeignOrigin = "foreign-origin", 403, "The request comes from another site";
+    /// A request for a host that is not this server's.
+    ForeignHost = "foreign-host", 421, "The request is for another host";
     /// No such address.
     UnknownPath = "unknown-path", 404, "There is nothing at this address";
     /// No such task, or one of another caller.
     UnknownTask = "unknown-task", 404, "There is no such task";
+    /// No such switch is on.
+    UnknownSwitch = "unknown-switch", 404, "No such switch is on";
     /// Another method is meant.
     WrongMethod = "wrong-method", 405, "The address does not take this method";
     /// The body did not come in time.
@@ -72,6 +78,8 @@ kinds! {
     PolicyChanged = "policy-changed", 409, "The policy has changed since the task was suspended";
     /// Other processes were first, again and again.
     Contended = "contended", 409, "Other requests for the task were first";
+    /// The task was there and was purged.
+    Purged = "purged", 410, "The task was purged";
     /// The header is over its bound.
     HeaderTooLarge = "header-too-large", 431, "The header is too large";
     /// The body is over its bound.
@@ -98,6 +106,8 @@ kinds! {
     NotRestorable = "not-restorable", 500, "The stored task cannot be opened";
     /// The store does not answer.
     StoreUnavailable = "store-unavailable", 503, "The store does not answer";
+    /// The decision log takes no line, and no decision is answered that is not in it.
+    LogUnavailable = "log-unavailable", 503, "The decision log cannot be written";
     /// More requests than the server takes at a time.
     Overloaded = "overloaded", 503, "The server has too much to do";
     /// The decision takes too long.
@@ -112,7 +122,14 @@ impl Kind {
 
     /// Whether the same request may work a moment later.
     pub(super) const fn is_passing(self) -> bool {
-        matches!(self, Self::StoreUnavailable | Self::Overloaded | Self::TimedOut | Self::Contended)
+        matches!(
+            self,
+            Self::StoreUnavailable
+                | Self::LogUnavailable
+                | Self::Overloaded
+                | Self::TimedOut
+                | Self::Contended
+        )
     }
 }
 

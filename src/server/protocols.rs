@@ -39,11 +39,14 @@ pub(super) fn nobody(body: &[u8]) -> Answer {
     Answer { status: 401, media_type: JSON, body: conversation::unauthenticated(body), headers: Vec::new() }
 }
 
-/// `GET /.well-known/agent-card.json`.
-pub(super) fn card(service: &Service, request: &Request) -> Result<Answer, Problem> {
+/// `GET /.well-known/agent-card.json`. The address is the configured one and never what a request said, which would let
+/// whoever asks, or a cache on the way, send others elsewhere.
+pub(super) fn card(service: &Service, _: &Request) -> Result<Answer, Problem> {
     let scheme = if service.settings.tls.is_some() { "https" } else { "http" };
-    let host = request.headers.iter().find(|(name, _)| name == "host").map(|(_, host)| &**host);
-    let here = format!("{scheme}://{}/", host.unwrap_or("localhost"));
+    let here = match service.address {
+        any if any.ip().is_unspecified() => format!("{scheme}://localhost:{}/", any.port()),
+        one => format!("{scheme}://{one}/"),
+    };
     let card = Card {
         name: "Celador",
         description: "Decisions for AI agents, and their conversation contexts",

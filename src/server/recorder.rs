@@ -1,79 +1,244 @@
 //! What is written down of every decision: a line of the decision log, a count in the figures.
 //!
-//! In: a decision that the store has. Out: nothing; a log that cannot be written is told and counted, and takes nothing back,
-//! for the decision is durable already. Content is in a line only if the operator asked for it.
+//! In: a decision, before and after the store has it. Out: nothing, or with a log that is required the problem that keeps
+//! the decision from being answered. Otherwise a log that cannot be written is told and counted, and its lines are owed.
+//! Content is in a line only if the operator asked for it, and never in one that is written late.
 
+use super::ledger::{Behind, Ledger};
+use super::messages;
 use super::metrics::Metrics;
+use super::problem::{Kind, Problem};
+use super::readiness::Reason;
 use super::request::{Answer, Request};
 use crate::cel::Timestamp;
-use crate::decision_log::{DecisionLog, Entry};
+use crate::decision_log::{DecisionLog, Entry, LogError, Notice, Stored};
+use crate::store::{Database, DueLine, Owner, TaskHead};
 use crate::task::{Progress, Task};
+use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::error;
+use tracing::{error, info, warn};
 
 /// Writes decisions down.
 pub(super) struct Recorder {
-    log: Option<DecisionLog>,
+    ledger: Option<Ledger>,
+    /// Whether a decision is answered only if the log has it.
+    required: bool,
     with_content: bool,
     metrics: Arc<Metrics>,
 }
 
 /// A step that was taken.
 pub(super) struct Taken<'t> {
+    pub(super) request: &'t Request,
+    pub(super) task: &'t Task,
+    pub(super) owner: &'t Owner,
     pub(super) at: Timestamp,
     pub(super) took: Duration,
     pub(super) operation: &'static str,
     pub(super) function: Option<&'t str>,
+    /// Why the host ended the task.
+    pub(super) reason: Option<&'t str>,
     pub(super) progress: &'t Progress,
+    pub(super) answer: &'t Answer,
+}
+
+/// A line that says that an answer was given once more.
+#[derive(Serialize)]
+struct Replayed<'r> {
+    at: String,
+    who: Option<&'r str>,
+    task: &'r str,
+    owner: &'r str,
+    version: u64,
+    operation: &'static str,
+    function: Option<&'r str>,
+    verdict: &'r str,
+    replayed: bool,
 }
 
 impl Recorder {
-    pub(super) fn new(log: Option<DecisionLog>, with_content: bool, metrics: Arc<Metrics>) -> Self {
-        Self { log, with_content, metrics }
+    /// Over a log, whose gap is closed first: what a process before this one decided and did not write.
+    ///
+    /// # Errors
+    /// A log or a store that cannot be read; with a log that is required also one that cannot be written.
+    pub(super) fn open(
+        log: Option<DecisionLog>,
+        database: &Database,
+        (required, with_content): (bool, bool),
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, Behind> {
+        let ledger = log.map(|log| Ledger::open(log, database.clone())).transpose()?;
+        let recorder = Self { ledger, required, with_content, metrics };
+        recorder.settle().or_else(|error| if required { Err(error) } else { Ok(()) })?;
+        Ok(recorder)
     }
 
     pub(super) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Writes one down.
-    pub(super) fn record(&self, request: &Request, task: &Task, taken: &Taken<'_>, answer: &Answer) {
-        let decision = match taken.progress {
-            Progress::Decided(decision) => Some(decision),
+    /// Why the log cannot be written, if so: tried by writing what is owed, and beside it.
+    pub(super) fn unwritable(&self) -> Option<Reason> {
+        let ledger = self.ledger.as_ref()?;
+        let tried = self.settle().and_then(|()| Ok(ledger.log().probe()?));
+        let detail = messages::log_unwritable(&tried.err()?, ledger.owed());
+        Some(Reason { code: "log-unwritable", blocks: self.required, detail })
+    }
+
+    /// Before anything is decided or answered: with a log that is required, nothing may be owed to it.
+    pub(super) fn ready(&self) -> Result<(), Problem> {
+        match self.settle() {
+            Err(_) if self.required => Err(Kind::LogUnavailable.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what is owed.
+    fn settle(&self) -> Result<(), Behind> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        match ledger.settle() {
+            Ok(0) => Ok(()),
+            Ok(lines) => {
+                info!(lines, "decisions that the decision log lacked were written to it");
+                Ok(())
+            }
+            Err(error) => {
+                warn!(%error, lines = ledger.owed(), "the decision log lacks decisions and cannot be written");
+                Err(error)
+            }
+        }
+    }
+
+    /// The line of a decision that is about to be stored.
+    pub(super) fn due(&self, taken: &Taken<'_>, version: u64) -> Option<DueLine> {
+        let ledger = self.ledger.as_ref()?;
+        let stored = Stored { owner: taken.owner.as_str(), version, event: None };
+        let line = serde_json::to_string(&entry(taken, Some(stored), None)).unwrap_or_default();
+        Some(ledger.due(line))
+    }
+
+    /// Writes down a decision that the store has.
+    ///
+    /// # Errors
+    /// With a log that is required: that the log cannot be written, and the decision must not be answered yet.
+    pub(super) fn record(
+        &self,
+        taken: &Taken<'_>,
+        due: Option<&DueLine>,
+        head: &TaskHead,
+    ) -> Result<(), Problem> {
+        self.count(taken);
+        let (Some(ledger), Some(due)) = (&self.ledger, due) else { return Ok(()) };
+        let stored =
+            Stored { owner: taken.owner.as_str(), version: head.version(), event: Some(head.digest()) };
+        let content = self.content(taken);
+        self.judged(ledger.write(due.number, &entry(taken, Some(stored), content.as_ref())))
+    }
+
+    /// Writes down a decision that changed nothing, and that no store has.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub(super) fn record_rejection(&self, taken: &Taken<'_>) -> Result<(), Problem> {
+        self.count(taken);
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let content = self.content(taken);
+        self.judged(ledger.log().record(&entry(taken, None, content.as_ref())).map(|_| ()))
+    }
+
+    /// Writes down that an answer is given once more, if the log is required: another server may have decided it, and only
+    /// its own log tells whether it ever wrote that down.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub(super) fn record_replay(
+        &self,
+        request: &Request,
+        at: Timestamp,
+        (operation, function): (&'static str, Option<&str>),
+        answer: &[u8],
+    ) -> Result<(), Problem> {
+        let Some(ledger) = self.ledger.as_ref().filter(|_| self.required) else { return Ok(()) };
+        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let who = request.caller.identity.as_deref();
+        let line = Replayed {
+            at: at.to_string(),
+            who,
+            task: &request.id,
+            owner: who.unwrap_or_default(),
+            version: answer.get("version").and_then(Value::as_u64).unwrap_or_default(),
+            operation,
+            function,
+            verdict: answer.pointer("/decided/verdict").and_then(Value::as_str).unwrap_or("asks"),
+            replayed: true,
+        };
+        self.judged(ledger.log().record(&line).map(|_| ()))
+    }
+
+    /// A step of which nobody knows whether the store has it.
+    pub(super) fn doubtful(&self, due: Option<&DueLine>) {
+        if let (Some(ledger), Some(due)) = (&self.ledger, due) {
+            ledger.doubtful(due.number);
+        }
+    }
+
+    /// Writes down what was done that is no decision.
+    pub(super) fn note(&self, notice: &Notice<'_>) {
+        let Some(ledger) = &self.ledger else { return };
+        if let Err(error) = ledger.log().note(notice) {
+            self.metrics.log_error();
+            error!(%error, operation = notice.operation, "a notice is not in the decision log");
+        }
+    }
+
+    fn judged(&self, written: Result<(), LogError>) -> Result<(), Problem> {
+        let Err(error) = written else { return Ok(()) };
+        self.metrics.log_error();
+        error!(%error, "a decision is not in the decision log");
+        if self.required { Err(Kind::LogUnavailable.into()) } else { Ok(()) }
+    }
+
+    fn count(&self, taken: &Taken<'_>) {
+        let verdict = match taken.progress {
+            Progress::Decided(decision) => Some(decision.verdict),
             Progress::Asks(_) => None,
         };
-        self.metrics.decision(taken.operation, decision.map(|decision| decision.verdict));
-        let Some(log) = &self.log else { return };
-        let content = self.with_content.then(|| {
+        self.metrics.decision(taken.operation, verdict);
+    }
+
+    fn content(&self, taken: &Taken<'_>) -> Option<Value> {
+        self.with_content.then(|| {
             let value = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-            serde_json::json!({ "request": value(&request.body), "answer": value(&answer.body) })
-        });
-        let policy = task.policy();
-        let entry = Entry {
-            at: taken.at,
-            who: request.caller.identity.as_deref(),
-            task: task.id(),
-            namespace: &policy.agent().namespace.text,
-            agent: &policy.agent().name.text,
-            manifest: policy.fingerprint(),
-            operation: taken.operation,
-            function: taken.function,
-            verdict: "asks",
-            step: None,
-            limit: None,
-            cost: 0,
-            took: taken.took,
-            content: content.as_ref(),
-        };
-        let entry = match decision {
-            Some(decision) => entry.of(decision),
-            None => entry,
-        };
-        if let Err(error) = log.record(&entry) {
-            self.metrics.log_error();
-            error!(%error, "a decision is not in the decision log");
-        }
+            serde_json::json!({ "request": value(&taken.request.body), "answer": value(&taken.answer.body) })
+        })
+    }
+}
+
+fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&'e Value>) -> Entry<'e> {
+    let policy = taken.task.policy();
+    let entry = Entry {
+        at: taken.at,
+        who: taken.request.caller.identity.as_deref(),
+        task: taken.task.id(),
+        stored,
+        namespace: &policy.agent().namespace.text,
+        agent: &policy.agent().name.text,
+        manifest: policy.fingerprint(),
+        operation: taken.operation,
+        function: taken.function,
+        verdict: "asks",
+        step: None,
+        limit: None,
+        switch: None,
+        reason: taken.reason,
+        cost: 0,
+        took: taken.took,
+        content,
+    };
+    match taken.progress {
+        Progress::Decided(decision) => entry.of(decision),
+        Progress::Asks(_) => entry,
     }
 }

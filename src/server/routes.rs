@@ -7,13 +7,16 @@ use super::evaluate::{AgentName, Check, Evaluate, Render};
 use super::identity::Scope;
 use super::problem::{Kind, Problem};
 use super::protocols;
+use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::{
-    After, Before, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Step,
+    After, Before, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    Step,
 };
-use crate::cel::Json;
-use crate::context::Runtime;
+use super::switches;
+use crate::cel::Shortened;
+use crate::context::{PageError, PageRequest, Runtime};
 use crate::policy::Policy;
 use crate::task::{Offer, StartTask, TaskState, User};
 use axum::http::Method;
@@ -28,6 +31,7 @@ pub(super) struct Route {
     pub(super) operation: &'static str,
     pub(super) access: Access,
     pub(super) takes: Body,
+    pub(super) work: Work,
     pub(super) answer: fn(&Service, &Request) -> Result<Answer, Problem>,
 }
 
@@ -51,16 +55,33 @@ pub(super) enum Body {
     Raw,
 }
 
+/// How much work a route makes, and hence what a request has to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// None: it is answered at once, whatever else there is to do.
+    None,
+    /// It looks at the store, on threads that only these looks use: whoever watches the server is answered under load.
+    Probe,
+    /// A step, or what takes as long as one.
+    Step,
+    /// It takes as long as a caller wants it to, up to the bounds of the engine.
+    Long,
+}
+
 /// The routes.
 pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
-    use Scope::{ManifestsRead, ManifestsWrite, MetricsRead, TasksRead, TasksWrite};
+    use Scope::{
+        ManifestsRead, ManifestsWrite, MetricsRead, SwitchesRead, SwitchesWrite, TasksPurge, TasksRead,
+        TasksWrite,
+    };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
         path,
         operation,
         access,
         takes: Body::None,
+        work: Work::Step,
         answer,
     };
     let post = |path, operation, access, answer| Route {
@@ -69,15 +90,20 @@ pub(super) fn routes() -> Vec<Route> {
         operation,
         access,
         takes: Body::Json,
+        work: Work::Step,
         answer,
     };
+    let long = |route: Route| Route { work: Work::Long, ..route };
+    let instant =
+        |path, operation, answer| Route { work: Work::None, ..get(path, operation, Public, answer) };
     let write = Needs(TasksWrite);
     let read = Needs(TasksRead);
     vec![
         post("/v1/tasks", "createTask", write, create),
         get("/v1/tasks", "listTasks", read, list),
         get("/v1/tasks/{task}", "readTask", read, state),
-        get("/v1/tasks/{task}/context", "readContext", read, context),
+        Route { method: Method::DELETE, ..get("/v1/tasks/{task}", "purgeTask", Needs(TasksPurge), purge) },
+        long(get("/v1/tasks/{task}/context", "readContext", read, context)),
         get("/v1/tasks/{task}/offers", "readOffers", read, offers),
         get("/v1/tasks/{task}/events", "listEvents", read, events),
         post("/v1/tasks/{task}/input", "input", write, step::<Input>),
@@ -91,23 +117,31 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>),
         post("/v1/tasks/{task}/event", "event", write, step::<Event>),
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
+        post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
         post("/v1/tasks/{task}/output", "output", write, step::<Output>),
-        post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task),
-        post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task),
-        post("/v1/tasks/{task}/render", "render", read, render),
-        post("/v1/evaluate", "evaluate", read, evaluate),
-        post("/v1/check", "check", read, check),
+        long(post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task)),
+        long(post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task)),
+        long(post("/v1/tasks/{task}/render", "render", read, render)),
+        long(post("/v1/evaluate", "evaluate", read, evaluate)),
+        long(post("/v1/check", "check", read, check)),
+        get("/v1/switches", "listSwitches", Needs(SwitchesRead), switches::list),
+        get("/v1/switches/history", "listSwitchTurns", Needs(SwitchesRead), switches::history),
+        post("/v1/switches", "turnSwitchOn", Needs(SwitchesWrite), switches::turn_on),
+        Route {
+            method: Method::DELETE,
+            ..get("/v1/switches", "turnSwitchOff", Needs(SwitchesWrite), switches::turn_off)
+        },
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {
             takes: Body::None,
             ..post("/v1/manifests/reload", "reloadManifests", Needs(ManifestsWrite), reload)
         },
         Route { takes: Body::Raw, ..post("/", "jsonRpc", Known, protocols::rpc) },
-        get("/.well-known/agent-card.json", "readAgentCard", Public, protocols::card),
-        get("/healthz", "readHealth", Public, health),
-        get("/readyz", "readReadiness", Public, readiness),
+        instant("/.well-known/agent-card.json", "readAgentCard", protocols::card),
+        instant("/healthz", "readHealth", health),
+        Route { work: Work::Probe, ..get("/readyz", "readReadiness", Public, readiness) },
         get("/metrics", "readMetrics", Needs(MetricsRead), metrics),
-        get("/openapi.json", "readOpenApi", Public, openapi),
+        instant("/openapi.json", "readOpenApi", openapi),
     ]
 }
 
@@ -193,11 +227,25 @@ struct Standing<'t> {
     /// What it waits for.
     asks: Option<&'t crate::task::Request>,
     interrupted: bool,
+    policy: TaskPolicy,
+}
+
+/// The policy that a task is under.
+#[derive(Serialize)]
+struct TaskPolicy {
+    /// As the decision log has it.
+    manifest: String,
+    /// Whether it is the one that is served now.
+    current: bool,
 }
 
 fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
     service.tasks.look(request, |task, version| {
         let agent = task.policy().agent();
+        let served = service.manifests.engine().policy(&agent.namespace.text, &agent.name.text);
+        let manifest = task.policy().fingerprint();
+        let current = served.is_ok_and(|served| served.fingerprint() == manifest);
+        let policy = TaskPolicy { manifest: format!("{manifest:016x}"), current };
         let standing = Standing {
             task: task.id(),
             version,
@@ -206,21 +254,70 @@ fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
             state: task.state(),
             asks: task.request(),
             interrupted: task.is_interrupted(),
+            policy,
         };
         Answer::json(200, &standing)
     })
 }
 
+fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let [reason] = request.query(["reason"])?;
+    let most = service.settings.eval_limits.max_reason_bytes;
+    service.tasks.purge(request, reason.as_deref().unwrap_or("purged over HTTP"), most)
+}
+
+/// A part of a task's context. A cursor is good for one version: entries that come meanwhile move those of before.
 fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
     #[derive(Serialize)]
     struct Seen {
         version: u64,
-        context: Json,
+        context: Box<serde_json::value::RawValue>,
+        next: Option<String>,
+        shortened: Vec<Left>,
     }
+    /// What is left of a value.
+    #[derive(Serialize)]
+    struct Left {
+        pointer: String,
+        sha256: String,
+        bytes: u64,
+        kind: String,
+    }
+    const KNOWN: [&str; 3] = ["paths", "limit", "cursor"];
+    let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
+    let [paths, limit, cursor] = request.query(KNOWN)?;
+    let paths = paths.map(|paths| paths.split(',').map(str::to_owned).collect()).unwrap_or_default();
+    let entries = limit.map(|limit| limit.parse().map_err(|_| refuse())).transpose()?;
+    let cursor = cursor.map(|cursor| {
+        let (version, from) = cursor.split_once('.')?;
+        Some((version.parse::<u64>().ok()?, from.parse::<usize>().ok()?))
+    });
+    let cursor = cursor.map(|cursor| cursor.ok_or_else(refuse)).transpose()?;
+    let max_bytes = service.settings.eval_limits.max_page_bytes;
     service.tasks.look(request, |task, version| {
-        let context = task.context_json();
-        let context = context.map_err(|fault| Problem::new(Kind::InvalidContext, fault.to_string()))?;
-        Answer::json(200, &Seen { version, context })
+        if cursor.is_some_and(|(of, _)| of != version) {
+            return Err(Problem::new(Kind::BadRequest, super::messages::cursor_of_the_past()));
+        }
+        let from = cursor.map_or(0, |(_, from)| from);
+        let page = PageRequest { paths, from, entries: entries.unwrap_or(usize::MAX), max_bytes };
+        let page = task.context().page(&page).map_err(|error| match error {
+            PageError::UnknownPath => refuse(),
+            PageError::NotJson => Kind::InvalidContext.into(),
+        })?;
+        let context = serde_json::value::RawValue::from_string(page.text);
+        let left = |(pointer, it): (String, Shortened)| Left {
+            pointer,
+            sha256: it.sha256,
+            bytes: it.bytes,
+            kind: it.kind,
+        };
+        let seen = Seen {
+            version,
+            context: context.map_err(|_| Problem::from(Kind::Internal))?,
+            next: page.next.map(|next| format!("{version}.{next}")),
+            shortened: page.shortened.into_iter().map(left).collect(),
+        };
+        Answer::json(200, &seen)
     })
 }
 
@@ -310,25 +407,10 @@ fn health(_: &Service, _: &Request) -> Result<Answer, Problem> {
     Answer::json(200, &Health { status: "ok" })
 }
 
-/// Whether decisions can be taken. Manifests that are not served because of their errors are told, and stop nothing.
+/// Whether decisions can be taken, and every reason against it.
 fn readiness(service: &Service, _: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct Readiness {
-        status: &'static str,
-        store: &'static str,
-        manifests: String,
-        /// Files were written that cannot be served.
-        stale: bool,
-    }
-    let store = service.tasks.ping();
-    let manifests = service.manifests.status();
-    let readiness = Readiness {
-        status: if store.is_ok() { "ready" } else { "not_ready" },
-        store: if store.is_ok() { "ok" } else { "unavailable" },
-        manifests: manifests.serving.digest,
-        stale: manifests.problem.is_some(),
-    };
-    Answer::json(if store.is_ok() { 200 } else { 503 }, &readiness)
+    let readiness = Readiness::of(service);
+    Answer::json(readiness.status(), &readiness)
 }
 
 fn metrics(service: &Service, _: &Request) -> Result<Answer, Problem> {

@@ -6,6 +6,8 @@ use super::auth::Authority;
 use super::error::ServeError;
 use super::manifests::Manifests;
 use super::metrics::Metrics;
+use super::origin::Origins;
+use super::readiness::Writing;
 use super::recorder::Recorder;
 use super::settings::Settings;
 use super::tasks::Tasks;
@@ -13,6 +15,7 @@ use crate::cel::Timestamp;
 use crate::conversation::Conversations;
 use crate::decision_log::DecisionLog;
 use crate::store::Database;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tracing::{info, warn};
 
@@ -32,29 +35,58 @@ pub struct Parts {
 /// What all requests share.
 pub(super) struct Service {
     pub(super) settings: Settings,
+    /// Where it listens.
+    pub(super) address: SocketAddr,
+    pub(super) origins: Origins,
     pub(super) clock: Clock,
     pub(super) authority: Authority,
     pub(super) manifests: Arc<Manifests>,
     pub(super) tasks: Tasks,
     pub(super) conversations: Conversations,
     pub(super) metrics: Arc<Metrics>,
+    /// Whether log and store can be written.
+    pub(super) writing: Arc<Writing>,
 }
 
 impl Service {
-    /// Reads everything that the settings name.
-    pub(super) fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+    /// Reads everything that the settings name, for a server that listens at this address.
+    pub(super) fn open(settings: Settings, parts: Parts, address: SocketAddr) -> Result<Self, ServeError> {
         let Parts { clock, database, log } = parts;
         let authority = Authority::open(&settings.authentication)?;
         if !authority.is_required() && !settings.address.ip().is_loopback() && !settings.allow_unauthenticated
         {
             return Err(ServeError::OpenToAll(settings.address));
         }
-        let manifests = Arc::new(Manifests::open(&settings.policies, settings.eval_limits, clock())?);
+        let origins = Origins::new(&settings, address, authority.is_required())?;
+        let manifests = Arc::new(Manifests::open(
+            &settings.policies,
+            settings.manifest_digests.clone(),
+            settings.eval_limits,
+            clock(),
+        )?);
         let metrics = Arc::new(Metrics::new());
-        let recorder = Recorder::new(log, settings.log_content, metrics.clone());
-        let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings);
+        if settings.log_required && log.is_none() {
+            return Err(ServeError::NoLog);
+        }
+        let logging = (settings.log_required, settings.log_content);
+        let recorder = Recorder::open(log, &database, logging, metrics.clone())?;
+        let writing = Arc::new(Writing::default());
+        let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings)
+            .telling(writing.clone());
+        tasks.learn_switches()?;
         let conversations = Conversations::new(database);
-        Ok(Self { settings, clock, authority, manifests, tasks, conversations, metrics })
+        Ok(Self {
+            settings,
+            address,
+            origins,
+            clock,
+            authority,
+            manifests,
+            tasks,
+            conversations,
+            metrics,
+            writing,
+        })
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -66,12 +98,13 @@ impl Service {
         if let Some(reload) = self.manifests.poll(self.now()) {
             self.told(reload.as_ref().map(|digest| &**digest).map_err(ToString::to_string));
         }
-        for file in self.authority.refresh() {
-            match file {
-                Ok(path) => info!(file = %path.display(), "keys were read again"),
-                Err(error) => warn!(%error, "keys cannot be read again; those of before are in force"),
-            }
-        }
+        self.authority.refresh();
+    }
+
+    /// Loads the manifests anew, whether or not they have changed: whoever asks says that they are whole.
+    pub(super) fn reload(&self) {
+        let reload = self.manifests.reload(self.now());
+        self.told(reload.as_ref().map(|digest| &**digest).map_err(ToString::to_string));
     }
 
     /// Says in figures and in the log what came of loading the manifests anew.

@@ -20,6 +20,11 @@ pub struct Settings {
     pub address: SocketAddr,
     /// Manifest files, and folders to search for them.
     pub policies: Vec<PathBuf>,
+    /// A file of digests as `sha256sum` writes it, which the publisher of manifests writes last: manifests are served only
+    /// if they are exactly those that it lists. Without it, manifests are taken when two looks see the same.
+    pub manifest_digests: Option<PathBuf>,
+    /// What becomes of tasks that are under way when other manifests are served.
+    pub live_tasks: LiveTasks,
     /// How often the manifests and the files of authentication are looked at; never if nothing.
     pub watch: Option<Duration>,
     /// Whom it believes.
@@ -32,14 +37,32 @@ pub struct Settings {
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     /// The settings of the context protocols.
     pub conversation: conversation::Settings,
-    /// Where clients of the context protocols reach it, if not where it listens: what the agent card says.
+    /// Where clients reach it, if not where it listens: what the agent card says, an origin and a host of its own.
     pub public_url: Option<String>,
+    /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
+    /// [`Settings::public_url`]; without ports. Where callers are known by tokens any host will do, unless some stand here.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of web pages that may use the server from a browser (CORS), such as `https://console.example`.
+    pub allowed_origins: Vec<String>,
+    /// Whether a decision is answered only when the decision log has it on disk. Then there has to be a log, and it has to
+    /// sync ([`Sync::Always`](crate::decision_log::Sync::Always)).
+    pub log_required: bool,
     /// Whether the decision log holds what was handled and answered.
     pub log_content: bool,
     /// Its own bounds.
     pub limits: ServerLimits,
     /// The engine's.
     pub eval_limits: EvalLimits,
+}
+
+/// What becomes of tasks that are under way when other manifests are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LiveTasks {
+    /// A task goes on under the new policy with its next step, if that can read its state; else it takes no step.
+    #[default]
+    Adopt,
+    /// A task goes on under its own policy as long as it is in memory.
+    Keep,
 }
 
 /// Where callers are known from. With neither file nobody has to say who he is.
@@ -49,6 +72,31 @@ pub struct Authentication {
     pub tokens: Option<PathBuf>,
     /// What signed tokens must be.
     pub jwt: Option<Jwt>,
+    /// What becomes of callers when one of the files cannot be read again.
+    pub unreadable: Unreadable,
+    /// How a JWT's caller is called.
+    pub jwt_identity: JwtIdentity,
+}
+
+/// What becomes of callers when a file of tokens or keys is missing or broken after the server has started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unreadable {
+    /// No token of the file is accepted until it can be read: who deletes it has withdrawn its tokens.
+    #[default]
+    Close,
+    /// What the file said when it could be read stays in force.
+    Keep,
+}
+
+/// What the identity of a JWT's caller is, who owns what they create.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JwtIdentity {
+    /// `jwt:ISSUER|CLAIM`: nobody else's, whatever another issuer or a token file says.
+    #[default]
+    WithIssuer,
+    /// The claim alone, under which releases before this form stored what a caller owns. Only without a token file, which
+    /// could name the same caller.
+    ClaimAlone,
 }
 
 /// What a JSON Web Token must say, and who may sign it.
@@ -80,6 +128,8 @@ impl Settings {
         Self {
             address: DEFAULT_ADDRESS,
             policies,
+            manifest_digests: None,
+            live_tasks: LiveTasks::default(),
             watch: Some(Duration::from_secs(1)),
             authentication: Authentication::default(),
             allow_unauthenticated: false,
@@ -87,6 +137,9 @@ impl Settings {
             namespaces: BTreeMap::new(),
             conversation: conversation::Settings::default(),
             public_url: None,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            log_required: false,
             log_content: false,
             limits: ServerLimits::default(),
             eval_limits: EvalLimits::default(),

@@ -27,6 +27,11 @@ pub(super) trait Step: DeserializeOwned {
         None
     }
 
+    /// Why, if it ends the task.
+    fn reason(&self) -> Option<&str> {
+        None
+    }
+
     /// Takes it.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem>;
 }
@@ -340,6 +345,34 @@ impl Step for Interrupt {
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.interrupt(at.now).into())
     }
+}
+
+/// The task is ended.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct End {
+    reason: String,
+}
+
+impl Step for End {
+    fn operation(&self) -> Operation {
+        Operation::End
+    }
+
+    fn reason(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
+        Ok(task.end(&self.reason, at.now).into())
+    }
+}
+
+/// Whether a reason says something, and no more than is allowed.
+pub(super) fn check_reason(reason: &str, most: usize) -> Result<(), Problem> {
+    let sound = !reason.trim().is_empty() && reason.len() <= most;
+    if sound { Ok(()) } else { Err(Problem::new(Kind::BadRequest, messages::bad_reason(most))) }
 }
 
 impl From<TaskError> for Problem {

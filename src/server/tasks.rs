@@ -10,15 +10,16 @@ use super::manifests::Manifests;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
+use super::readiness::Writing;
 use super::recorder::{Recorder, Taken};
 use super::request::{Answer, JSON, Request};
 use super::service::Clock;
-use super::settings::Settings;
+use super::settings::{LiveTasks, Settings};
 use super::steps::{Circumstances, Step};
-use crate::cel::Json;
-use crate::limits::ServerLimits;
+use crate::cel::{Json, Timestamp};
+use crate::limits::{EvalLimits, ServerLimits};
 use crate::store::{self, Database, Once, Owner, StoreError, StoredTasks, TaskHead, TaskStore};
-use crate::task::{Progress, StartTask, Task};
+use crate::task::{Progress, StartTask, Switches, Task, TaskState};
 use axum::http::HeaderName;
 use axum::http::header::LOCATION;
 use quick_cache::sync::Cache;
@@ -32,28 +33,32 @@ use tracing::{error, warn};
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The owner and the id.
-type Key = (Owner, String);
+pub(super) type Key = (Owner, String);
 
 /// A task in memory; nothing while nobody has opened it.
-type Seat = Mutex<Option<Open>>;
+pub(super) type Seat = Mutex<Option<Open>>;
 
-struct Open {
+pub(super) struct Open {
     task: Task,
     head: TaskHead,
 }
 
 /// The tasks of all callers.
 pub(super) struct Tasks {
-    store: StoredTasks,
+    pub(super) store: StoredTasks,
     manifests: Arc<Manifests>,
-    recorder: Recorder,
-    clock: Clock,
-    live: Cache<Key, Arc<Seat>>,
+    pub(super) eval_limits: EvalLimits,
+    pub(super) recorder: Recorder,
+    pub(super) clock: Clock,
+    pub(super) live: Cache<Key, Arc<Seat>>,
     limits: ServerLimits,
     /// Entries of one page: as many as the store gives at a time, and one at least, as a list has to go on.
-    page: usize,
+    pub(super) page: usize,
     namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     no_settings: BTreeMap<String, Json>,
+    live_tasks: LiveTasks,
+    /// Who is told when nothing can be written.
+    writing: Arc<Writing>,
 }
 
 /// What became of a step.
@@ -70,6 +75,20 @@ struct Stepped<'p> {
 enum Shown<'p> {
     Decided(&'p crate::task::Decision),
     Asks(&'p crate::task::Request),
+}
+
+/// What a step is about, in the words of the decision log.
+#[derive(Clone, Copy)]
+struct About<'s> {
+    operation: &'static str,
+    function: Option<&'s str>,
+    reason: Option<&'s str>,
+}
+
+impl<'s> About<'s> {
+    fn of(step: &'s impl Step) -> Self {
+        Self { operation: step.operation().as_str(), function: step.function(), reason: step.reason() }
+    }
 }
 
 /// A task that was created.
@@ -126,6 +145,7 @@ impl Tasks {
         Self {
             store: StoredTasks::new(database, &settings.eval_limits),
             manifests,
+            eval_limits: settings.eval_limits,
             recorder,
             clock,
             live: Cache::new(settings.limits.max_live_tasks),
@@ -133,7 +153,14 @@ impl Tasks {
             page: settings.limits.max_page_entries.min(settings.eval_limits.max_page).max(1),
             namespaces: settings.namespaces.clone(),
             no_settings: BTreeMap::new(),
+            live_tasks: settings.live_tasks,
+            writing: Arc::default(),
         }
+    }
+
+    /// The same, telling of each write that fails.
+    pub(super) fn telling(self, writing: Arc<Writing>) -> Self {
+        Self { writing, ..self }
     }
 
     /// How many are in memory.
@@ -145,6 +172,19 @@ impl Tasks {
     pub(super) fn ping(&self) -> Result<(), Problem> {
         let rows = self.store.database().read(|sql| sql.query("SELECT 1", &[]));
         rows.map(|_| ()).map_err(|error| self.problem(&error))
+    }
+
+    /// Whether a step could be written now.
+    ///
+    /// # Errors
+    /// What is wrong, without data of a task.
+    pub(super) fn probe(&self) -> Result<(), StoreError> {
+        self.store.database().probe()
+    }
+
+    /// Who writes decisions down.
+    pub(super) fn recorder(&self) -> &Recorder {
+        &self.recorder
     }
 
     /// Starts a task of a caller. The id is the server's: files below a mount are found by it, whoever the owner is.
@@ -175,14 +215,19 @@ impl Tasks {
         let owner = owner(&request.caller);
         let seat = self.seat(&owner, &request.id);
         let mut open = sit(&seat);
+        let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
+            self.recorder.ready()?;
             if let Some(answer) = self.answered(request, Some(&request.id))? {
+                let about = (about.operation, about.function);
+                self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
             }
             let Open { mut task, head } = match open.take() {
-                Some(open) => open,
+                Some(open) => self.brought_up(open)?,
                 None => self.open(&owner, &request.id)?,
             };
+            let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), task.mark());
             let at = Circumstances { now, settings: self.settings_of(&task) };
             let progress = match step.take(&mut task, &at) {
@@ -193,6 +238,28 @@ impl Tasks {
                     return Err(problem);
                 }
             };
+            if let Progress::Decided(decision) = &progress
+                && task.turned_away_since(&before, decision)
+            {
+                // nothing is stored that would tell that another process was ahead, or has purged the task
+                let present = self.store.version(&owner, &request.id);
+                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != head.version() {
+                    self.metrics().conflict();
+                    continue;
+                }
+                if decision.switch.is_some() && self.store.switches_version() != Ok(switches) {
+                    self.learn_switches().map_err(|error| self.problem(&error))?;
+                    continue;
+                }
+                // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
+                let shown = Shown::Decided(decision);
+                let stepped = Stepped { task: &request.id, version: head.version(), progress: shown };
+                let answer = Answer::json(200, &stepped)?;
+                let taken = Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer));
+                let recorded = self.recorder.record_rejection(&taken);
+                *open = Some(Open { task, head });
+                return recorded.map(|()| answer);
+            }
             let (shown, suspension) = match &progress {
                 Progress::Decided(decision) => (Shown::Decided(decision), None),
                 Progress::Asks(request) => (Shown::Asks(request), task.suspension()),
@@ -206,21 +273,50 @@ impl Tasks {
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::Step { operation, at: now, task: &task, before: &before, decision, once };
-            match self.store.append(&head, &stored) {
+            let taken = Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer));
+            let due = self.recorder.due(&taken, version);
+            match self.store.append_under(&head, &stored, switches, due.clone()) {
                 Ok(head) => {
-                    let (operation, function) = (operation.as_str(), step.function());
-                    let taken =
-                        Taken { at: now, took: begun.elapsed(), operation, function, progress: &progress };
-                    self.recorder.record(request, &task, &taken, &answer);
+                    let taken = Taken { took: begun.elapsed(), ..taken };
+                    let recorded = self.recorder.record(&taken, due.as_ref(), &head);
+                    if recorded.is_err() {
+                        self.writing.failed();
+                    }
                     *open = Some(Open { task, head });
-                    return Ok(answer);
+                    // stored all the same: who sends it again under its key is answered when the log has it
+                    return recorded.map(|()| answer);
                 }
                 // what is in memory is no more than an attempt now, and goes
                 Err(StoreError::Conflict { .. } | StoreError::AlreadyExists) => self.metrics().conflict(),
-                Err(error) => return Err(self.problem(&error)),
+                Err(StoreError::SwitchesTurned) => {
+                    self.learn_switches().map_err(|error| self.problem(&error))?;
+                }
+                Err(error) => {
+                    if matches!(error, StoreError::Uncertain) {
+                        self.recorder.doubtful(due.as_ref());
+                    }
+                    return Err(self.problem(&error));
+                }
             }
         }
         Err(Kind::Contended.into())
+    }
+
+    /// A step as the decision log is told of it.
+    fn taken<'t>(
+        request: &'t Request,
+        About { operation, function, reason }: About<'t>,
+        (task, owner, at): (&'t Task, &'t Owner, Timestamp),
+        begun: Instant,
+        (progress, answer): (&'t Progress, &'t Answer),
+    ) -> Taken<'t> {
+        let took = begun.elapsed();
+        Taken { request, task, owner, at, took, operation, function, reason, progress, answer }
+    }
+
+    /// The switches that the tasks heed.
+    pub(super) fn engine_switches(&self) -> &Switches {
+        self.manifests.engine().switches()
     }
 
     /// The settings of a task's namespace.
@@ -240,7 +336,7 @@ impl Tasks {
         let seat = self.seat(&owner, &request.id);
         let mut open = sit(&seat);
         let held = match open.take() {
-            Some(held) if held.head.version() >= present => held,
+            Some(held) if held.head.version() >= present => self.brought_up(held)?,
             _ => self.open(&owner, &request.id)?,
         };
         let held = open.insert(held);
@@ -268,7 +364,11 @@ impl Tasks {
     pub(super) fn events(&self, request: &Request, after: u64) -> Result<Events, Problem> {
         let found = self.store.events(&owner(&request.caller), &request.id, after, self.page);
         let found = found.map_err(|error| self.problem(&error))?;
-        let next = found.last().filter(|_| found.len() >= self.page).map(|last| last.version);
+        // a page may also end where its bytes do
+        let present = self.store.version(&owner(&request.caller), &request.id);
+        let present = present.map_err(|error| self.problem(&error))?;
+        let is_cut = |last: &&store::StoredEvent| found.len() >= self.page || last.version < present;
+        let next = found.last().filter(is_cut).map(|last| last.version);
         let events = found.into_iter().map(|it| {
             let decision = it.decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
@@ -277,7 +377,7 @@ impl Tasks {
         Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
     }
 
-    fn seat(&self, owner: &Owner, id: &str) -> Arc<Seat> {
+    pub(super) fn seat(&self, owner: &Owner, id: &str) -> Arc<Seat> {
         let key = (owner.clone(), id.to_owned());
         if let Some(seat) = self.live.get(&key) {
             return seat;
@@ -286,6 +386,22 @@ impl Tasks {
         let seat = Arc::new(Mutex::new(None));
         self.live.insert(key, seat.clone());
         seat
+    }
+
+    /// A task in memory under the policy that is served now. One that has ended stays as it was.
+    fn brought_up(&self, open: Open) -> Result<Open, Problem> {
+        let Open { task, head } = open;
+        let has_ended = matches!(task.state(), TaskState::Locked(_) | TaskState::Terminated(_));
+        if self.live_tasks == LiveTasks::Keep || has_ended {
+            return Ok(Open { task, head });
+        }
+        let agent = task.policy().agent();
+        let served = self.manifests.engine().policy(&agent.namespace.text, &agent.name.text)?;
+        if served.fingerprint() == task.policy().fingerprint() {
+            return Ok(Open { task, head });
+        }
+        let task = self.manifests.engine().restore(task.save())?;
+        Ok(Open { task, head })
     }
 
     fn open(&self, owner: &Owner, id: &str) -> Result<Open, Problem> {
@@ -301,6 +417,12 @@ impl Tasks {
         let Some(once) = found.map_err(|error| self.problem(&error))? else { return Ok(None) };
         if once.request != request.digest() {
             return Err(Kind::KeyReused.into());
+        }
+        if let (None, Ok(created)) = (task, serde_json::from_str::<CreatedBefore>(&once.answer)) {
+            let tombstone = self.store.tombstone(&owner(&request.caller), &created.task);
+            if tombstone.map_err(|error| self.problem(&error))?.is_some() {
+                return Err(Kind::Purged.into());
+            }
         }
         self.metrics().replay();
         let status = if task.is_some() { 200 } else { 201 };
@@ -318,21 +440,23 @@ impl Tasks {
     }
 
     /// A task that is not there takes no seat.
-    fn gone(&self, owner: &Owner, id: &str, error: &StoreError) -> Problem {
-        if matches!(error, StoreError::NotFound) {
+    pub(super) fn gone(&self, owner: &Owner, id: &str, error: &StoreError) -> Problem {
+        if matches!(error, StoreError::NotFound | StoreError::Purged) {
             self.live.remove(&(owner.clone(), id.to_owned()));
         }
         self.problem(error)
     }
 
     /// What a caller is told of the store; what is wrong with it is for the log.
-    fn problem(&self, error: &StoreError) -> Problem {
+    pub(super) fn problem(&self, error: &StoreError) -> Problem {
         match error {
             StoreError::NotFound => Kind::UnknownTask.into(),
+            StoreError::Purged => Kind::Purged.into(),
             StoreError::Conflict { .. } | StoreError::AlreadyExists => Kind::Contended.into(),
             StoreError::NotStorable(_) => Problem::new(Kind::BadRequest, messages::not_storable()),
             error if error.is_temporary() => {
                 self.metrics().store_error();
+                self.writing.failed();
                 warn!(%error, "the store does not answer");
                 Kind::StoreUnavailable.into()
             }
@@ -352,7 +476,7 @@ struct CreatedBefore {
     task: String,
 }
 
-fn owner(caller: &Caller) -> Owner {
+pub(super) fn owner(caller: &Caller) -> Owner {
     caller.identity.as_deref().map_or_else(Owner::nobody, Owner::caller)
 }
 
@@ -368,7 +492,7 @@ fn once(request: &Request, answer: &Answer) -> Option<Once> {
 }
 
 /// Takes the seat of a task. After a panic in the middle of a step, what is in memory may be half of it.
-fn sit(seat: &Seat) -> MutexGuard<'_, Option<Open>> {
+pub(super) fn sit(seat: &Seat) -> MutexGuard<'_, Option<Open>> {
     seat.lock().unwrap_or_else(|poisoned| {
         seat.clear_poison();
         let mut open = poisoned.into_inner();

@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How often a transaction is tried that another was in the way of.
 const ATTEMPTS: u32 = 16;
 
+/// What a probe writes, in bytes.
+const PROBE_BYTES: usize = 65_536;
+
 /// Where a store keeps its data.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
@@ -26,7 +29,8 @@ pub enum Location {
     Memory,
     /// In a file, made if there is none, with its write-ahead log beside it.
     File(PathBuf),
-    /// In a Postgres database, by a connection string: `postgres://user:password@host:port/database`.
+    /// In a Postgres database, by a connection string: `postgres://user:password@host:port/database?sslmode=verify-full`.
+    /// `sslmode`, `sslrootcert` (a file, or `system`), `sslcert`, `sslkey` and `channel_binding` are as libpq has them.
     Postgres(String),
 }
 
@@ -184,6 +188,35 @@ impl Database {
     pub fn check(&self) -> Result<(), StoreError> {
         let sound = self.read(|sql| sql.run(Connection::check))?;
         if sound { Ok(()) } else { Err(StoreError::Corrupt(messages::failed_check())) }
+    }
+
+    /// Writes a text and commits it, to see whether a step could be written now. The text is as long as a large step,
+    /// so that a disk which is about to be full is seen. The one before goes when the new one is there: it would lend its
+    /// room to it otherwise.
+    ///
+    /// # Errors
+    /// Those of the database: what a step would meet.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        let (name, content) = (uuid::Uuid::new_v4().to_string(), "-".repeat(PROBE_BYTES));
+        self.write_rows(|sql| {
+            let statement = "INSERT INTO write_probe (name, content) VALUES ($1, $2)";
+            sql.execute(statement, &[(&name).into(), (&content).into()])?;
+            sql.execute("DELETE FROM write_probe WHERE name <> $1", &[(&name).into()]).map(|_| ())
+        })
+    }
+
+    /// Leaves no copy of what was deleted in the write-ahead log of a file. A reader that is in the way for long leaves it
+    /// to the next time. Of Postgres and in memory there is nothing to do here.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn empty_log(&self) -> Result<(), StoreError> {
+        let Some(writes) = &self.0.writes else { return Ok(()) };
+        let mut lent = writes.lend().map_err(|failed| failed.error)?;
+        match lent.connection().map_err(|failed| failed.error)? {
+            Connection::Sqlite(connection) => connection.empty_log().map_err(|failed| failed.error),
+            Connection::Postgres(_) => Ok(()),
+        }
     }
 
     fn run<T>(

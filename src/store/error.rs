@@ -28,15 +28,25 @@ pub enum StoreError {
         /// The version that the task has.
         found: u64,
     },
+    /// The operator's switches were turned since the step was decided: read them, and decide anew. Nothing was written.
+    #[error("{}", messages::switches_turned())]
+    SwitchesTurned,
     /// What is to be created is there already. Nothing was written.
     #[error("{}", messages::already_exists())]
     AlreadyExists,
     /// There is no such thing, or it is not the caller's: who asks cannot tell the two apart.
     #[error("{}", messages::not_found())]
     NotFound,
+    /// The task was purged: there is nothing of it but a tombstone, and its id is not used again. Nothing was written.
+    #[error("{}", messages::purged())]
+    Purged,
     /// What was read is not what was written; the text says where. Nothing is decided on it.
     #[error("{}", messages::corrupt(.0))]
     Corrupt(String),
+    /// A connection string, a file of certificates or a TLS handshake that is not what it should be; the text says which.
+    /// Nothing was sent.
+    #[error("the store cannot be reached: {0}")]
+    NotReachable(String),
     /// A later release wrote it.
     #[error("{}", messages::newer_version(*.found, *.known))]
     NewerVersion {
@@ -60,6 +70,6 @@ impl StoreError {
     /// Whether the same request may succeed later, unchanged.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Full | Self::Uncertain)
+        matches!(self, Self::Unavailable(_) | Self::Full | Self::Uncertain | Self::NotReachable(_))
     }
 }

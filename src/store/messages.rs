@@ -1,5 +1,8 @@
 //! Every message of the stores, one function each.
 
+use std::fmt::Display;
+use std::path::Path;
+
 pub(super) fn unavailable(why: &str) -> String {
     format!("the store is not available: {why}")
 }
@@ -22,6 +25,18 @@ pub(super) fn already_exists() -> String {
 
 pub(super) fn not_found() -> String {
     "there is no such thing".to_owned()
+}
+
+pub(super) fn switches_turned() -> String {
+    "the switches were turned since the step was decided".to_owned()
+}
+
+pub(super) fn altered_turn(number: u64) -> String {
+    format!("turn {number} of the switches is not what was written")
+}
+
+pub(super) fn purged() -> String {
+    "the task was purged".to_owned()
 }
 
 pub(super) fn corrupt(place: &str) -> String {
@@ -51,6 +66,54 @@ pub(super) const INJECTED: &str = "a fault was asked for";
 pub(super) const ZERO_CHARACTER: &str = "a text with the character U+0000";
 pub(super) const TOO_LONG: &str = "a text that is longer than the database takes, in all or in an index";
 
+pub(super) const NO_CONNECTION_STRING: &str = "no Postgres connection string";
+pub(super) const NO_SSLMODE: &str =
+    "`sslmode` is one of `disable`, `allow`, `prefer`, `require`, `verify-ca` and `verify-full`";
+pub(super) const WEAK_WITH_SYSTEM: &str = "with `sslrootcert=system`, `sslmode` has to be `verify-full`";
+
+pub(super) fn unknown_parameter(name: &str) -> String {
+    format!("the parameter `{}` of the connection string is not known", name.escape_debug())
+}
+
+pub(super) fn no_tls(why: &impl Display) -> String {
+    format!("no TLS to Postgres: {why}")
+}
+
+pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> String {
+    format!("`{}` cannot be read: {error}", file.display())
+}
+
+pub(super) fn no_certificates(file: &Path) -> String {
+    format!("`{}` holds no certificate as PEM", file.display())
+}
+
+pub(super) fn no_private_key(file: &Path) -> String {
+    format!("`{}` holds no private key as PEM; one with a password cannot be read", file.display())
+}
+
+pub(super) fn key_for_others(file: &Path) -> String {
+    format!(
+        "`{}` can be read by others: a private key has the mode 0600, or 0640 if it is root's",
+        file.display()
+    )
+}
+
+pub(super) fn no_key_for(file: &Path) -> String {
+    format!("`sslkey` is missing for the certificate `{}`", file.display())
+}
+
+pub(super) fn key_without_certificate() -> String {
+    "`sslkey` needs `sslcert`".to_owned()
+}
+
+pub(super) fn no_roots() -> String {
+    "`sslmode=verify-ca` and `verify-full` need `sslrootcert`, a file or `system`".to_owned()
+}
+
+pub(super) fn no_system_roots() -> String {
+    "this system has no root certificates".to_owned()
+}
+
 pub(super) fn column(index: usize) -> String {
     format!("a row has not the right kind of value in column {index}")
 }
@@ -74,6 +137,16 @@ pub(super) fn altered_event(task: &str, version: u64) -> String {
 pub(super) fn altered_answer(task: &str) -> String {
     format!("an answer of task `{}` is not what was written", task.escape_debug())
 }
+
+pub(super) fn altered_tombstone(task: &str) -> String {
+    format!("the tombstone of task `{}` is not what was written", task.escape_debug())
+}
+
+pub(super) fn left_over(task: &str) -> String {
+    format!("rows of task `{}` are there although it was purged", task.escape_debug())
+}
+
+pub(super) const BAD_REASON: &str = "a reason that is empty or longer than `max_reason_bytes`";
 
 pub(super) const NOT_JSON: &str = "a number that is not finite";
 

@@ -4,28 +4,40 @@
 //! [`Database`] is one way to read and write SQLite (in a file or in memory) and Postgres; the layers above keep what they
 //! keep in its tables. Everything here blocks. Nothing decides anything: policies and tasks know nothing of stores.
 
+mod audit;
 mod connection;
 mod database;
+mod decision_lines;
 mod digest;
 mod error;
 mod faults;
 mod messages;
 mod migrations;
 mod pool;
+mod postgres_address;
+mod postgres_tls;
 mod postgresql;
+mod purge;
 mod rows;
 mod sqlite;
 mod stored_tasks;
+mod switches;
 mod task_store;
 mod value;
 mod verify;
 mod writer;
 
+pub use audit::{CompareError, Compared, Difference, compare};
 pub use database::{Database, Location, Sql};
+pub use decision_lines::{DueLine, KeptLine, forget, lines_from};
 pub use error::StoreError;
 pub use faults::{FaultPlan, Faults};
+pub(crate) use postgres_address::{PostgresAddress, PostgresFailure};
+pub(crate) use postgres_tls::{read_certificates, read_file};
 pub use stored_tasks::StoredTasks;
+pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
 pub use task_store::{
-    LoadedTask, Once, Operation, Owner, Step, StoredEvent, TaskHead, TaskStore, TaskSummary, Verified,
+    LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskStore, TaskSummary,
+    Tombstone, Verified,
 };
 pub use value::{Row, SqlValue};

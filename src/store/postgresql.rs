@@ -2,23 +2,19 @@
 //!
 //! In: a connection string. Out: a connection whose commits are on disk when they return (`synchronous_commit`), whose
 //! statements end in bounded time, and which remembers the statements that it has prepared. Blocking: never to be used
-//! on a thread of an asynchronous runtime. The connection is not encrypted: a local socket or a network of one's own.
+//! on a thread of an asynchronous runtime. Whether it is encrypted, and with whom, is said in the string.
 
 use super::connection::{Access, Failure};
-use super::{Row, SqlValue, StoreError, messages};
+use super::{PostgresAddress, PostgresFailure, Row, SqlValue, StoreError, messages};
 use postgres::error::SqlState;
 use postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use postgres::{Client, Config, NoTls, Statement};
+use postgres::{Client, Statement};
 use std::collections::HashMap;
 use std::error::Error;
-use std::time::Duration;
 
 /// What every session is set to.
 const SESSION: &str = "SET synchronous_commit = on; SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
                        SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = error";
-
-/// How long a connection may take to come about, and to notice that nobody is there any more.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Prepared statements that one connection keeps.
 const PREPARED: usize = 256;
@@ -35,13 +31,13 @@ pub(super) struct PostgresConnection {
 
 impl PostgresConnection {
     pub(super) fn connect(address: &str) -> Result<Self, Failure> {
-        let mut config: Config =
-            address.parse().map_err(|_| StoreError::NotStorable("no Postgres connection string"))?;
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(PATIENCE);
-        }
-        config.tcp_user_timeout(PATIENCE.saturating_mul(6)).keepalives_idle(PATIENCE);
-        let mut client = config.connect(NoTls).map_err(failure)?;
+        let address = PostgresAddress::parse(address).map_err(StoreError::NotReachable)?;
+        let mut client = address.connect().map_err(|refused| match refused {
+            PostgresFailure::Files(why) | PostgresFailure::Tls(why) => {
+                Failure::of(StoreError::NotReachable(why))
+            }
+            PostgresFailure::Postgres(error) => failure(error),
+        })?;
         client.batch_execute(SESSION).map_err(failure)?;
         Ok(Self { client, prepared: HashMap::new(), in_transaction: false })
     }

@@ -1,7 +1,8 @@
 //! SQLite: the embedded store, in a file or in memory.
 //!
 //! In: the path of a file. Out: a connection to it that commits durably: a write-ahead log that is synced at each commit
-//! (`synchronous = FULL`). A new file is made under another name and put in its place when it is whole, so a file that is
+//! (`synchronous = FULL`). What is deleted is overwritten with zeros (`secure_delete`), so that a task that was purged cannot
+//! be read off the file. A new file is made under another name and put in its place when it is whole, so a file that is
 //! empty was emptied, and is refused like every file that something else made.
 
 use super::connection::{Access, Failure};
@@ -76,8 +77,13 @@ impl SqliteConnection {
         self.0.set_prepared_statement_cache_capacity(PREPARED);
         self.define(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
-             PRAGMA cell_size_check = ON",
+             PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON",
         )
+    }
+
+    /// Brings all of the write-ahead log into the file and cuts the log off, if no reader is in the way.
+    pub(super) fn empty_log(&self) -> Result<(), Failure> {
+        self.define("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     fn pragma(&self, name: &str) -> Result<i64, Failure> {

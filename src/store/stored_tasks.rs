@@ -4,14 +4,17 @@
 //! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
 //! read is tested against its digest before anything is made of it.
 
+use super::decision_lines::DueLine;
+use super::purge;
 use super::rows::{
     EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
 };
 use super::task_store::{
-    Facts, LoadedTask, Once, Operation, Owner, Step, StoredEvent, TaskHead, TaskStore, TaskSummary, Verified,
+    Facts, LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskStore, TaskSummary,
+    Tombstone, Verified,
 };
 use super::writer::{Write, Writer};
-use super::{Database, Sql, SqlValue, StoreError, messages, verify};
+use super::{Database, Sql, SqlValue, StoreError, messages, switches, verify};
 use crate::cel::Timestamp;
 use crate::limits::EvalLimits;
 use crate::task::{SavedTask, Task};
@@ -34,6 +37,9 @@ struct Happening<'s> {
     change: String,
     once: Option<&'s Once>,
     snapshot: Option<String>,
+    /// The version of the switches that must be there, if that matters.
+    switches: Option<u64>,
+    due: Option<DueLine>,
 }
 
 impl StoredTasks {
@@ -53,7 +59,7 @@ impl StoredTasks {
     /// Writes an event after a head; answers the new one.
     fn put(&self, head: &TaskHead, task: &Task, happening: Happening<'_>) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot } = happening;
+        let Happening { operation, at, decision, change, once, snapshot, switches, due } = happening;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -84,6 +90,8 @@ impl StoredTasks {
             change,
             once,
             snapshot,
+            switches,
+            due,
             digest: row.digest(),
             row,
         };
@@ -93,11 +101,97 @@ impl StoredTasks {
         Ok(TaskHead { owner: head.owner.clone(), facts: facts.clone(), version, chain, fingerprint })
     }
 
+    /// As [`StoredTasks::append_due`], for a step that was decided under a version of the operator's switches: it is stored
+    /// only if no switch was turned since, which is asked in the same transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::SwitchesTurned`], and those of [`TaskStore::append`].
+    pub fn append_under(
+        &self,
+        head: &TaskHead,
+        step: &Step<'_>,
+        switches: u64,
+        due: Option<DueLine>,
+    ) -> Result<TaskHead, StoreError> {
+        self.append_if(head, step, Some(switches), due)
+    }
+
+    /// Stores a step as [`TaskStore::append`] does, and with it the line that a decision log is to hold of it.
+    ///
+    /// # Errors
+    /// Those of [`TaskStore::append`].
+    pub fn append_due(
+        &self,
+        head: &TaskHead,
+        step: &Step<'_>,
+        due: Option<DueLine>,
+    ) -> Result<TaskHead, StoreError> {
+        self.append_if(head, step, None, due)
+    }
+
+    /// The number of the last turn of a switch. One row.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn switches_version(&self) -> Result<u64, StoreError> {
+        self.database.read(switches::version)
+    }
+
+    fn append_if(
+        &self,
+        head: &TaskHead,
+        step: &Step<'_>,
+        switches: Option<u64>,
+        due: Option<DueLine>,
+    ) -> Result<TaskHead, StoreError> {
+        let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
+        let happening = Happening {
+            operation: step.operation,
+            at: step.at,
+            decision: step.decision.map(json).transpose()?,
+            change: json(&step.task.change_since(step.before))?,
+            once: step.once.as_ref(),
+            snapshot,
+            switches,
+            due,
+        };
+        self.put(head, step.task, happening)
+    }
+
     /// Whether the whole task is to be stored with its next event: now and then, and when another policy has changed more
     /// than its steps say.
     fn wants_snapshot(&self, head: &TaskHead, task: &Task) -> bool {
         let is_due = head.version.saturating_add(1).is_multiple_of(self.limits.max_events_to_replay.max(1));
         is_due || head.fingerprint != task.policy().fingerprint()
+    }
+
+    /// The events after a version with this digest: at most so many, as many as `max_page_bytes` allows, and one at least.
+    fn page_of_events(
+        &self,
+        sql: &mut Sql<'_>,
+        owner: &Owner,
+        id: &str,
+        after: (u64, String),
+        limit: usize,
+    ) -> Result<Events, StoreError> {
+        let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.0.into()];
+        let statement = "SELECT CAST(COALESCE(LENGTH(decision), 0) + LENGTH(change) AS BIGINT) FROM task_event \
+                         WHERE owner = $1 AND task = $2 AND version > $3 ORDER BY version LIMIT $4";
+        let lengths = sql.query(statement, &[&key[..], &[self.page(limit)]].concat())?;
+        let (mut bytes, mut count) = (0_u64, 0_u64);
+        for length in &lengths {
+            bytes = bytes.saturating_add(length.count(0)?);
+            if count > 0 && bytes > self.limits.max_page_bytes as u64 {
+                break;
+            }
+            count = count.saturating_add(1);
+        }
+        let statement = format!(
+            "SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 \
+             ORDER BY version LIMIT $4"
+        );
+        let rows = sql.query(&statement, &[&key[..], &[count.into()]].concat())?;
+        read_events(owner, id, after, &rows)
     }
 
     /// The rows of one page, one at least: nobody would come to an end otherwise.
@@ -135,37 +229,37 @@ impl TaskStore for StoredTasks {
             change: json(&task.save())?,
             once: once.as_ref(),
             snapshot: None,
+            switches: None,
+            due: None,
         };
         self.put(&nowhere, task, happening)
     }
 
     fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError> {
-        let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
-        let happening = Happening {
-            operation: step.operation,
-            at: step.at,
-            decision: step.decision.map(json).transpose()?,
-            change: json(&step.task.change_since(step.before))?,
-            once: step.once.as_ref(),
-            snapshot,
-        };
-        self.put(head, step.task, happening)
+        self.append_due(head, step, None)
     }
 
     fn load(&self, owner: &Owner, id: &str) -> Result<LoadedTask, StoreError> {
         self.database.read(|sql| {
             let row = task_row(sql, owner, id)?;
             let snapshot = snapshot(sql, owner, id)?;
-            let begin = snapshot.as_ref().map_or((0, String::new()), |(at, chain, _)| (*at, chain.clone()));
-            let statement =
-                format!("SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 ORDER BY version");
-            let rows = sql.query(&statement, &[owner.as_str().into(), id.into(), begin.0.into()])?;
-            let replayed = rows.len() as u64;
-            let Events { events, version, chain } = read_events(owner, id, begin, &rows)?;
-            if (version, &chain) != (row.version, &row.chain) {
-                return Err(altered(id, version.saturating_add(1)));
+            let (mut version, mut chain, mut saved) = match snapshot {
+                Some((version, chain, saved)) => (version, chain, Some(saved)),
+                None => (0, String::new(), None),
+            };
+            let begun = version;
+            while version < row.version {
+                // a page at a time, so that opening a task takes no more than the task and a page
+                let page = self.page_of_events(sql, owner, id, (version, chain), self.max_page())?;
+                if page.events.is_empty() {
+                    return Err(altered(id, version.saturating_add(1)));
+                }
+                (version, chain) = (page.version, page.chain);
+                saved = Some(put_together(id, saved, &page.events)?);
             }
-            let saved = put_together(id, snapshot.map(|(_, _, saved)| saved), &events)?;
+            let replayed = version.saturating_sub(begun);
+            let saved = saved.filter(|_| (version, &chain) == (row.version, &row.chain));
+            let saved = saved.ok_or_else(|| altered(id, version.saturating_add(1)))?;
             if saved.agent() != (&row.facts.namespace, &row.facts.agent) || saved.id() != id {
                 return Err(StoreError::Corrupt(messages::altered_task(id)));
             }
@@ -225,13 +319,17 @@ impl TaskStore for StoredTasks {
                 Some(row) => row.text(0)?.to_owned(),
                 None => String::new(),
             };
-            let statement = format!(
-                "SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 \
-                 ORDER BY version LIMIT $4"
-            );
-            let rows = sql.query(&statement, &[&key[..], &[self.page(limit)]].concat())?;
-            Ok(read_events(owner, id, (after, chain), &rows)?.events)
+            Ok(self.page_of_events(sql, owner, id, (after, chain), limit)?.events)
         })
+    }
+
+    fn purge(&self, owner: &Owner, id: &str, purge: &Purge<'_>) -> Result<Tombstone, StoreError> {
+        purge::check_reason(purge.reason, self.limits.max_reason_bytes)?;
+        self.database.write_rows(|sql| purge::purge(sql, owner, id, purge))
+    }
+
+    fn tombstone(&self, owner: &Owner, id: &str) -> Result<Option<Tombstone>, StoreError> {
+        self.database.read(|sql| purge::tombstone(sql, owner.as_str(), id))
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {
@@ -246,7 +344,10 @@ fn json(value: &impl Serialize) -> Result<String, StoreError> {
 fn task_row(sql: &mut Sql<'_>, owner: &Owner, id: &str) -> Result<TaskRow, StoreError> {
     let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id = $2");
     let row = sql.query_one(&statement, &[owner.as_str().into(), id.into()])?;
-    TaskRow::read(&row.ok_or(StoreError::NotFound)?)
+    match row {
+        Some(row) => TaskRow::read(&row),
+        None => Err(purge::missing(sql, owner.as_str(), id)),
+    }
 }
 
 /// The version, the chain there, and the task, if there is a snapshot.

@@ -86,6 +86,8 @@ operations! {
     Interrupt = "interrupt",
     /// [`Task::record`]
     Record = "record",
+    /// [`Task::end`]
+    End = "end",
 }
 
 /// One operation that was done to a task and is to be stored.
@@ -142,6 +144,12 @@ impl TaskHead {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// The digest of its last event, which chains to all before.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.chain
     }
 
     /// Whose it is.
@@ -211,6 +219,48 @@ pub struct Verified {
     pub events: u64,
     /// Answers to requests that may be sent again.
     pub answers: u64,
+    /// Tasks that were purged.
+    pub tombstones: u64,
+}
+
+/// Why a task is purged, and on whose word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purge<'p> {
+    /// When.
+    pub at: Timestamp,
+    /// Who: the identity of the caller, or what an operator calls themselves.
+    pub who: &'p str,
+    /// Why, in their words: at least one byte and at most `max_reason_bytes`.
+    pub reason: &'p str,
+}
+
+/// What is left of a task that was purged. Its id is never used again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Whose it was.
+    pub owner: Owner,
+    /// Its id.
+    pub id: String,
+    /// The namespace of its agent.
+    pub namespace: String,
+    /// Its agent.
+    pub agent: String,
+    /// [`TaskState::as_str`](crate::task::TaskState::as_str) when it was purged.
+    pub state: String,
+    /// When it began: RFC 3339.
+    pub started_at: String,
+    /// When its last event was: RFC 3339.
+    pub changed_at: String,
+    /// How many events it had.
+    pub events: u64,
+    /// The digest of the last of them, which an export that somebody kept can be compared with.
+    pub chain: String,
+    /// When it was purged: RFC 3339.
+    pub purged_at: String,
+    /// Who purged it.
+    pub purged_by: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A store of tasks.
@@ -220,7 +270,8 @@ pub trait TaskStore: Send + Sync {
     /// Stores a task that has just started, as its first event.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`] for an id or a request that this owner has already, and those of the database.
+    /// [`StoreError::AlreadyExists`] for an id or a request that this owner has already, [`StoreError::Purged`] for the id
+    /// of a task that was purged, and those of the database.
     fn create(
         &self,
         owner: &Owner,
@@ -243,7 +294,8 @@ pub trait TaskStore: Send + Sync {
     /// The task after its last step.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`], also for another owner's; [`StoreError::Corrupt`] with the task and the event.
+    /// [`StoreError::NotFound`], also for another owner's; [`StoreError::Purged`] if it was there once;
+    /// [`StoreError::Corrupt`] with the task and the event.
     ///
     /// # Cost
     /// Linear in the task, and at most `max_events_to_replay` events.
@@ -279,6 +331,23 @@ pub trait TaskStore: Send + Sync {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Takes a task away for good: its events, its snapshot and its answers, in one transaction. What is left is the
+    /// tombstone. A writer that has the task in memory is told [`StoreError::Purged`] when it writes.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], also for another owner's; [`StoreError::Purged`] if that was done before;
+    /// [`StoreError::NotStorable`] for a reason that is empty or too long.
+    ///
+    /// # Cost
+    /// Linear in the task.
+    fn purge(&self, owner: &Owner, id: &str, purge: &Purge<'_>) -> Result<Tombstone, StoreError>;
+
+    /// What is left of a task that was purged; nothing of one that is there or never was. One row.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    fn tombstone(&self, owner: &Owner, id: &str) -> Result<Option<Tombstone>, StoreError>;
 
     /// Reads everything and tests every digest, and the database its own pages. Linear in all that is stored.
     ///

@@ -3,9 +3,10 @@
 //! In: a database. Out: how much is there, or the first place where something is not what was written. It reads in pages,
 //! each in a transaction of its own, so that nobody waits for it.
 
+use super::purge::{TABLES, TOMBSTONE};
 use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest};
-use super::task_store::{Owner, Verified};
-use super::{Database, Row, StoreError, messages};
+use super::task_store::{Owner, Tombstone, Verified};
+use super::{Database, Row, SqlValue, StoreError, messages, switches};
 
 /// Tests everything, in pages of so many rows.
 pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError> {
@@ -28,7 +29,44 @@ pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError
         }
     }
     verified.answers = answers(database, page)?;
+    verified.tombstones = tombstones(database, page)?;
+    database.read(|sql| switches::all(sql).map(drop))?;
     Ok(verified)
+}
+
+/// Tests the tombstones, and that nothing else is left of their tasks.
+fn tombstones(database: &Database, page: u64) -> Result<u64, StoreError> {
+    let statement = format!(
+        "SELECT {TOMBSTONE} FROM task_tombstone WHERE owner > $1 OR (owner = $1 AND id > $2) \
+         ORDER BY owner, id LIMIT $3"
+    );
+    let mut count = 0_u64;
+    let mut last = (String::new(), String::new());
+    loop {
+        let values = [(&last.0).into(), (&last.1).into(), page.into()];
+        let rows = database.read(|sql| sql.query(&statement, &values))?;
+        if rows.is_empty() {
+            return Ok(count);
+        }
+        for row in &rows {
+            let Tombstone { owner, id, .. } = Tombstone::read(row)?;
+            let key: [SqlValue<'_>; 2] = [owner.as_str().into(), (&id).into()];
+            let left = database.read(|sql| {
+                for (table, task) in TABLES {
+                    let statement = format!("SELECT 1 FROM {table} WHERE owner = $1 AND {task} = $2 LIMIT 1");
+                    if sql.query_one(&statement, &key)?.is_some() {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            })?;
+            if left {
+                return Err(StoreError::Corrupt(messages::left_over(&id)));
+            }
+            last = (owner.as_str().to_owned(), id);
+            count = count.saturating_add(1);
+        }
+    }
 }
 
 /// Tests the events and the snapshot of a task up to the version that its row says; how many events there are.

@@ -5,7 +5,10 @@
 //! processes do not wait for each other in turn. While one transaction commits, the next gathers: nobody waits for company.
 
 use super::database::storable;
+use super::decision_lines::DueLine;
+use super::purge::{missing, tombstone};
 use super::rows::TaskRow;
+use super::switches::version;
 use super::task_store::{Facts, Once};
 use super::{Database, Sql, SqlValue, StoreError, messages};
 use std::sync::Arc;
@@ -28,6 +31,10 @@ pub(super) struct Write {
     pub(super) once: Option<(Once, String)>,
     /// The whole task, with the digest of that row.
     pub(super) snapshot: Option<(String, String)>,
+    /// The version of the switches under which it was decided, if it must be the present one.
+    pub(super) switches: Option<u64>,
+    /// What a decision log is to hold of it.
+    pub(super) due: Option<DueLine>,
 }
 
 impl Write {
@@ -39,7 +46,8 @@ impl Write {
     /// Whether every database takes it: asked before it joins others. JSON writes U+0000 in other characters.
     pub(super) fn storable(&self) -> Result<(), StoreError> {
         let once = self.once.iter().flat_map(|(once, _)| [&once.key, &once.request, &once.answer]);
-        let texts = once.chain([&self.row.owner, &self.row.facts.id]);
+        let due = self.due.iter().flat_map(|due| [&due.log, &due.line]);
+        let texts = once.chain(due).chain([&self.row.owner, &self.row.facts.id]);
         storable(&texts.map(SqlValue::from).collect::<Vec<_>>())
     }
 }
@@ -101,7 +109,13 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
         let mut refused = Vec::new();
         let done = database.write_rows(|sql| {
             refused.clear();
+            let matters = batch.iter().any(|job| job.write.switches.is_some());
+            let turned = if matters { Some(version(sql)?) } else { None };
             for (position, job) in batch.iter().enumerate() {
+                if job.write.switches.is_some() && job.write.switches != turned {
+                    refused.push((position, StoreError::SwitchesTurned));
+                    continue;
+                }
                 match put(sql, &job.write) {
                     Ok(()) => {}
                     Err(Refusal::Clean(error)) => refused.push((position, error)),
@@ -184,7 +198,15 @@ fn head(sql: &mut Sql<'_>, write: &Write) -> Result<Result<(), StoreError>, Stor
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
             &[&key[..], &facts, &now].concat(),
         )?;
-        return Ok(if made == 1 { Ok(()) } else { Err(StoreError::AlreadyExists) });
+        if made != 1 {
+            return Ok(Err(StoreError::AlreadyExists));
+        }
+        // looked for behind the insert, which waits for whoever takes a task of this id away just now
+        if tombstone(sql, owner, id)?.is_some() {
+            sql.execute("DELETE FROM task WHERE owner = $1 AND id = $2", &key)?;
+            return Ok(Err(StoreError::Purged));
+        }
+        return Ok(Ok(()));
     }
     let before = [(*expected).into(), expected_chain.into()];
     let changed = sql.execute(
@@ -198,13 +220,16 @@ fn head(sql: &mut Sql<'_>, write: &Write) -> Result<Result<(), StoreError>, Stor
     let found = sql.query_one("SELECT version FROM task WHERE owner = $1 AND id = $2", &key)?;
     Ok(Err(match found {
         Some(row) => StoreError::Conflict { expected: *expected, found: row.count(0)? },
-        None => StoreError::NotFound,
+        None => missing(sql, owner, id),
     }))
 }
 
 /// The event itself, the answer, and the snapshot.
 fn rest(sql: &mut Sql<'_>, write: &Write) -> Result<(), StoreError> {
     let TaskRow { owner, facts: Facts { id: task, .. }, version, chain, changed_at: at, .. } = &write.row;
+    if let Some(due) = &write.due {
+        due.put(sql, owner, task, *version)?;
+    }
     let decision: SqlValue<'_> = write.decision.as_ref().into();
     let change = (&write.change).into();
     sql.execute(

@@ -11,7 +11,7 @@ use super::operation::{CallUnderWay, Extent, OpenCall, Operation, Stage, Subject
 use super::start::{Call, Next};
 use super::state::End;
 use super::steps::{Flow, Stopped, function_id};
-use super::{Task, TaskError, messages};
+use super::{Task, TaskError, messages, size};
 use crate::cel::{Json, Timestamp};
 use crate::context::{self, InvocationId, Moment, Status, TurnKind};
 use crate::policy::{Function, Policy, Resolution};
@@ -29,13 +29,17 @@ impl Task {
     }
 
     /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
-    /// receives.
+    /// receives. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
+    /// call has run; rejected then says that nothing of it may reach the model (MW-45).
     ///
     /// # Errors
     /// [`TaskError::UnknownCall`] for an id that awaits no result.
     pub fn after(&mut self, call: CallId, result: CallResult, now: Timestamp) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
         if let Some(refusal) = self.refusal(now) {
+            if self.end.is_some() {
+                self.withhold(position, result, now);
+            }
             return Ok(refusal.into());
         }
         self.take_step(now);
@@ -43,24 +47,48 @@ impl Task {
         let policy = self.policy.clone();
         let moment = now.into();
         match self.record_result(&policy, &mut operation, result, &moment) {
-            Flow::Ended(verdict, reason) => Ok(ended(operation, verdict, reason).into()),
+            Flow::Ended(verdict, reason) => {
+                self.keep_what_fits(&operation.course.recorded);
+                Ok(ended(operation, verdict, reason).into())
+            }
             _ => Ok(self.advance_under(&policy, operation, moment)),
         }
     }
 
     /// Has a call carried out that was let through: an action with a `cel` backend by its own expression, anything else by
-    /// asking for it; then goes on as [`Task::after`]. With [`Task::before`] it is [`Task::invoke`] in two steps.
+    /// asking for it; then goes on as [`Task::after`]. A call that another policy let through passes the steps ahead of it
+    /// once more, under this one: what it would refuse is not carried out. With [`Task::before`] it is [`Task::invoke`] in two steps.
     ///
     /// # Errors
     /// [`TaskError::UnknownCall`] for an id that awaits no result.
     pub fn execute(&mut self, call: CallId, now: Timestamp) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
-        if let Some(refusal) = self.refusal(now) {
+        let policy = self.policy.clone();
+        let function = self.open.get(position).and_then(|open| policy.function(open.function));
+        let stopped = |task: &Self| function.and_then(|function| task.stopped_function(function));
+        // the call stays open: it may have run elsewhere, and its result is taken
+        let hindrance = self.hindrance(now);
+        if let Some(refusal) = hindrance.or_else(|| stopped(self).map(Decision::switched_off)) {
             return Ok(refusal.into());
         }
         self.take_step(now);
-        let operation = self.take_open(position, Stage::Execute);
+        let fingerprint = self.policy.fingerprint();
+        let is_new = self.open.get(position).is_some_and(|call| call.admitted == fingerprint);
+        let stage = if is_new { Stage::Execute } else { Stage::BeforeFirst };
+        let operation = self.take_open(position, stage);
         Ok(self.advance(operation, now.into()))
+    }
+
+    /// Records the result of a call that ended after its task: no step sees it any more, and nobody receives it.
+    fn withhold(&mut self, position: usize, result: CallResult, now: Timestamp) {
+        let mut operation = self.take_open(position, Stage::After);
+        let policy = self.policy.clone();
+        let (moment, end) = (now.into(), self.end.clone());
+        self.record_result(&policy, &mut operation, result, &moment);
+        // an error that nothing can recover does not change why the task has ended
+        self.end = end;
+        self.withdraw(&operation, moment);
+        self.keep_what_fits(&operation.course.recorded);
     }
 
     fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
@@ -71,6 +99,7 @@ impl Task {
     /// A call that was let through, as an operation that goes on from there.
     fn take_open(&mut self, position: usize, stage: Stage) -> Operation {
         let OpenCall { function, arguments, .. } = self.open.remove(position);
+        self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
         let call = CallUnderWay {
             function,
             arguments,
@@ -112,7 +141,7 @@ impl Task {
     }
 
     pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
-        if let Some(decision) = self.refusal(now).or_else(|| self.beyond(Next::Capability, now)) {
+        if let Some(decision) = self.hindrance(now).or_else(|| self.beyond(Next::Capability, now)) {
             return decision.into();
         }
         self.take_step(now);
@@ -125,6 +154,9 @@ impl Task {
         let moment = Moment::from(now);
         let mut findings = Vec::new();
         let resolution = self.resolve_parameters(function, &call.arguments, &moment, &mut findings);
+        if let Some(decision) = self.beyond_bytes(size::of(&resolution.arguments)) {
+            return decision.into();
+        }
         let subject = CallUnderWay {
             function: position,
             arguments: resolution.arguments,
@@ -141,6 +173,9 @@ impl Task {
         }
         let mut operation = Operation::new(Subject::Call(subject), Stage::BeforeFirst);
         operation.course.findings = findings;
+        if let Some(switch) = self.stopped_function(function) {
+            return self.switch_off(operation, switch, moment).into();
+        }
         self.advance_under(&policy, operation, moment)
     }
 
@@ -198,14 +233,16 @@ impl Task {
         result: CallResult,
         now: &Moment,
     ) -> Flow {
-        let Subject::Call(call) = &mut operation.subject else { return Flow::Passed };
+        let Operation { subject: Subject::Call(call), course } = operation else { return Flow::Passed };
         let status = match result.status {
             CallStatus::Successful => Status::Successful,
             CallStatus::Errored | CallStatus::Unrecoverable => Status::Errored,
         };
         let ends = result.status == CallStatus::Unrecoverable;
         call.output = Some(result.output.clone());
-        call.record = Some(self.record_call(call, Some(result), status, now));
+        let record = self.record_call(call, Some(result), status, now);
+        call.record = Some(record);
+        course.recorded.push(record);
         if ends {
             let key = policy.function(call.function).map_or("", |function| &*function.key);
             let reason = messages::unrecoverable(key);
@@ -242,12 +279,19 @@ impl Task {
     fn open_call(&mut self, function: usize, arguments: Json) -> CallId {
         let id = CallId(self.next_call);
         self.next_call = self.next_call.saturating_add(1);
-        self.open.push(OpenCall { id, function, arguments });
+        self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
+        let admitted = self.policy.fingerprint();
+        self.open.push(OpenCall { id, function, arguments, admitted });
         id
     }
 
     /// Ends an operation in which nothing stood in the way.
     pub(super) fn finish(&mut self, mut operation: Operation, now: Moment) -> Decision {
+        if operation.course.stage != Stage::After
+            && let Some(switch) = self.stopped_subject(&self.policy, &operation.subject)
+        {
+            return self.switch_off(operation, switch, now);
+        }
         let call = match &mut operation.subject {
             Subject::Call(call) => call,
             // an event goes on to the guardrails, as an input

@@ -5,7 +5,8 @@
 //! it needs no policy to be read back, so a task that went on under an old policy stays what it was.
 
 use super::activity::Activity;
-use super::decision::CallId;
+use super::decision::{CallId, Decision, Verdict};
+use super::delivered::DeliveriesChange;
 use super::operation::Pending;
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::End;
@@ -20,6 +21,11 @@ pub struct TaskMark {
     context: ContextMark,
     open: Vec<CallId>,
     allowed: Vec<usize>,
+    /// How many names of deliveries there had been, and how many of them had made room.
+    delivered: (usize, usize),
+    next_call: u64,
+    is_ended: bool,
+    is_waiting: bool,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -41,6 +47,8 @@ pub struct TaskChange {
     closed: Vec<CallId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     allowed: Vec<SavedAllowList>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delivered: Option<DeliveriesChange>,
 }
 
 impl Task {
@@ -51,7 +59,31 @@ impl Task {
             context: self.context.mark(),
             open: self.open.iter().map(|call| call.id).collect(),
             allowed: self.allowed.iter().map(AllowList::count).collect(),
+            delivered: (self.delivered.count(), self.delivered.forgotten()),
+            next_call: self.next_call,
+            is_ended: self.end.is_some(),
+            is_waiting: self.pending.is_some(),
         }
+    }
+
+    /// Whether an operation was turned away since this task was at a mark, and left no trace: the task had ended, or
+    /// waited for an answer and was not given one, or an operator's switch stopped it. A store need not keep such a step: whoever goes on asking a task at its
+    /// end would otherwise fill it. The result of a call that was let through leaves its trace even then.
+    ///
+    /// # Cost
+    /// Linear in the calls that are let through and not reported, and in the capabilities.
+    #[must_use]
+    pub fn turned_away_since(&self, mark: &TaskMark, decision: &Decision) -> bool {
+        let is_switched_off = decision.switch.is_some();
+        let is_rejected =
+            decision.verdict == Verdict::Rejected && (mark.is_ended || mark.is_waiting || is_switched_off);
+        (is_rejected || mark.is_ended)
+            && self.end.is_some() == mark.is_ended
+            && self.pending.is_some() == mark.is_waiting
+            && self.next_call == mark.next_call
+            && self.open.iter().map(|call| call.id).eq(mark.open.iter().copied())
+            && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
+            && self.context.is_at(&mark.context)
     }
 
     /// What happened since this task was at a mark; of another task's mark it is nonsense.
@@ -76,6 +108,7 @@ impl Task {
                 .filter(|(_, (list, before))| list.count() > **before)
                 .map(|(capability, (list, before))| SavedAllowList::since(capability, list, *before))
                 .collect(),
+            delivered: self.delivered.since(mark.delivered.0, mark.delivered.1),
         }
     }
 }
@@ -98,6 +131,9 @@ impl SavedTask {
         self.pending = change.pending;
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);
+        if let Some(delivered) = change.delivered {
+            delivered.apply(&mut self.delivered);
+        }
         for list in change.allowed {
             match self.allowed.iter_mut().find(|known| known.capability == list.capability) {
                 Some(known) => known.extend(list),

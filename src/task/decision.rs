@@ -4,6 +4,7 @@
 //! rendered, or fixed words of [`messages`](super::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
+use super::switches::Switch;
 use crate::cel::Json;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
@@ -31,6 +32,9 @@ pub struct Decision {
     pub reviewer: Option<String>,
     /// The limit that ended the task.
     pub limit: Option<LimitReached>,
+    /// The switch by which an operator stopped it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Box<Switch>>,
     /// The call that was let through by `before`, for `after`.
     pub call: Option<CallId>,
     /// The rule of the manifest that decided, unless nothing stood in the way.
@@ -60,7 +64,8 @@ pub enum Verdict {
     Suspend,
     /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
     Terminate,
-    /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14).
+    /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
+    /// its agent or user.
     Rejected,
     /// The input does not fit the agent's parameters (CTX-18, CTX-20).
     InvalidInput,
@@ -266,6 +271,7 @@ impl Decision {
             reason: None,
             reviewer: None,
             limit: None,
+            switch: None,
             call: None,
             decided_by: None,
             trace: Vec::new(),

@@ -1,8 +1,8 @@
 //! Events of tools (EVT): what happens outside and may become an input of the task.
 //!
 //! In: a payload or a request as it came, and the event that it is said to be. Out: route with the entry that was added to
-//! the task's inputs, or discard with the stage that it did not pass. In this order (EVT-15): subscription, signature,
-//! filter, `before`, format, `after`, `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a
+//! the task's inputs, or discard with the stage that it did not pass. In this order (EVT-15): subscription, signature (and
+//! whether the signed delivery was taken before), filter, `before`, format, `after`, `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a
 //! secret stands in what is said about it, but for what a step's own message shows.
 
 use super::decision::{Decision, EventStage, Finding, Verdict};
@@ -12,7 +12,7 @@ use super::operation::{EventUnderWay, Operation, Sender, Stage, Subject};
 use super::start::Next;
 use super::state::End;
 use super::steps::Stopped;
-use super::{Task, TaskError, messages};
+use super::{Task, TaskError, delivered, messages, size};
 use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
 use crate::policy::{Event, EventSource, FilterRefusal, Policy};
@@ -99,17 +99,21 @@ impl Task {
             let stage = self.end.is_some().then_some(EventStage::Inactive);
             return Decision { verdict, stage, ..rejected }.into();
         }
+        if let Some(switch) = self.stopped() {
+            return Decision::switched_off(switch).into();
+        }
         let policy = self.policy.clone();
         let subscribed = policy.capability(capability).and_then(|capability| policy.event(capability, event));
         let judged = match subscribed.filter(|(_, event)| self.hears(event, now)) {
             Some((position, event)) => {
                 self.seal(now);
-                self.judge(event, delivery).map(|data| (position, event, data))
+                let names = self.names(event, delivery);
+                self.judge(event, delivery, &names).map(|data| (position, event, data, names))
             }
             None => Err(Refusal::new(EventStage::Inactive, messages::not_subscribed())),
         };
         match judged {
-            Ok((position, event, data)) => self.begin_event(position, event, data, now),
+            Ok((position, event, data, names)) => self.begin_event(position, event, (data, names), now),
             Err(Refusal { stage, message, findings }) => {
                 let message = Some(message);
                 Decision { stage: Some(stage), message, findings, ..Decision::new(Verdict::Discard) }.into()
@@ -154,14 +158,25 @@ impl Task {
         self.end.is_none() && event.active && self.activity.keeps(event.timeout, now)
     }
 
-    /// Signature and filter: what `event` is to expressions, if it passes both.
-    fn judge(&self, event: &Event, delivery: &Delivery<'_>) -> Result<Json, Refusal> {
+    /// What the sender calls the delivery, as the task keeps it.
+    fn names(&self, event: &Event, delivery: &Delivery<'_>) -> Vec<String> {
+        let Content::Request { headers, .. } = delivery.content else { return Vec::new() };
+        let capability = reference(&self.policy, event);
+        let ids = event.delivery_ids(headers.iter().copied());
+        ids.map(|(header, id)| delivered::name(capability, &event.name, header, id)).collect()
+    }
+
+    /// Signature, delivery and filter: what `event` is to expressions, if it passes all.
+    fn judge(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Refusal> {
         let request = match delivery.content {
             Content::Payload(_) => None,
             Content::Request { headers, body } => Some((headers.iter().copied(), body)),
         };
         let verified = event.verify(delivery.settings, request);
         verified.map_err(|error| Refusal::new(EventStage::Signature, error.to_string()))?;
+        if self.delivered.knows(names) {
+            return Err(Refusal::new(EventStage::Signature, messages::delivered_before()));
+        }
         let payload = match delivery.content {
             Content::Payload(payload) => payload.clone(),
             Content::Request { body, .. } => {
@@ -177,12 +192,21 @@ impl Task {
     }
 
     /// From here on the event is a step of the task: its limits hold, and steps of the manifest run.
-    fn begin_event(&mut self, position: usize, event: &Event, data: Json, now: Timestamp) -> Progress {
-        if let Some(beyond) = self.beyond(Next::Other, now) {
+    /// What the delivery is called is kept from now on: nothing of it happens twice, whatever becomes of it.
+    fn begin_event(
+        &mut self,
+        position: usize,
+        event: &Event,
+        (data, names): (Json, Vec<String>),
+        now: Timestamp,
+    ) -> Progress {
+        let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(size::of(&data)));
+        if let Some(beyond) = beyond {
             // the task has ended, and with it the subscription (SUB-12)
             let stage = Some(EventStage::Inactive);
             return Decision { verdict: Verdict::Discard, stage, ..beyond }.into();
         }
+        self.delivered.add(names, self.policy.limits().max_deliveries);
         let subject = EventUnderWay::new(position, event.format(&data), data);
         let operation = Operation::new(Subject::Event(subject), Stage::Before);
         let progress = self.advance(operation, now.into());

@@ -85,7 +85,7 @@ impl Task {
                 Carried::Asks(request)
             }
             Err(Halt::Failed(error)) => {
-                let text = messages::tool_failed(error.code.describe());
+                let text = messages::tool_failed(&error.reason());
                 operation.course.findings.push(Finding::of_error(&error, expression.origin_of(error.span)));
                 let output = Json::object([("error", Json::string(&text))]);
                 Carried::Result(CallResult::errored(output))

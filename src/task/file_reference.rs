@@ -5,7 +5,7 @@
 //! whoever reads one out of arguments has its path tested anew.
 
 use super::effect::Answer;
-use super::mount_path::is_inside;
+use super::mount_path;
 use crate::cel::{Json, JsonRef, Value};
 
 /// A reference to a file.
@@ -77,7 +77,7 @@ impl FileReference {
     /// A reference to a file below the mount's prefix; none if the path leaves it (SCR-08).
     #[must_use]
     pub fn new(path: &str, size: Option<u64>) -> Option<Self> {
-        is_inside(path).then(|| Self { path: path.to_owned(), size })
+        mount_path::check(path).is_ok().then(|| Self { path: path.to_owned(), size })
     }
 
     /// A reference to a path that was tested, with the answer to the question for its size.

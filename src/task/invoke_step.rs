@@ -13,7 +13,7 @@ use super::operation::Operation;
 use super::replay::Halt;
 use super::steps::{StepEnd, function_id};
 use crate::cel::Json;
-use crate::context::{Activations, Invocation, Moment, Origin, Status};
+use crate::context::{Activations, Invocation, InvocationId, Moment, Origin, Status};
 use crate::policy::{Function, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
@@ -40,6 +40,12 @@ impl Task {
             let finding = Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin()));
             return StepEnd::Failed(Some(finding));
         };
+        // one that was asked for before has run, and its result is recorded
+        if operation.course.exchanges.is_empty()
+            && let Some(finding) = self.stopped_invoke(function, step)
+        {
+            return StepEnd::Failed(Some(finding));
+        }
         if operation.course.formed.is_none() {
             match self.form(step, function, invoke, operation, now) {
                 Formed::Arguments(arguments) => {
@@ -48,7 +54,8 @@ impl Task {
                 }
                 Formed::Incomplete(partial, findings) => {
                     operation.course.findings.extend(findings);
-                    self.record_invoke(position, partial, None, Status::Errored, now);
+                    let id = self.record_invoke(position, partial, None, Status::Errored, now);
+                    operation.course.recorded.push(id);
                     return StepEnd::Failed(None);
                 }
                 Formed::Asks(request, used) => {
@@ -61,11 +68,13 @@ impl Task {
         match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
             Carried::Asks(request) => StepEnd::Asks(request),
             Carried::Result(result) if result.status == CallStatus::Successful => {
-                self.record_invoke(position, arguments, Some(result), Status::Successful, now);
+                let id = self.record_invoke(position, arguments, Some(result), Status::Successful, now);
+                operation.course.recorded.push(id);
                 StepEnd::Passed
             }
             Carried::Result(result) => {
-                self.record_invoke(position, arguments, Some(result), Status::Errored, now);
+                let id = self.record_invoke(position, arguments, Some(result), Status::Errored, now);
+                operation.course.recorded.push(id);
                 let message = messages::invoke_failed(&function.key);
                 StepEnd::Failed(Some(Finding::new("invoke_failed", message, Some(step.origin()))))
             }
@@ -122,7 +131,7 @@ impl Task {
         result: Option<CallResult>,
         status: Status,
         now: &Moment,
-    ) {
+    ) -> InvocationId {
         let executed = result.is_some();
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
         self.context.record(Invocation {
@@ -134,6 +143,6 @@ impl Task {
             executed,
             origin: Origin::Middleware,
             task_id: task_id.map(Into::into),
-        });
+        })
     }
 }

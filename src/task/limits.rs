@@ -7,14 +7,14 @@ use super::state::End;
 use super::{Task, messages};
 use crate::cel::Timestamp;
 use crate::context::TurnKind;
-use crate::policy::{Used, exceeded};
+use crate::policy::{Exceeded, Used, exceeded};
 use std::borrow::Cow;
 
 impl Task {
     /// Whether a step may be taken: allow, or terminate with the limit that it would exceed. Takes no step by itself;
     /// [`Task::before`], [`Task::invoke`] and [`Task::input`] ask for themselves.
     pub fn limits(&mut self, next: Next, now: Timestamp) -> Decision {
-        if let Some(refusal) = self.refusal(now) {
+        if let Some(refusal) = self.hindrance(now) {
             return refusal;
         }
         self.beyond(next, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
@@ -28,7 +28,11 @@ impl Task {
         }
         self.take_step(now);
         self.record_turn(usage);
-        self.beyond(Next::Other, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
+        if let Some(beyond) = self.beyond(Next::Other, now) {
+            return beyond;
+        }
+        // the turn was made and is on record; nothing that the model asked for in it may run
+        self.stopped().map_or_else(|| Decision::new(Verdict::Allow), Decision::switched_off)
     }
 
     pub(super) fn record_turn(&mut self, usage: Usage) {
@@ -38,9 +42,25 @@ impl Task {
 
     /// Ends the task if the step would exceed a limit.
     pub(super) fn beyond(&mut self, next: Next, now: Timestamp) -> Option<Decision> {
+        self.beyond_its_limits(next, now).or_else(|| self.beyond_bytes(0))
+    }
+
+    /// Ends the task if the step would exceed a limit of the manifest.
+    fn beyond_its_limits(&mut self, next: Next, now: Timestamp) -> Option<Decision> {
         let exceeded = exceeded(self.policy.task_limits(), &self.used(next, now))?;
+        Some(self.end_at(exceeded))
+    }
+
+    /// Ends the task if so many bytes more would exceed `max_task_bytes`.
+    pub(super) fn beyond_bytes(&mut self, more: u64) -> Option<Decision> {
+        let (bound, value) = (self.policy.limits().max_task_bytes, self.bytes().saturating_add(more));
+        let exceeded = Exceeded { name: "max_task_bytes", bound, value };
+        (value > bound).then(|| self.end_at(exceeded))
+    }
+
+    fn end_at(&mut self, exceeded: Exceeded) -> Decision {
         self.end = Some(End::Terminated(messages::limit_exceeded()));
-        Some(Decision {
+        Decision {
             reason: Some(messages::limit_exceeded()),
             message: Some(messages::limit_exceeded()),
             limit: Some(LimitReached {
@@ -49,7 +69,7 @@ impl Task {
                 value: exceeded.value,
             }),
             ..Decision::new(Verdict::Terminate)
-        })
+        }
     }
 
     /// Ends a task whose review took longer than `max_age` allows (RV-12); what waited is stopped.
@@ -57,18 +77,23 @@ impl Task {
         if !self.is_in_review() {
             return None;
         }
-        let mut decision = self.beyond(Next::Other, now)?;
-        if let Some(pending) = self.pending.take() {
-            let Pending { operation, script, .. } = *pending;
-            self.withdraw(&operation, now.into());
-            decision.trace = operation.course.trace;
-            decision.findings = operation.course.findings;
-            decision = match script {
-                Some(script) => script.told_before(decision),
-                None => decision,
-            };
+        // not for its size: the result that is under review has its place
+        let decision = self.beyond_its_limits(Next::Other, now)?;
+        Some(self.stop_waiting(decision, now))
+    }
+
+    /// Takes back the operation that waits, if one does: the decision then tells of its steps so far.
+    pub(super) fn stop_waiting(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
+        let Some(pending) = self.pending.take() else { return decision };
+        let Pending { operation, script, .. } = *pending;
+        self.withdraw(&operation, now.into());
+        self.keep_what_fits(&operation.course.recorded);
+        decision.trace = operation.course.trace;
+        decision.findings = operation.course.findings;
+        match script {
+            Some(script) => script.told_before(decision),
+            None => decision,
         }
-        Some(decision)
     }
 
     /// What the task has used, the coming step included. Calls in flight have no entry on record yet.

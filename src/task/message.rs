@@ -16,11 +16,14 @@ impl Task {
     /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
     /// `guardrails.before` tests it. Allow carries the admitted entry.
     pub fn input(&mut self, input: &Json, now: Timestamp) -> Progress {
-        if let Some(decision) = self.refusal(now).or_else(|| self.beyond(Next::Other, now)) {
+        if let Some(decision) = self.hindrance(now).or_else(|| self.beyond(Next::Other, now)) {
             return decision.into();
         }
         match self.entry(input.root()) {
             Ok(entry) => {
+                if let Some(decision) = self.beyond_bytes(entry.bytes() as u64) {
+                    return decision.into();
+                }
                 self.take_step(now);
                 self.context.push_input(entry);
                 self.advance(
@@ -37,7 +40,7 @@ impl Task {
     /// Takes the model's response: `{message}`, or a text alone. `exposes` is computed, then `guardrails.after` tests the
     /// whole (GR-17). Allow carries the entry that is delivered.
     pub fn output(&mut self, output: &Json, now: Timestamp) -> Progress {
-        if let Some(refusal) = self.refusal(now) {
+        if let Some(refusal) = self.hindrance(now) {
             return refusal.into();
         }
         let message = output.root().get("message").unwrap_or(output.root());
@@ -48,6 +51,9 @@ impl Task {
                 return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
             }
         };
+        if let Some(decision) = self.beyond_bytes(entry.bytes() as u64) {
+            return decision.into();
+        }
         self.take_step(now);
         let now = Moment::from(now);
         self.context.push_output(entry.clone());
@@ -73,6 +79,8 @@ impl Task {
             None => Err(crate::context::TaskIoError::NoMessage),
         };
         let entry = entry.map_err(messages::not_a_message)?;
+        let fits = parameters.admit_message(|| entry.message_text());
+        fits.map_err(|fault| messages::bad_input(&[fault]))?;
         let previous = self.context.last_input().map(TaskIo::extra);
         match parameters.admit(input, previous) {
             Ok(extra) => Ok(entry.with_extra(extra.root())),

@@ -2,6 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
+use super::Switch;
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 
@@ -73,6 +74,10 @@ pub(super) fn waiting() -> String {
     "the task waits for an answer".to_owned()
 }
 
+pub(super) fn switched_off(switch: &Switch) -> String {
+    format!("an operator has stopped {switch}")
+}
+
 // About events that are discarded.
 
 pub(super) fn not_subscribed() -> String {
@@ -85,6 +90,10 @@ pub(super) fn no_json_body() -> String {
 
 pub(super) fn filtered() -> String {
     "the filter does not let it through".to_owned()
+}
+
+pub(super) fn delivered_before() -> String {
+    "the delivery was taken before".to_owned()
 }
 
 pub(super) fn no_allowed_values(parameter: &str) -> String {

@@ -15,6 +15,7 @@
 //! | [`Task::invoke`] | instead of both | as `before` and `after` |
 //! | [`Task::event`] | something happened outside | route with the entry that it became, discard, lock_task |
 //! | [`Task::output`] | the model has a response | allow with what is delivered, lock_task |
+//! | [`Task::end`] | the host wants no more of it | terminate |
 //!
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
@@ -26,6 +27,7 @@ mod capability_call;
 mod change;
 mod decision;
 mod delegation;
+mod delivered;
 mod driver;
 mod effect;
 mod error;
@@ -44,9 +46,11 @@ mod record;
 mod replay;
 mod save;
 mod script;
+mod size;
 mod start;
 mod state;
 mod steps;
+mod switches;
 mod trial;
 
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
@@ -65,12 +69,14 @@ pub use replay::Exchange;
 pub use save::SavedTask;
 pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use state::TaskState;
+pub use switches::{Switch, Switches};
 pub use trial::{Trial, Tried};
 
 use crate::cel::{Cache, Fault, Json, Timestamp};
 use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
 use crate::policy::{AllowList, Policy};
 use activity::Activity;
+use delivered::Deliveries;
 use operation::{OpenCall, Pending, Sender, Subject};
 use replay::Replay;
 use state::End;
@@ -89,11 +95,19 @@ pub struct Task {
     pending: Option<Box<Pending>>,
     /// Calls that were let through and have no result yet.
     open: Vec<OpenCall>,
+    /// The bytes of their arguments.
+    open_bytes: u64,
+    /// The bytes that the script under way holds while it makes a call.
+    script_bytes: u64,
     next_call: u64,
     /// When steps were taken, for the subscriptions.
     activity: Activity,
     /// What the parameters of each capability have had.
     allowed: Vec<AllowList>,
+    /// Which deliveries of webhooks it has taken.
+    delivered: Deliveries,
+    /// What an operator stops.
+    switches: Switches,
 }
 
 impl Task {
@@ -123,8 +137,12 @@ impl Task {
             end: None,
             pending: None,
             open: Vec::new(),
+            open_bytes: 0,
+            script_bytes: 0,
             next_call: 0,
             activity: Activity::starting(start.started_at),
+            delivered: Deliveries::default(),
+            switches: Switches::default(),
         };
         task.seal(start.started_at);
         task
@@ -208,7 +226,7 @@ impl Task {
         if !answer.fits(&pending.request) {
             return Err(TaskError::WrongAnswer);
         }
-        if let Some(decision) = self.expire(now) {
+        if let Some(decision) = self.expire(now).or_else(|| self.unanswerable(&answer)) {
             return Ok(Progress::Decided(decision));
         }
         let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };

@@ -40,6 +40,9 @@ pub(super) struct Course {
     /// What its steps cost so far.
     #[serde(default)]
     pub(super) cost: u64,
+    /// The calls that it has put on record, whose values its own steps see whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) recorded: Vec<InvocationId>,
 }
 
 /// What an operation is about.
@@ -181,6 +184,7 @@ impl Operation {
             trace: Vec::new(),
             findings: Vec::new(),
             cost: 0,
+            recorded: Vec::new(),
         };
         Self { subject, course }
     }
@@ -314,4 +318,6 @@ pub(super) struct OpenCall {
     /// The position of the function in the policy.
     pub(super) function: usize,
     pub(super) arguments: Json,
+    /// The fingerprint of the policy that let it through.
+    pub(super) admitted: u64,
 }

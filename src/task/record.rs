@@ -91,7 +91,7 @@ impl Task {
         if call.executed && origin == Origin::Model {
             self.allow_arguments(position, &call.arguments);
         }
-        self.context.record(Invocation {
+        let record = self.context.record(Invocation {
             function: function_id(position),
             at: call.at.unwrap_or(at).into(),
             input: call.arguments,
@@ -101,6 +101,7 @@ impl Task {
             origin,
             task_id: call.task_id.map(Into::into),
         });
+        self.keep_what_fits(&[record]);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 
 use super::effect::{Answer, Caller, Invocation, Request};
 use super::file_reference::FileReference;
-use super::mount_path::is_inside;
+use super::mount_path;
 use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Json, JsonRef, Key, Stop, Text, Value};
 use crate::limits::EvalLimits;
 use crate::policy::Policy;
@@ -77,7 +77,11 @@ impl<'e> Replay<'e> {
     fn question(&self, function: &str, args: &[Value<'_>]) -> Result<Request, Interruption> {
         let text = |index: usize| args.get(index).and_then(Value::as_str);
         let invalid = || Interruption::Fault(ErrorCode::InvalidArgument.into());
-        let path = || text(0).filter(|path| is_inside(path)).map(str::to_owned).ok_or_else(invalid);
+        let path = || {
+            let path = text(0).ok_or_else(invalid)?;
+            let refused = |why: mount_path::Refusal| Interruption::Fault(Fault::refused(why.as_str()));
+            mount_path::check(path).map(|()| path.to_owned()).map_err(refused)
+        };
         if let Some(policy) = self.script
             && !(function == "file" && text(0).is_some())
         {
@@ -126,6 +130,23 @@ impl Host for Replay<'_> {
             }
             _ => Err(host_failed()),
         }
+    }
+}
+
+impl Exchange {
+    /// The documents and texts that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        let question = match &self.question {
+            Request::Invoke(invocation) => invocation.arguments.heap_bytes(),
+            Request::WriteMount { text, .. } => text.len(),
+            Request::Review { .. } | Request::ReadMount { .. } | Request::MeasureFile { .. } => 0,
+        };
+        let answer = match &self.answer {
+            Answer::Result(result) => result.output.heap_bytes(),
+            Answer::Text(text) => text.len(),
+            _ => 0,
+        };
+        question.saturating_add(answer) as u64
     }
 }
 
@@ -183,5 +204,6 @@ fn never_asked() -> EvalError {
         found: [None; 3],
         function: None,
         bound: None,
+        expected: None,
     }
 }

@@ -7,9 +7,10 @@
 use super::activity::Activity;
 use super::allowed::lists;
 use super::decision::CallId;
+use super::delivered::Deliveries;
 use super::operation::{OpenCall, Pending};
 use super::state::End;
-use super::{Task, TaskError};
+use super::{Switches, Task, TaskError, size};
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
 use crate::manifest::agent::Capability;
@@ -38,6 +39,8 @@ pub struct SavedTask {
     pub(super) next_call: u64,
     pub(super) activity: Activity,
     pub(super) allowed: Vec<SavedAllowList>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) delivered: Vec<String>,
 }
 
 /// What one capability's parameters have had, by its reference: positions change with the manifest.
@@ -61,6 +64,9 @@ pub(super) struct SavedCall {
     pub(super) id: CallId,
     function: String,
     arguments: Json,
+    /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
+    #[serde(default)]
+    admitted: Option<u64>,
 }
 
 impl SavedTask {
@@ -106,12 +112,14 @@ impl Task {
             next_call: self.next_call,
             activity: self.activity,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
+            delivered: self.delivered.save(),
         }
     }
 
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
-        Some(SavedCall { id: call.id, function, arguments: call.arguments.clone() })
+        let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
+        Some(SavedCall { id: call.id, function, arguments, admitted })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -133,7 +141,8 @@ impl Task {
         for call in saved.open {
             let function = policy.position(&call.function);
             let function = function.ok_or(TaskError::NotRestorable("an open call has no function"))?;
-            open.push(OpenCall { id: call.id, function, arguments: call.arguments });
+            let admitted = call.admitted.unwrap_or(saved.fingerprint);
+            open.push(OpenCall { id: call.id, function, arguments: call.arguments, admitted });
         }
         let mut allowed = lists(&policy);
         for saved in saved.allowed {
@@ -155,10 +164,14 @@ impl Task {
             },
             end: saved.end,
             pending: saved.pending.map(Box::new),
+            open_bytes: open.iter().fold(0, |sum, call| sum.saturating_add(size::of(&call.arguments))),
             open,
+            script_bytes: 0,
             next_call: saved.next_call,
             activity: saved.activity,
             allowed,
+            delivered: Deliveries::restore(saved.delivered),
+            switches: Switches::default(),
         })
     }
 }

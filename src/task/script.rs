@@ -29,7 +29,7 @@ impl Task {
     /// That of its calls, and for each of them one evaluation within the bounds of
     /// [`EvalLimits::of_scripts`](crate::limits::EvalLimits::of_scripts).
     pub fn script(&mut self, source: &str, now: Timestamp) -> Result<Progress, Vec<Issue>> {
-        if let Some(refusal) = self.refusal(now) {
+        if let Some(refusal) = self.hindrance(now) {
             return Ok(refusal.into());
         }
         self.policy.script(source, &self.cache)?;
@@ -51,7 +51,9 @@ impl Task {
         if matches!(operation.subject, Subject::Script(_)) {
             return self.run_script(operation, now);
         }
+        self.script_bytes = script.as_deref().map_or(0, Operation::bytes);
         let progress = self.advance(operation, now.into());
+        self.script_bytes = 0;
         match script {
             Some(script) => match self.take_up(*script, progress) {
                 Ok(script) => self.run_script(script, now),
@@ -97,7 +99,9 @@ impl Task {
             if let Subject::Script(script) = &mut script.subject {
                 script.call = Some(request);
             }
+            self.script_bytes = script.bytes();
             let progress = self.begin(&call, Extent::Whole, now);
+            self.script_bytes = 0;
             script = match self.take_up(script, progress) {
                 Ok(script) => script,
                 Err(progress) => return *progress,

@@ -63,6 +63,21 @@ impl Task {
         Decision::new(Verdict::Allow)
     }
 
+    /// Ends the task: it takes no step any more, and its state says why. An operation that waits is taken back, as when a
+    /// review takes longer than the task may live. A task at its end already stays as it is, and says rejected with the
+    /// reason that it has.
+    ///
+    /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
+    pub fn end(&mut self, reason: &str, now: Timestamp) -> Decision {
+        if self.end.is_some() {
+            return self.rejection().unwrap_or_else(|| Decision::new(Verdict::Rejected));
+        }
+        self.end = Some(End::Terminated(reason.to_owned()));
+        let (message, reason) = (Some(reason.to_owned()), Some(reason.to_owned()));
+        let decision = Decision { message, reason, ..Decision::new(Verdict::Terminate) };
+        self.stop_waiting(decision, now)
+    }
+
     /// Why no step may be taken now, whatever it is; an expired review ends the task first (RV-12).
     pub(super) fn refusal(&mut self, now: Timestamp) -> Option<Decision> {
         self.expire(now).or_else(|| self.rejection())

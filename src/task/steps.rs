@@ -83,16 +83,37 @@ impl Task {
             match flow {
                 Flow::Passed => match operation.next_stage() {
                     Some(stage) => {
+                        if stage == Stage::Execute
+                            && let Some(switch) = self.stopped_subject(policy, &operation.subject)
+                        {
+                            return self.switch_off(operation, switch, now).into();
+                        }
                         if stage == Stage::GuardrailBefore {
                             self.put_under_test(&mut operation);
                         }
                         operation.course.enter(stage);
                     }
-                    None => return self.finish(operation, now).into(),
+                    None => {
+                        let recorded = std::mem::take(&mut operation.course.recorded);
+                        let decision = self.finish(operation, now);
+                        self.keep_what_fits(&recorded);
+                        return decision.into();
+                    }
                 },
-                Flow::Stopped(stopped) => return self.stop(operation, stopped, now).into(),
-                Flow::Ended(verdict, reason) => return ended(operation, verdict, reason).into(),
+                Flow::Stopped(stopped) => {
+                    let recorded = std::mem::take(&mut operation.course.recorded);
+                    let decision = self.stop(operation, stopped, now);
+                    self.keep_what_fits(&recorded);
+                    return decision.into();
+                }
+                Flow::Ended(verdict, reason) => {
+                    self.keep_what_fits(&operation.course.recorded);
+                    return ended(operation, verdict, reason).into();
+                }
                 Flow::Asks(request) => {
+                    if let Some(switch) = self.stopped_request(policy, &request) {
+                        return self.switch_off(operation, switch, now).into();
+                    }
                     self.pending =
                         Some(Box::new(Pending { operation, request: request.clone(), script: None }));
                     return Progress::Asks(request);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&str] = &[
     "source",
     "diagnostic",
+    "lint",
     "limits",
     "digest",
     "cel",

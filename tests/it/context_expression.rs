@@ -162,7 +162,7 @@ const ROWS: &[(Scope, &str, &str)] = &[
     (Scope::Before, "context.capabilities.ledger.timestamps.all(t, t <= now)", "true"),
     (
         Scope::Before,
-        "timestamp(now) - timestamp(context.capabilities.ledger.timestamps[0]) == duration('30m')",
+        "timestamp(now) - timestamp(context.capabilities.ledger.timestamps[0]) == duration('29m59.5s')",
         "true",
     ),
     // the entry under test, and the size of a message

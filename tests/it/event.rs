@@ -426,3 +426,141 @@ proptest! {
         }
     }
 }
+
+/// A signed request with headers that name its delivery; what became of it at `desk`.
+fn delivered(task: &mut Task, event: &str, names: &[(&str, &str)]) -> Decision {
+    let headers = [&[("X-Hub-Signature-256", SIGNED)], names].concat();
+    let settings = settings();
+    let content = Content::Request { headers: &headers, body: BODY };
+    let progress = task.event("desk", event, &Delivery { content, settings: &settings }, noon());
+    task.drive(progress, &mut Quiet).unwrap()
+}
+
+const REPLAYED: &str = "the delivery was taken before";
+
+#[test]
+fn a_delivery_that_comes_again_is_known_by_its_name() {
+    let engine = engine("capabilities: {desk: '*', board: '*'}\n");
+    for header in [
+        "X-GitHub-Delivery",
+        "x-gitea-delivery",
+        "X-FORGEJO-DELIVERY",
+        "X-Gogs-Delivery",
+        "X-Request-UUID",
+        "webhook-id",
+    ] {
+        let mut task = start(&engine);
+        assert_eq!(delivered(&mut task, "signed", &[(header, "a")]).verdict, Verdict::Route, "{header}");
+        for again in [vec![(header, "a")], vec![(header, " a ")], vec![(header, "new"), (header, "a")]] {
+            let replayed = delivered(&mut task, "signed", &again);
+            assert_eq!(discarded(&replayed), Some(EventStage::Signature), "{again:?}");
+            assert_eq!(replayed.message.as_deref(), Some(REPLAYED));
+        }
+        assert_eq!(delivered(&mut task, "signed", &[(header, "b")]).verdict, Verdict::Route, "{header}");
+        assert_eq!(see(&task, "size(context.input)"), 2);
+        // a task of its own has not heard of it
+        assert_eq!(delivered(&mut start(&engine), "signed", &[(header, "a")]).verdict, Verdict::Route);
+    }
+    let mut task = start(&engine);
+    // what has no name cannot be told from another, and neither can what is not signed
+    for names in [vec![], vec![("X-GitHub-Delivery", "")], vec![("X-GitHub-Event", "push")]] {
+        for _ in 0..2 {
+            assert_eq!(delivered(&mut task, "signed", &names).verdict, Verdict::Route, "{names:?}");
+        }
+    }
+    // several names of one delivery: each of them is it
+    let both = [("X-GitHub-Delivery", "c"), ("X-Gitea-Delivery", "d")];
+    assert_eq!(delivered(&mut task, "signed", &both).verdict, Verdict::Route);
+    for name in both {
+        assert_eq!(delivered(&mut task, "signed", &[name]).message.as_deref(), Some(REPLAYED));
+    }
+    // the same word in another header is another name
+    assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", "c")]).verdict, Verdict::Route);
+}
+
+#[test]
+fn only_what_was_signed_and_passed_its_filter_is_kept() {
+    let mut task = start(&engine("capabilities: {desk: '*'}\n"));
+    let name = ("X-GitHub-Delivery", "a");
+    let settings = settings();
+    let headers = [("X-Hub-Signature-256", SIGNED), name];
+    let forged = Content::Request { headers: &headers, body: b"{}" };
+    for _ in 0..2 {
+        let progress =
+            task.event("desk", "signed", &Delivery { content: forged, settings: &settings }, noon());
+        let decision = decided(progress);
+        assert_eq!(discarded(&decision), Some(EventStage::Signature));
+        assert_ne!(decision.message.as_deref(), Some(REPLAYED));
+    }
+    assert_eq!(delivered(&mut task, "signed", &[name]).verdict, Verdict::Route);
+    // an event without a secret is vouched for by nobody
+    for _ in 0..2 {
+        let payload = br#"{"who": "ann", "queue": "billing"}"#;
+        let content = Content::Request { headers: &[name], body: payload };
+        let progress = task.event("desk", "replied", &Delivery { content, settings: &settings }, noon());
+        assert_ne!(decided(progress).message.as_deref(), Some(REPLAYED));
+    }
+    // steps may have done something before one of them said no: it does not happen again
+    let guarded = engine("capabilities:\n  desk:\n    before: [{assert: 'event.payload.n > 1'}]\n");
+    let mut task = start(&guarded);
+    assert_eq!(discarded(&delivered(&mut task, "signed", &[name])), Some(EventStage::Before));
+    assert_eq!(delivered(&mut task, "signed", &[name]).message.as_deref(), Some(REPLAYED));
+}
+
+#[test]
+fn a_task_that_was_stored_knows_its_deliveries() {
+    let engine = engine("capabilities: {desk: '*'}\n");
+    let mut task = start(&engine);
+    let mut saved = task.save();
+    let before = serde_json::to_value(&saved).unwrap();
+    assert_eq!(
+        before.get("delivered"),
+        None,
+        "what was stored by earlier builds has no such member, and opens"
+    );
+    for id in ["a", "b"] {
+        let mark = task.mark();
+        assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict, Verdict::Route);
+        let change = serde_json::to_string(&task.change_since(&mark)).unwrap();
+        saved = saved.apply(serde_json::from_str(&change).unwrap()).unwrap();
+        assert_eq!(serde_json::to_value(&saved).unwrap(), serde_json::to_value(task.save()).unwrap());
+    }
+    let mark = task.mark();
+    let quiet = serde_json::to_value(task.change_since(&mark)).unwrap();
+    assert_eq!(quiet.get("delivered"), None);
+    let mut restored = engine.restore(saved).unwrap();
+    for id in ["a", "b"] {
+        let replayed = delivered(&mut restored, "signed", &[("Webhook-Id", id)]);
+        assert_eq!(replayed.message.as_deref(), Some(REPLAYED));
+    }
+    assert_eq!(delivered(&mut restored, "signed", &[("Webhook-Id", "c")]).verdict, Verdict::Route);
+    let old: SavedTask = serde_json::from_value(before).unwrap();
+    assert_eq!(
+        delivered(&mut engine.restore(old).unwrap(), "signed", &[("Webhook-Id", "a")]).verdict,
+        Verdict::Route
+    );
+}
+
+#[test]
+fn max_deliveries() {
+    for most in [0, 1, 2, 3] {
+        let limits = EvalLimits { max_deliveries: most, ..EvalLimits::default() };
+        let source = Source::new("events.yaml", manifests("capabilities: {desk: '*'}\n"));
+        let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+        let (engine, _) = Engine::from_catalog(&catalog, limits);
+        let mut task = start(&engine);
+        let mut saved = task.save();
+        for id in ["a", "b", "c"] {
+            let mark = task.mark();
+            assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict, Verdict::Route);
+            saved = saved.apply(task.change_since(&mark)).unwrap();
+            assert_eq!(serde_json::to_value(&saved).unwrap(), serde_json::to_value(task.save()).unwrap());
+        }
+        // the latest are known, and the rest have made room
+        let known = |id: &str| {
+            let mut task = engine.restore(task.save()).unwrap();
+            delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict == Verdict::Discard
+        };
+        assert_eq!(["c", "b", "a"].map(known), [most > 0, most > 1, most > 2], "{most}");
+    }
+}

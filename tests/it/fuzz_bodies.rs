@@ -1,7 +1,7 @@
 //! The bodies of the fuzz targets, over the project's own data and mutations of it.
 
 #[path = "../../fuzz/bodies.rs"]
-mod bodies;
+pub(crate) mod bodies;
 
 use proptest::prelude::*;
 use std::fs;
@@ -9,13 +9,17 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 7] = [
+const TARGETS: [(&str, Body); 11] = [
     ("context", bodies::context),
     ("expression", bodies::expression),
+    ("grammar", bodies::grammar),
+    ("guard", bodies::guard),
     ("json", bodies::json),
     ("manifest", bodies::manifest),
+    ("requests", requests),
     ("rpc", rpc),
     ("script", bodies::script),
+    ("stored", stored),
     ("template", bodies::template),
 ];
 
@@ -26,16 +30,33 @@ fn rpc(data: &[u8]) {
     let _ = data;
 }
 
+/// Without a store there are no rows.
+fn stored(data: &[u8]) {
+    #[cfg(feature = "store")]
+    bodies::stored(data);
+    let _ = data;
+}
+
+/// Without a server nobody answers.
+fn requests(data: &[u8]) {
+    #[cfg(feature = "server")]
+    bodies::requests(data);
+    let _ = data;
+}
+
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 9] = [
+const FOLDERS: [(&str, Body); 12] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
+    ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
+    ("fuzz/seeds/requests", requests),
     ("fuzz/seeds/rpc", rpc),
     ("fuzz/seeds/script", bodies::script),
+    ("fuzz/seeds/stored", stored),
     ("fuzz/seeds/template", bodies::template),
 ];
 
@@ -53,10 +74,11 @@ fn seeds(folder: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// The lines of files of expressions.
+/// The lines of files of expressions; a row of one begins with `> `, and what is found in it follows.
 fn expressions() -> Vec<Vec<u8>> {
     let lines = |file: Vec<u8>| {
-        String::from_utf8_lossy(&file).lines().map(|line| line.as_bytes().to_vec()).collect::<Vec<_>>()
+        let text = |line: &str| line.strip_prefix("> ").unwrap_or(line).as_bytes().to_vec();
+        String::from_utf8_lossy(&file).lines().map(text).collect::<Vec<_>>()
     };
     ["tests/data/syntax", "tests/data/check"].into_iter().flat_map(seeds).flat_map(lines).collect()
 }
@@ -82,7 +104,10 @@ fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn seeds_do_no_harm() {
-    expressions().iter().for_each(|seed| bodies::expression(seed));
+    for seed in expressions() {
+        bodies::expression(&seed);
+        bodies::grammar(&seed);
+    }
     for (folder, body) in FOLDERS {
         let seeds = seeds(folder);
         assert!(!seeds.is_empty(), "{folder}");
@@ -146,6 +171,21 @@ proptest! {
     #[test]
     fn mutated_requests_do_no_harm(bytes in mutated(seeds("fuzz/seeds/rpc"))) {
         rpc(&bytes);
+    }
+
+    #[test]
+    fn mutated_stories_do_no_harm(bytes in mutated(seeds("fuzz/seeds/requests"))) {
+        requests(&bytes);
+    }
+
+    #[test]
+    fn mutated_rows_do_no_harm(bytes in mutated(seeds("fuzz/seeds/stored"))) {
+        stored(&bytes);
+    }
+
+    #[test]
+    fn guards_by_chance_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        bodies::guard(&bytes);
     }
 
     #[test]

@@ -291,7 +291,8 @@ fn loading_grows_with_the_manifests() {
             let text = manifests_of(agents, tools);
             let ((engine, findings), allocated) = counted(|| Engine::parse("many.yaml", &text));
             assert_eq!(findings.iter().filter(|finding| finding.is_error()).count(), 0, "{:?}", findings[0]);
-            engine.policy("demo", "agent-0").unwrap();
+            // a capability whose tool is not there may have lost its rules
+            assert_eq!(engine.policy("demo", "agent-0").is_ok(), tools);
             allocated
         };
         let (once, four) = (work(250), work(1_000));

@@ -67,7 +67,7 @@ impl From<&Value<'_>> for Plain {
             Value::Optional(value) => {
                 Self::Optional(value.as_deref().map(|value| Box::new(Self::from(value))))
             }
-            Value::Type(_) | Value::Opaque(_) => Self::Other(format!("{value:?}")),
+            Value::Type(_) | Value::Opaque(_) | Value::Shortened => Self::Other(format!("{value:?}")),
         }
     }
 }

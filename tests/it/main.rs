@@ -39,17 +39,25 @@ mod conversation_servers;
 mod counting;
 mod decision_log;
 mod differential;
+mod doors;
 mod event;
 mod folds;
 mod functions;
 mod fuzz_bodies;
 mod grammar;
 mod growth;
+mod key_order;
 mod launches;
 mod laws;
 mod laws_expressions;
 mod laws_records;
 mod laws_values;
+#[cfg(feature = "server")]
+mod life;
+#[cfg(feature = "server")]
+mod live_tasks;
+#[cfg(feature = "server")]
+mod log_store;
 mod manifest;
 mod manifest_links;
 mod manifest_scalars;
@@ -58,11 +66,14 @@ mod openapi;
 mod policy;
 mod policy_messages;
 mod programs;
+#[cfg(feature = "server")]
+mod readiness;
 mod readme;
 mod repl;
 mod requirements;
 mod rules;
 mod scenario_read;
+mod schema_values;
 mod schemas;
 mod secrets;
 #[cfg(feature = "server")]
@@ -70,7 +81,17 @@ mod server;
 #[cfg(feature = "server")]
 mod server_bounds;
 #[cfg(feature = "server")]
+mod server_connections;
+#[cfg(feature = "server")]
+mod server_origins;
+#[cfg(feature = "server")]
 mod server_rim;
+#[cfg(feature = "server")]
+mod server_shares;
+#[cfg(feature = "server")]
+mod server_size;
+#[cfg(feature = "server")]
+mod server_tokens;
 #[cfg(feature = "store")]
 mod servers;
 #[cfg(feature = "server")]
@@ -94,12 +115,17 @@ mod store_load;
 mod store_servers;
 #[cfg(feature = "store")]
 mod store_tasks;
+#[cfg(feature = "store")]
+mod store_tls;
+#[cfg(feature = "server")]
+mod switches;
 mod task;
 mod task_change;
 mod task_fixture;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
+mod task_size;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]

@@ -188,7 +188,7 @@ fn every_route_asks_who_and_for_which_scope() {
             headers.extend(authorization.map(|value| ("authorization", value)));
             let body: &[u8] = match (method, operation) {
                 (_, "jsonRpc") => br#"{"jsonrpc": "2.0", "id": 7, "method": "contexts/list"}"#,
-                ("POST", "reloadManifests") | ("GET", _) => b"",
+                ("POST", "reloadManifests") | ("GET" | "DELETE", _) => b"",
                 _ => b"{}",
             };
             serving.send(method, &path, &headers, body)
@@ -215,8 +215,8 @@ fn every_route_asks_who_and_for_which_scope() {
             })
             .collect();
         assert_eq!(allowed.len(), 1, "{row} is allowed by {allowed:?}");
-        let writes =
-            method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
+        let writes = operation == "turnSwitchOff"
+            || method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
         assert_eq!(allowed[0].ends_with(":write"), writes && operation != "jsonRpc", "{row}: {allowed:?}");
     }
 }

@@ -1,166 +1,18 @@
-//! The rim of the server: JSON Web Tokens, TLS, bounds of time and number, the end and the next beginning, a store that
+//! The rim of the server: TLS, bounds of time and number, the end and the next beginning, a store that
 //! fails.
 
-use crate::serving::{SCOPES, Serving, agent, desk, new_task};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::serving::{Serving, agent, desk, new_task};
 use celador::EvalLimits;
-use celador::server::{Jwt, Tls};
+use celador::server::Tls;
 use celador::store::{Database, Location};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, PublicKeyData as _};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-const NOON: i64 = 1_780_315_200;
-
-/// A key pair, its JWK, and what signs with it.
-fn key(id: &str, algorithm: Algorithm) -> (Value, EncodingKey) {
-    let text = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    match algorithm {
-        Algorithm::ES256 => {
-            let pair = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
-            // an uncompressed point: 4, x, y
-            let point = pair.der_bytes().to_vec();
-            let jwk = json!({"kid": id, "kty": "EC", "crv": "P-256", "x": text(&point[1..33]), "y": text(&point[33..])});
-            (jwk, EncodingKey::from_ec_der(&pair.serialize_der()))
-        }
-        Algorithm::EdDSA => {
-            let pair = KeyPair::generate_for(&PKCS_ED25519).unwrap();
-            let jwk = json!({"kid": id, "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "x": text(pair.der_bytes())});
-            (jwk, EncodingKey::from_ed_der(&pair.serialize_der()))
-        }
-        _ => {
-            let der = include_bytes!("../data/http/keys/rsa.der");
-            let jwk: Value = serde_json::from_str(include_str!("../data/http/keys/rsa.jwk.json")).unwrap();
-            let mut jwk = jwk;
-            jwk["kid"] = id.into();
-            (jwk, EncodingKey::from_rsa_der(der))
-        }
-    }
-}
-
-fn claims() -> Value {
-    json!({"iss": "https://issuer.example", "aud": ["celador", "other"], "exp": NOON + 60, "nbf": NOON - 60,
-        "sub": "did:web:ann", "scope": "tasks:read tasks:write openid"})
-}
-
-fn with_keys(keys: &[Value]) -> Serving {
-    let text = json!({ "keys": keys }).to_string();
-    Serving::with(&Location::Memory, move |settings, folder| {
-        let jwks = folder.join("jwks.json");
-        fs::write(&jwks, text).unwrap();
-        settings.authentication.jwt = Some(Jwt {
-            jwks,
-            issuer: "https://issuer.example".into(),
-            audience: "celador".into(),
-            identity_claim: "sub".into(),
-        });
-    })
-}
-
-#[test]
-fn tokens_signed_by_a_key_of_the_file_are_believed() {
-    let algorithms = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
-    let keys: Vec<(Value, EncodingKey)> =
-        algorithms.iter().enumerate().map(|(at, algorithm)| key(&format!("k{at}"), *algorithm)).collect();
-    let serving = with_keys(&keys.iter().map(|(jwk, _)| jwk.clone()).collect::<Vec<_>>());
-    let status = |token: &str| serving.get_as(token, "/v1/tasks").status;
-    for (at, algorithm) in algorithms.into_iter().enumerate() {
-        let header = |kid: Option<&str>| Header { kid: kid.map(str::to_owned), ..Header::new(algorithm) };
-        let kid = format!("k{at}");
-        let sign = |header: &Header, claims: &Value| encode(header, claims, &keys[at].1).unwrap();
-        let good = sign(&header(Some(&kid)), &claims());
-        assert_eq!(status(&good), 200, "{algorithm:?}");
-        assert_eq!(serving.get_as(&good, "/v1/manifests").status, 403, "a scope that the token lacks");
-        assert_eq!(status(&sign(&header(None), &claims())), 200, "only one key of this algorithm is there");
-        assert_eq!(status(&sign(&header(Some("k9")), &claims())), 401, "no such key");
-        assert_eq!(
-            status(&sign(&header(Some(&format!("k{}", (at + 1) % 3))), &claims())),
-            401,
-            "another's key"
-        );
-        let mut forged = good.clone();
-        let last = forged.len() - 10;
-        forged.replace_range(last..=last, if &forged[last..=last] == "A" { "B" } else { "A" });
-        assert_eq!(status(&forged), 401, "the signature");
-        for (claim, value) in [
-            ("iss", json!("https://other.example")),
-            ("aud", json!("other")),
-            ("aud", Value::Null),
-            ("iss", Value::Null),
-            ("exp", json!(NOON - 31)),
-            ("exp", Value::Null),
-            ("exp", json!("tomorrow")),
-            ("nbf", json!(NOON + 31)),
-            ("sub", json!("")),
-            ("sub", json!(7)),
-        ] {
-            let mut changed = claims();
-            match &value {
-                Value::Null => drop(changed.as_object_mut().unwrap().remove(claim)),
-                value => changed[claim] = value.clone(),
-            }
-            assert_eq!(status(&sign(&header(Some(&kid)), &changed)), 401, "{claim} {value}");
-        }
-        let mut late = claims();
-        late["exp"] = json!(NOON - 29);
-        assert_eq!(status(&sign(&header(Some(&kid)), &late)), 200, "within the leeway");
-    }
-}
-
-#[test]
-fn no_algorithm_and_no_shared_secret_is_believed() {
-    let (jwk, _) = key("k", Algorithm::RS256);
-    let secret = json!({"kid": "s", "kty": "oct", "alg": "HS256", "k": URL_SAFE_NO_PAD.encode("secret")});
-    let serving = with_keys(&[jwk.clone(), secret]);
-    let text = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    for algorithm in ["none", "None", "NONE", ""] {
-        let unsigned = format!("{}.{}.", text(&json!({"alg": algorithm, "kid": "k"})), text(&claims()));
-        assert_eq!(serving.get_as(&unsigned, "/v1/tasks").status, 401, "{algorithm}");
-    }
-    // the public key as a shared secret, and the secret of the file itself
-    let modulus = URL_SAFE_NO_PAD.decode(jwk["n"].as_str().unwrap()).unwrap();
-    for (kid, bytes) in [("k", &modulus[..]), ("s", b"secret")] {
-        let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::HS256) };
-        let token = encode(&header, &claims(), &EncodingKey::from_secret(bytes)).unwrap();
-        assert_eq!(serving.get_as(&token, "/v1/tasks").status, 401, "{kid}");
-    }
-    for garbage in ["a.b.c", "..", "e30.e30.e30", &"x".repeat(10_000)] {
-        assert_eq!(serving.get_as(garbage, "/v1/tasks").status, 401);
-    }
-}
-
-#[test]
-fn keys_are_exchanged_while_it_serves_and_a_broken_file_changes_nothing() {
-    let ((first, sign_first), (second, sign_second)) =
-        (key("a", Algorithm::EdDSA), key("b", Algorithm::EdDSA));
-    let serving = with_keys(&[first]);
-    let token = |kid: &str, key: &EncodingKey| {
-        let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
-        encode(&header, &claims(), key).unwrap()
-    };
-    let statuses = || {
-        [("a", &sign_first), ("b", &sign_second)]
-            .map(|(kid, key)| serving.get_as(&token(kid, key), "/v1/tasks").status)
-    };
-    assert_eq!(statuses(), [200, 401]);
-    let file = serving.folder.path().join("jwks.json");
-    let refresh = || serving.server.as_ref().unwrap().refresh();
-    for broken in ["{", r#"{"keys": []}"#, "[]"] {
-        fs::write(&file, broken).unwrap();
-        refresh();
-        assert_eq!(statuses(), [200, 401], "{broken}");
-    }
-    fs::write(&file, json!({ "keys": [second] }).to_string()).unwrap();
-    refresh();
-    assert_eq!(statuses(), [401, 200]);
-}
 
 #[test]
 fn tls_speaks_and_plain_text_is_not_answered() {
@@ -368,17 +220,22 @@ fn what_was_begun_is_finished_when_the_server_stops() {
 fn who_comes_when_there_is_no_room_is_sent_away() {
     let serving = Serving::with(&Location::Memory, |settings, _| {
         settings.limits.max_requests_in_flight = 1;
+        // nobody waits until the long evaluation has ended
+        settings.limits.max_wait_ms = 1;
         settings.eval_limits.max_cost = 100_000_000;
     });
     let base = serving.base.clone();
-    // the room may be taken by who looks whether there is any
-    let client = std::thread::spawn(move || {
-        loop {
-            let sent = agent().post(format!("{base}/v1/evaluate")).content_type("application/json");
-            match sent.send(slow().to_string().as_bytes()).unwrap().status().as_u16() {
-                503 => {}
-                status => break status,
+    let done = Arc::new(AtomicBool::new(false));
+    // keeps the one place taken; who looks whether there is room may have taken it first
+    let client = std::thread::spawn({
+        let done = done.clone();
+        move || {
+            let mut answered = Vec::new();
+            while !(done.load(Ordering::SeqCst) && answered.contains(&200)) {
+                let sent = agent().post(format!("{base}/v1/evaluate")).content_type("application/json");
+                answered.push(sent.send(slow().to_string().as_bytes()).unwrap().status().as_u16());
             }
+            answered
         }
     });
     let begun = Instant::now();
@@ -387,12 +244,14 @@ fn who_comes_when_there_is_no_room_is_sent_away() {
         if reply.status != 200 {
             break reply;
         }
-        assert!(begun.elapsed() < Duration::from_secs(20), "there is always room");
+        assert!(begun.elapsed() < Duration::from_secs(60), "there is always room");
     };
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     assert_eq!(refused.json()["detail"], "`max_requests_in_flight` 1 reached");
     assert_eq!(serving.get("/healthz").status, 200, "who asks for its health is always answered");
-    assert_eq!(client.join().unwrap(), 200);
+    done.store(true, Ordering::SeqCst);
+    let answered = client.join().unwrap();
+    assert!(answered.iter().all(|status| [200, 503].contains(status)), "{answered:?}");
 }
 
 #[test]
@@ -415,15 +274,15 @@ fn time_is_bounded() {
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8_lossy(&answer).into_owned()
     };
-    let head =
-        "POST /v1/tasks HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
+    let head = "POST /v1/tasks HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
     assert!(read(head.as_bytes()).starts_with("HTTP/1.1 408"));
     // a header that does not come: the connection ends
     let begun = Instant::now();
     let answer = read(b"GET /healthz HTTP/1.1\r\nhost:");
     assert!(!answer.contains("200 OK") && begun.elapsed() < Duration::from_secs(10), "{answer}");
     // a header without end
-    let endless = format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n", "a".repeat(200_000));
+    let endless =
+        format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: {}\r\n\r\n", "a".repeat(200_000));
     assert!(read(endless.as_bytes()).starts_with("HTTP/1.1 431"), "a header over its bound");
 }
 
@@ -438,19 +297,4 @@ fn requests_have_ids() {
     assert_ne!(id(&[]), id(&[]));
     let problem = serving.send("GET", "/v1/tasks/nope", &[("x-request-id", "r-8")], b"");
     assert_eq!(problem.json()["instance"], "urn:celador:request:r-8");
-}
-
-#[test]
-fn a_file_of_tokens_that_breaks_leaves_the_old_one_in_force() {
-    let serving = Serving::with_tokens();
-    let token = serving.token("did:web:ann", &SCOPES);
-    assert_eq!(serving.get_as(&token, "/v1/tasks").status, 200);
-    let file = serving.folder.path().join("tokens.json");
-    let whole = fs::read(&file).unwrap();
-    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    serving.server.as_ref().unwrap().refresh();
-    assert_eq!(serving.get_as(&token, "/v1/tasks").status, 200);
-    fs::write(&file, r#"{"tokens": []}"#).unwrap();
-    serving.server.as_ref().unwrap().refresh();
-    assert_eq!(serving.get_as(&token, "/v1/tasks").status, 401);
 }

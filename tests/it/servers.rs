@@ -25,11 +25,15 @@ pub struct PostgresServer {
     files: ServerFiles,
     binaries: PathBuf,
     databases: AtomicU64,
+    /// What it is told besides, `{folder}` being its folder.
+    settings: String,
 }
 
 /// A Redis server that appends each write to a file, synced once a second.
 pub struct RedisServer {
     files: ServerFiles,
+    /// What it is told besides, `{folder}` being its folder.
+    settings: String,
 }
 
 /// What every server has: a port, a folder, and who cleans up.
@@ -48,6 +52,39 @@ impl PostgresServer {
 
     /// A new cluster, running.
     pub fn start() -> Self {
+        let server = Self::made("");
+        server.start_again();
+        server
+    }
+
+    /// A new cluster with files in its folder, settings that may name them, and rules about who may come in how; running.
+    pub fn start_with(files: &[(&str, &str)], settings: &str, rules: &str) -> Self {
+        let server = Self::made(settings);
+        for (name, text) in files {
+            server.put(name, text);
+        }
+        server.put("data/pg_hba.conf", rules);
+        server.start_again();
+        server
+    }
+
+    /// Writes a file into its folder, which nobody but the server may read.
+    pub fn put(&self, name: &str, text: &str) {
+        let file = self.files.folder.join(name);
+        fs::write(&file, text).unwrap();
+        done("chmod", Command::new("chmod").arg("600").arg(&file));
+        if is_root() {
+            done("chown", Command::new("chown").arg("postgres:").arg(&file));
+        }
+    }
+
+    /// The port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.files.port
+    }
+
+    /// A new cluster that does not run yet.
+    fn made(settings: &str) -> Self {
         let binaries = postgres_binaries();
         let undertaker = format!(
             "{as_postgres}{binaries}/pg_ctl -D \"$0/data\" -m immediate stop",
@@ -58,7 +95,8 @@ impl PostgresServer {
         if is_root() {
             done("chown", Command::new("chown").arg("postgres:").arg(&files.folder));
         }
-        let server = Self { files, binaries, databases: AtomicU64::new(0) };
+        let settings = settings.to_owned();
+        let server = Self { files, binaries, databases: AtomicU64::new(0), settings };
         let data = server.files.folder.join("data");
         done(
             "initdb",
@@ -67,7 +105,6 @@ impl PostgresServer {
                 .args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "-N", "-k", "-D"])
                 .arg(data),
         );
-        server.start_again();
         server
     }
 
@@ -94,8 +131,9 @@ impl PostgresServer {
     pub fn start_again(&self) {
         let Self { files: ServerFiles { port, folder, .. }, .. } = self;
         let settings = format!(
-            "-p {port} -h 127.0.0.1 -k {} -c shared_buffers=16MB -c max_connections=200",
-            folder.display()
+            "-p {port} -h 127.0.0.1 -k {} -c shared_buffers=16MB -c max_connections=200 {}",
+            folder.display(),
+            self.settings.replace("{folder}", &folder.display().to_string())
         );
         let log = folder.join("log");
         done(
@@ -128,9 +166,17 @@ impl PostgresServer {
 impl RedisServer {
     /// A new server, running.
     pub fn start() -> Self {
+        Self::start_with(&[], "")
+    }
+
+    /// The same with files in its folder, and settings that may name them.
+    pub fn start_with(files: &[(&str, &str)], settings: &str) -> Self {
         needs(found("redis-server"), "redis-server");
         let undertaker = "kill -9 $(cat \"$0/pid\")";
-        let server = Self { files: ServerFiles::new("redis", undertaker) };
+        let server = Self { files: ServerFiles::new("redis", undertaker), settings: settings.to_owned() };
+        for (name, text) in files {
+            fs::write(server.files.folder.join(name), text).unwrap();
+        }
         server.start_again();
         server
     }
@@ -162,8 +208,9 @@ impl RedisServer {
         let ServerFiles { port, folder, .. } = &self.files;
         let settings = format!(
             "port {port}\nbind 127.0.0.1\ndaemonize yes\ndir {folder}\npidfile {folder}/pid\nlogfile {folder}/log\n\
-             appendonly yes\nsave \"\"\n",
-            folder = folder.display()
+             appendonly yes\nsave \"\"\n{more}\n",
+            folder = folder.display(),
+            more = self.settings.replace("{folder}", &folder.display().to_string())
         );
         let file = folder.join("redis.conf");
         fs::write(&file, settings).unwrap();
@@ -198,9 +245,13 @@ impl ServerFiles {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self { port, folder, _undertaker: undertaker }
+        Self { port: free_port(), folder, _undertaker: undertaker }
     }
+}
+
+/// A port of 127.0.0.1 that nobody listens on.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Postgres does not run for root: then it runs for the user that its package made.

@@ -4,6 +4,7 @@
 
 use crate::openapi;
 use celador::Timestamp;
+use celador::decision_log::DecisionLog;
 use celador::limits::EvalLimits;
 use celador::server::{Parts, Server, Settings};
 use celador::store::{Database, FaultPlan, Location};
@@ -22,14 +23,17 @@ use ureq::http::{HeaderMap, Request};
 pub const NOON: &str = "2026-06-01T12:00:00Z";
 
 /// All scopes that a token may have.
-pub const SCOPES: [&str; 7] = [
+pub const SCOPES: [&str; 10] = [
     "tasks:read",
     "tasks:write",
+    "tasks:purge",
     "manifests:read",
     "manifests:write",
     "agent:read",
     "agent:write",
     "metrics:read",
+    "switches:read",
+    "switches:write",
 ];
 
 /// A server and what turns it.
@@ -100,6 +104,15 @@ impl Serving {
 
     /// A server over a store that is open: two may share one.
     pub fn over(database: Database, change: impl FnOnce(&mut Settings, &Path)) -> Self {
+        Self::made(database, None, change)
+    }
+
+    /// The same with a decision log.
+    pub fn over_log(database: Database, log: DecisionLog, change: impl FnOnce(&mut Settings, &Path)) -> Self {
+        Self::made(database, Some(log), change)
+    }
+
+    fn made(database: Database, log: Option<DecisionLog>, change: impl FnOnce(&mut Settings, &Path)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("tokens.json"), r#"{"tokens": []}"#).unwrap();
         let clock = Arc::new(Mutex::new(NOON.parse().unwrap()));
@@ -109,8 +122,7 @@ impl Serving {
         change(&mut settings, folder.path());
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let time = clock.clone();
-        let parts =
-            Parts { clock: Arc::new(move || *time.lock().unwrap()), database: database.clone(), log: None };
+        let parts = Parts { clock: Arc::new(move || *time.lock().unwrap()), database: database.clone(), log };
         let server = Server::start(settings, parts).unwrap_or_else(|error| panic!("{error}"));
         let base = format!("{scheme}://{}", server.address());
         let tokens = Mutex::default();

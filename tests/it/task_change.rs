@@ -159,7 +159,8 @@ pub fn run(mut task: Task, deeds: &[Deed], rolls: &[u8], keep: &mut Keep<'_>) ->
         });
         open.extend(decision.as_ref().and_then(|decision| decision.call));
         decisions.push(decision);
-        contexts.push(task.context_json().unwrap().to_string());
+        let context = task.context_json();
+        contexts.push(context.map_or_else(|fault| fault.to_string(), |context| context.to_string()));
     }
     (decisions, requests, contexts)
 }

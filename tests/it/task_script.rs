@@ -185,7 +185,9 @@ proptest! {
     #[test]
     fn no_path_leaves_the_mount(parts in prop::collection::vec(prop::sample::select(PIECES), 1..7)) {
         let path = parts.concat();
-        prop_assume!(FileReference::new(&path, None).is_some());
+        if FileReference::new(&path, None).is_none() {
+            return Ok(());
+        }
         let mut plain = path.clone();
         for _ in 0..6 {
             prop_assert!(!escapes(&plain), "{path:?} is {plain:?}");

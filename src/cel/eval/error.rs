@@ -31,6 +31,17 @@ pub struct EvalError {
     pub function: Option<Cow<'static, str>>,
     /// The name and value of the bound that was exceeded.
     pub bound: Option<(&'static str, u64)>,
+    /// What a function of the host expected of an argument that it refused.
+    pub expected: Option<&'static str>,
+}
+
+impl EvalError {
+    /// What went wrong and, of a refused argument, what was expected; without the place, the function and the kinds.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let expected = self.expected.map(|expected| format!(": {expected}")).unwrap_or_default();
+        format!("{}{expected}", self.code.describe())
+    }
 }
 
 impl fmt::Display for EvalError {
@@ -48,7 +59,7 @@ impl fmt::Display for EvalError {
             kinds.try_for_each(|kind| write!(f, ", {kind}"))?;
             f.write_str(")")?;
         }
-        Ok(())
+        self.expected.map_or(Ok(()), |expected| write!(f, ": {expected}"))
     }
 }
 
@@ -83,6 +94,7 @@ impl Halt {
         let Self::Fault(fault, at) = self else { return Stop::Asked };
         let bound = fault.bound.and_then(|name| Some((name, limits.get(name)?)));
         let function = plan.node(at).and_then(Node::function_name);
-        Stop::Failed(EvalError { code: fault.code, span: plan.span(at), found: fault.found, function, bound })
+        let (code, span, found, expected) = (fault.code, plan.span(at), fault.found, fault.expected());
+        Stop::Failed(EvalError { code, span, found, function, bound, expected })
     }
 }

@@ -93,7 +93,8 @@ fn begin<'a, T>(
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     let progress = Progress::new(limits);
-    let mut evaluator = Evaluator { nodes: &plan.nodes, guards, activation, locals, memos, progress, host };
+    let mut evaluator =
+        Evaluator { nodes: &plan.nodes, guards, activation, locals, memos, gaps: 0, progress, host };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
     } else {
@@ -115,8 +116,16 @@ pub(in crate::cel) fn fold(
 ) -> (Option<Value<'static>>, u64) {
     let (guards, activation) = (&Guards::default(), &Activation::empty());
     let progress = Progress::new(limits);
-    let mut evaluator =
-        Evaluator { nodes, guards, activation, locals: &mut [], memos: &mut [], progress, host: None };
+    let mut evaluator = Evaluator {
+        nodes,
+        guards,
+        activation,
+        locals: &mut [],
+        memos: &mut [],
+        gaps: 0,
+        progress,
+        host: None,
+    };
     let value = evaluator.eval(step).and_then(|value| {
         // what is kept is a copy of all of it
         let meter = &mut evaluator.progress.meter;
@@ -133,6 +142,8 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
     pub(super) locals: &'r mut [Value<'a>],
     /// What came out of the bindings that were asked for.
     pub(super) memos: &'r mut [Option<Outcome<'a>>],
+    /// Which variables of loops are null because nothing is there, a bit each.
+    gaps: u64,
     pub(super) progress: Progress<'r>,
     host: Option<&'r mut (dyn Host + 'h)>,
 }
@@ -150,7 +161,10 @@ impl<'a> Evaluator<'a, '_, '_> {
     pub(super) fn eval(&mut self, id: NodeId) -> Option<Value<'a>> {
         let node = self.node(id)?;
         self.progress.charge(id, 1)?;
-        self.value(id, node)
+        match self.value(id, node) {
+            Some(Value::Shortened) => self.progress.fail(id, ErrorCode::ValueShortened),
+            value => value,
+        }
     }
 
     /// The value of a step that was paid for.
@@ -175,14 +189,24 @@ impl<'a> Evaluator<'a, '_, '_> {
     /// The value of a step that makes one.
     fn compute(&mut self, id: NodeId, node: &'a Node) -> Option<Value<'a>> {
         match node {
-            Node::OptionalMember { operand, key } => self.with(*operand, |progress, of| {
-                progress.charge_text(id, key.len())?;
-                progress.at(id, of.optional_member(key))
-            }),
+            Node::OptionalMember { operand, key } => {
+                let nothing = self.is_of_gap(*operand);
+                self.with(*operand, |progress, of| {
+                    progress.charge_text(id, key.len())?;
+                    match of {
+                        Value::Null if nothing => Some(Value::Optional(None)),
+                        of => progress.at(id, of.optional_member(key)),
+                    }
+                })
+            }
             Node::OptionalIndex { operand, index } => {
+                let nothing = self.is_of_gap(*operand);
                 self.with_both(*operand, *index, |progress, of, index| {
                     progress.charge_text(id, key_bytes(index))?;
-                    progress.at(id, of.optional_index(index))
+                    match of {
+                        Value::Null if nothing => Some(Value::Optional(None)),
+                        of => progress.at(id, of.optional_index(index)),
+                    }
                 })
             }
             Node::Conditional(condition, yes, no) => {
@@ -284,10 +308,16 @@ impl<'a> Evaluator<'a, '_, '_> {
                 progress.at(id, found)
             }),
             Node::HasVariable(slot) => Some(self.activation.get(*slot).is_some()),
-            Node::HasMember { operand, key } => self.with(*operand, |progress, of| {
-                progress.charge_text(id, key.len())?;
-                progress.at(id, of.has_member(key))
-            }),
+            Node::HasMember { operand, key } => {
+                let nothing = self.is_of_gap(*operand);
+                self.with(*operand, |progress, of| {
+                    progress.charge_text(id, key.len())?;
+                    match of {
+                        Value::Null if nothing => Some(false),
+                        of => progress.at(id, of.has_member(key)),
+                    }
+                })
+            }
             Node::Test { code, a, b, .. } => self.with_both(*a, *b, |progress, a, b| {
                 let holds = code(&mut progress.meter, a, b);
                 progress.at(id, holds)
@@ -407,10 +437,43 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     #[inline]
     pub(super) fn set(&mut self, local: Local, value: Value<'a>) {
+        self.mark_gap(local, false);
         if let Some(place) = self.locals.get_mut(local.0 as usize) {
             *place = value;
         }
     }
+
+    /// Notes whether a variable of a loop is null because nothing is there.
+    #[inline(always)]
+    pub(super) fn mark_gap(&mut self, local: Local, is_gap: bool) {
+        if is_gap {
+            self.gaps |= bit(local);
+        } else if self.gaps != 0 {
+            self.gaps &= !bit(local);
+        }
+    }
+
+    /// Whether a step is a path that begins at a variable of a loop where nothing is.
+    #[inline(always)]
+    pub(super) fn is_of_gap(&self, step: NodeId) -> bool {
+        self.gaps != 0 && self.begins_at_gap(step)
+    }
+
+    #[cold]
+    fn begins_at_gap(&self, mut step: NodeId) -> bool {
+        loop {
+            match self.nodes.get(step.0 as usize) {
+                Some(Node::Local(local)) => return self.gaps & bit(*local) != 0,
+                Some(Node::Member { operand, .. } | Node::Index { operand, .. }) => step = *operand,
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// The bit of a variable; those of more loops inside of one another than there are bits have none.
+fn bit(local: Local) -> u64 {
+    1_u64.checked_shl(local.0).unwrap_or_default()
 }
 
 pub(super) fn compare(

@@ -38,6 +38,7 @@ impl<'a> Range<'a> {
         match self {
             Self::List(List::Live { of, at }) => match of.item(*at, index)? {
                 View::Text(text) => *place = Value::text(text),
+                View::Time(text) => *place = Value::time_text(text),
                 View::Record { of, at } => *place = Value::record(of, at),
                 View::Json(json) => json.show(place),
                 other => *place = other.into(),
@@ -64,6 +65,11 @@ impl<'a> Range<'a> {
             Self::Map(Map::Live { of, at }) => of.growth(at).map(|growth| (at, growth)),
             _ => None,
         }
+    }
+
+    /// Whether an element that is null stands for nothing at all.
+    fn has_gaps(&self) -> bool {
+        matches!(self, Self::List(List::Live { of, at }) if of.has_gaps(*at))
     }
 
     /// Index and element, or key and value.
@@ -113,6 +119,9 @@ impl<'a> Evaluator<'a, '_, '_> {
                 None => return self.progress.fail(id, ErrorCode::IndexOutOfBounds),
             },
         }
+        let element = inner.second.unwrap_or(inner.first);
+        let is_gap = matches!(self.locals.get(element.0 as usize), Some(Value::Null)) && range.has_gaps();
+        self.mark_gap(element, is_gap);
         Some(())
     }
 

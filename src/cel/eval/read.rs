@@ -57,6 +57,9 @@ impl<'a> Evaluator<'a, '_, '_> {
                 made.as_ref()?
             }
         };
+        if matches!(value, Value::Shortened) {
+            return self.progress.fail(operand, ErrorCode::ValueShortened);
+        }
         look(&mut self.progress, value)
     }
 
@@ -116,10 +119,12 @@ impl<'a> Evaluator<'a, '_, '_> {
         key: &str,
         guess: &Guess,
     ) -> Option<Value<'a>> {
+        let nothing = self.is_of_gap(operand);
         self.with(operand, |progress, of| {
             progress.charge_text(id, key.len())?;
             progress.seek(id, ErrorCode::NoSuchKey);
             match of {
+                Value::Null if nothing => Some(Value::Null),
                 Value::Map(Map::Json(object)) => object.get_near(key, guess).map(JsonRef::value),
                 Value::Map(map) => map.get_str(key),
                 other => progress.at(id, other.member(key)),
@@ -130,10 +135,12 @@ impl<'a> Evaluator<'a, '_, '_> {
     /// `operand[index]`
     #[inline(never)]
     pub(super) fn index(&mut self, id: NodeId, operand: NodeId, index: NodeId) -> Option<Value<'a>> {
+        let nothing = self.is_of_gap(operand);
         self.with_both(operand, index, |progress, of, index| {
             progress.charge_text(id, key_bytes(index))?;
             progress.seek(id, ErrorCode::IndexOutOfBounds);
             match (of, index) {
+                (Value::Null, _) if nothing => Some(Value::Null),
                 (Value::List(list), Value::Int(position)) => list.get(usize::try_from(*position).ok()?),
                 (of, index) => progress.at(id, of.index(index)),
             }

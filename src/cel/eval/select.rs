@@ -15,6 +15,7 @@ impl<'a> Value<'a> {
                 Some(first) => Value::from(first).member(key),
                 None => Err(ErrorCode::IndexOutOfBounds.into()),
             },
+            Self::Shortened => Err(ErrorCode::ValueShortened.into()),
             other => Err(Fault { found: [Some(other.kind()), None, None], ..ErrorCode::NoSuchField.into() }),
         }
     }

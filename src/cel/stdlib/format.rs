@@ -172,7 +172,7 @@ impl Output<'_, '_> {
                 self.push("]")
             }
             Value::Map(map) => self.write_map(map),
-            Value::Optional(_) => no_overload(&[value]),
+            Value::Optional(_) | Value::Shortened => no_overload(&[value]),
         }
     }
 

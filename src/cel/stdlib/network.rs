@@ -1,7 +1,9 @@
 //! The network library: IP addresses and CIDR networks, as opaque values `net.IP` and `net.CIDR`.
 //!
 //! Reading is strict, because a lenient reader lets an address pass for another: no zones, no leading zeros, no IPv4
-//! written into an IPv6 address with dots. An IPv4-mapped address in hexadecimal is the IPv4 address that it maps.
+//! written into an IPv6 address with dots, which the conformance suite has as an error. An IPv4-mapped address in
+//! hexadecimal is the IPv4 address that it maps, and a network of such addresses the IPv4 network: else
+//! `cidr('10.0.0.0/8').containsIP('::ffff:a00:1')` would be false, and a guard that asks it could be dodged.
 
 use super::no_overload;
 use crate::cel::fault::{ErrorCode, Fault};
@@ -12,7 +14,8 @@ use core::net::{IpAddr, Ipv4Addr};
 pub(super) const NETWORK: &[Function] = &[
     Function {
         name: "ip",
-        doc: "the address that a text says, or the address of a network as it was written",
+        doc: "the address that a text says, or the address of a network as it was written; `::ffff:a00:1` is the IPv4 \
+              address that it maps, and an IPv4 address with dots inside of an IPv6 one is refused",
         cost: "1",
         overloads: &[("string_to_ip", "ip(string) -> net.IP"), ("cidr_ip", "net.CIDR.ip() -> net.IP")],
         examples: &[
@@ -30,7 +33,8 @@ pub(super) const NETWORK: &[Function] = &[
     },
     Function {
         name: "isIP",
-        doc: "whether a text says an address",
+        doc: "whether a text says an address that `ip` reads; `::ffff:10.0.0.1` is none, though a client may connect to \
+              it, so refuse a host with a colon that is no address",
         cost: "1",
         overloads: &[("is_ip", "isIP(string) -> bool")],
         examples: &[("isIP('127.0.0.1')", "true"), ("isIP('127.0.0.1.0')", "false")],
@@ -123,12 +127,16 @@ pub(super) const NETWORK: &[Function] = &[
     },
     Function {
         name: "cidr",
-        doc: "the network that a text says: an address, a slash and the number of leading bits",
+        doc: "the network that a text says: an address, a slash and the number of leading bits; one of IPv4-mapped \
+              addresses, with at least 96 bits, is the IPv4 network",
         cost: "1",
         overloads: &[("string_to_cidr", "cidr(string) -> net.CIDR")],
         examples: &[
             ("string(cidr('10.0.0.0/8'))", "'10.0.0.0/8'"),
             ("type(cidr('10.0.0.0/8')) == net.CIDR", "true"),
+            ("string(cidr('::ffff:a00:0/104'))", "'10.0.0.0/8'"),
+            ("cidr('::ffff:0:0/96') == cidr('0.0.0.0/0')", "true"),
+            ("cidr('::ffff:0:0/95')", "error: invalid_argument"),
             ("cidr('10.0.0.0/33')", "error: invalid_argument"),
         ],
         code: Code::Pure(|_, args| match args {
@@ -158,6 +166,9 @@ pub(super) const NETWORK: &[Function] = &[
         examples: &[
             ("cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))", "true"),
             ("cidr('10.0.0.0/8').containsIP('11.0.0.1')", "false"),
+            ("cidr('10.0.0.0/8').containsIP('::ffff:a01:203')", "true"),
+            ("cidr('::/0').containsIP('::ffff:a01:203')", "false"),
+            ("cidr('10.0.0.0/8').containsIP('::ffff:10.1.2.3')", "error: invalid_argument"),
         ],
         code: Code::Pure(|_, args| match args {
             [Value::Opaque(Opaque::Cidr(network)), Value::Opaque(Opaque::Ip(address))] => {
@@ -180,6 +191,7 @@ pub(super) const NETWORK: &[Function] = &[
         examples: &[
             ("cidr('10.0.0.0/8').containsCIDR(cidr('10.1.0.0/16'))", "true"),
             ("cidr('10.0.0.0/8').containsCIDR('10.0.0.0/7')", "false"),
+            ("cidr('10.0.0.0/8').containsCIDR('::ffff:a01:0/112')", "true"),
         ],
         code: Code::Pure(|_, args| match args {
             [Value::Opaque(Opaque::Cidr(network)), Value::Opaque(Opaque::Cidr(other))] => {
@@ -238,12 +250,20 @@ fn contains(network: Cidr, other: Cidr) -> bool {
 }
 
 fn read_ip(text: &str) -> Result<IpAddr, Fault> {
+    Ok(read_address(text)?.to_canonical())
+}
+
+/// The address as it is written: one that maps an IPv4 address stays of IPv6.
+fn read_address(text: &str) -> Result<IpAddr, Fault> {
     let address: IpAddr = text.parse().map_err(|_| ErrorCode::InvalidArgument)?;
     if address.is_ipv6() && text.contains('.') {
         return Err(ErrorCode::InvalidArgument.into());
     }
-    Ok(address.to_canonical())
+    Ok(address)
 }
+
+/// The bits of an IPv6 address before the IPv4 address that it maps.
+const MAPPED_BITS: u8 = 96;
 
 /// Bytes of the longest text that says a network; a longer one is not looked at, so that asking has one price.
 const LONGEST_CIDR: usize = 49;
@@ -255,6 +275,11 @@ fn read_cidr(text: &str) -> Result<Cidr, Fault> {
     let (address, length) = text.split_once('/').ok_or(ErrorCode::InvalidArgument)?;
     let plain =
         length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
-    let length = length.parse().ok().filter(|_| plain).ok_or(ErrorCode::InvalidArgument)?;
-    Cidr::new(read_ip(address)?, length).ok_or_else(|| ErrorCode::InvalidArgument.into())
+    let length: u8 = length.parse().ok().filter(|_| plain).ok_or(ErrorCode::InvalidArgument)?;
+    let written = read_address(address)?;
+    let address = written.to_canonical();
+    // a wider network would be of IPv4 in part, and there is no such value
+    let length = if address == written { Some(length) } else { length.checked_sub(MAPPED_BITS) };
+    Cidr::new(address, length.ok_or(ErrorCode::InvalidArgument)?)
+        .ok_or_else(|| ErrorCode::InvalidArgument.into())
 }

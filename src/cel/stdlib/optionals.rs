@@ -140,6 +140,6 @@ fn is_zero(value: &Value<'_>) -> bool {
         Value::Map(map) => map.is_empty(),
         Value::Duration(duration) => duration.nanos() == 0,
         Value::Timestamp(time) => time.nanos() == 0,
-        Value::Optional(Some(_)) | Value::Type(_) | Value::Opaque(_) => false,
+        Value::Optional(Some(_)) | Value::Type(_) | Value::Opaque(_) | Value::Shortened => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The `sets` library: questions about lists as sets. Elements are the same if CEL's `==` says so, so `1` and `1.0` are.
 
 use super::no_overload;
-use crate::cel::fault::Fault;
+use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Function};
 use crate::cel::meter::Meter;
 use crate::cel::value::{Key, List, Value};
@@ -123,8 +123,11 @@ impl<'a> Members<'a> {
 fn key<'a>(meter: &mut Meter<'_>, value: &Value<'a>) -> Result<Option<Key<'a>>, Fault> {
     const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
     meter.charge(1)?;
-    if let Value::String(text) = value {
-        meter.charge_text(text.len())?;
+    match value {
+        Value::String(text) => meter.charge_text(text.len())?,
+        // it may equal anything
+        Value::Shortened => return Err(ErrorCode::ValueShortened.into()),
+        _ => {}
     }
     Ok(Key::lookup(value).filter(|key| match key {
         Key::Int(number) => number.unsigned_abs() < EXACT,

@@ -1,6 +1,6 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
-use super::{Growth, JsonRef, Value, View};
+use super::{Growth, JsonRef, Text, Value, View};
 use crate::cel::fault::Fault;
 use crate::cel::meter::Meter;
 use crate::cel::types::At;
@@ -30,6 +30,12 @@ pub trait LiveList: fmt::Debug + Sync {
 
     /// Whether a field selected on the list is one of its first element (`GR-08`).
     fn forwards(&self, _at: At) -> bool {
+        false
+    }
+
+    /// Whether an element that is null stands for nothing at all, as where a call gave no result. For the variable of a macro
+    /// that is such an element each field is null, and `has` of it is false.
+    fn has_gaps(&self, _at: At) -> bool {
         false
     }
 
@@ -142,8 +148,12 @@ impl<'a> List<'a> {
             meter.charge(key.weight(meter.left()).saturating_mul(rounds))?;
         }
         let is_nan = |key: &Value<'_>| matches!(key, Value::Double(key) if key.is_nan());
-        keyed
-            .sort_by(|(a, _), (b, _)| a.order(b).ok().flatten().unwrap_or_else(|| is_nan(a).cmp(&is_nan(b))));
+        // times among other texts would stand in no one order: `a < b` and `b < c` would not make `a < c`
+        let as_times = keyed.iter().all(|(key, _)| matches!(key, Value::String(Text::Time(_))));
+        keyed.sort_by(|(a, _), (b, _)| match (a, b) {
+            (Value::String(a), Value::String(b)) if !as_times => (**a).cmp(&**b),
+            (a, b) => a.order(b).ok().flatten().unwrap_or_else(|| is_nan(a).cmp(&is_nan(b))),
+        });
         Ok(Self::Shared(Arc::new(keyed.into_iter().map(|(_, value)| value).collect())))
     }
 

@@ -19,7 +19,7 @@ mod view;
 
 pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
-pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part};
+pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part, Shortened};
 pub use list::{List, LiveList, Repeated};
 pub use map::{Entries, Key, LiveRecord, Map};
 pub use opaque::{Cidr, Opaque};
@@ -27,6 +27,7 @@ pub use time::{CalendarField, Duration, Timestamp};
 pub use view::View;
 
 use super::types::{At, Kind};
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ pub enum Value<'a> {
     Type(TypeName),
     /// `ip('10.0.0.1')`: a value of a library's own
     Opaque(Opaque),
+    /// A value that its host did not keep whole. It may stand in a list; whoever reads it gets `value_shortened`.
+    Shortened,
 }
 
 /// A type as a value. Types of CEL's own are told apart by their kind, others by their name.
@@ -73,6 +76,9 @@ pub struct TypeName(pub Arc<str>);
 pub enum Text<'a> {
     /// Held by something that outlives the evaluation.
     Borrowed(&'a str),
+    /// A point in time as a host writes it, RFC 3339. It is ordered as the time that it is ([`Value::order`]); in all else
+    /// it is a text like any other.
+    Time(&'a str),
     /// Computed.
     Shared(Arc<str>),
 }
@@ -91,6 +97,12 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn text(text: &'a str) -> Self {
         Self::String(Text::Borrowed(text))
+    }
+
+    /// A point in time as a text, RFC 3339, that is ordered as a time.
+    #[must_use]
+    pub fn time_text(text: &'a str) -> Self {
+        Self::String(Text::Time(text))
     }
 
     /// Text that was computed.
@@ -142,6 +154,7 @@ impl<'a> Value<'a> {
             Self::Type(_) => Kind::Type,
             Self::Opaque(Opaque::Ip(_)) => Kind::Ip,
             Self::Opaque(Opaque::Cidr(_)) => Kind::Cidr,
+            Self::Shortened => Kind::Shortened,
         }
     }
 
@@ -149,6 +162,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn borrowed(&'a self) -> Self {
         match self {
+            Self::String(Text::Time(text)) => Self::String(Text::Time(text)),
             Self::String(text) => Self::String(Text::Borrowed(text)),
             Self::Bytes(bytes) => Self::Bytes(Blob::Borrowed(bytes)),
             Self::List(List::Shared(items)) => Self::List(List::Slice(items)),
@@ -173,6 +187,7 @@ impl<'a> Value<'a> {
             Self::Duration(duration) => Value::Duration(*duration),
             Self::Type(name) => Value::Type(name.clone()),
             Self::Opaque(value) => Value::Opaque(*value),
+            Self::Shortened => Value::Shortened,
             Self::Optional(None) => Value::Optional(None),
             Self::Optional(Some(value)) => Value::Optional(Some(Arc::new(value.to_static()?))),
             Self::List(list @ (List::Slice(_) | List::Shared(_))) => {
@@ -214,7 +229,8 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn is_truthy(&self) -> bool {
         match self {
-            Self::Null => false,
+            // nobody gets to ask: reading it fails before
+            Self::Null | Self::Shortened => false,
             Self::Bool(value) => *value,
             Self::Int(value) => *value != 0,
             Self::UInt(value) => *value != 0,
@@ -245,11 +261,22 @@ impl<'a> Text<'a> {
         self.chars().count()
     }
 
+    /// The order of two texts: by their characters, or as times if one of them is a time and the other says one, too.
+    #[inline]
+    #[must_use]
+    pub fn order(&self, other: &Text<'_>) -> Ordering {
+        let as_times = match (self, other) {
+            (Self::Time(_), _) | (_, Text::Time(_)) => time::order_of_texts(self, other),
+            _ => None,
+        };
+        as_times.unwrap_or_else(|| (**self).cmp(&**other))
+    }
+
     /// The same text, holding what it needs.
     #[must_use]
     pub fn to_static(&self) -> Text<'static> {
         match self {
-            Self::Borrowed(text) => Text::Shared((*text).into()),
+            Self::Borrowed(text) | Self::Time(text) => Text::Shared((*text).into()),
             Self::Shared(text) => Text::Shared(text.clone()),
         }
     }
@@ -258,7 +285,7 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn as_borrowed(&self) -> Option<&'a str> {
         match self {
-            Self::Borrowed(text) => Some(text),
+            Self::Borrowed(text) | Self::Time(text) => Some(text),
             Self::Shared(_) => None,
         }
     }
@@ -269,7 +296,7 @@ impl Deref for Text<'_> {
 
     fn deref(&self) -> &str {
         match self {
-            Self::Borrowed(text) => text,
+            Self::Borrowed(text) | Self::Time(text) => text,
             Self::Shared(text) => text,
         }
     }

@@ -4,7 +4,7 @@
 //! fails where it has no meaning. Both walk into lists and maps and cost what they visit.
 
 use super::{List, Map, Value};
-use crate::cel::fault::Fault;
+use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::meter::Meter;
 use std::cmp::Ordering;
 
@@ -37,7 +37,7 @@ impl Value<'_> {
     /// apart at once and costs nothing.
     ///
     /// # Errors
-    /// `budget_exceeded` before a walk that would cost too much.
+    /// `budget_exceeded` before a walk that would cost too much, `value_shortened` for a value that is not there whole.
     #[inline]
     pub fn equals_metered(&self, other: &Value<'_>, meter: &mut Meter<'_>) -> Result<bool, Fault> {
         match (self, other) {
@@ -48,9 +48,27 @@ impl Value<'_> {
             }
             (Self::Map(a), Value::Map(b)) if a.len() == b.len() => meter.charge(self.weight(meter.left()))?,
             (Self::Optional(Some(a)), Value::Optional(Some(b))) => return a.equals_metered(b, meter),
-            _ => {}
+            (Self::Shortened, _) | (_, Value::Shortened) => return Err(ErrorCode::ValueShortened.into()),
+            _ => return Ok(self.equals(other)),
+        }
+        if self.holds_shortened() || other.holds_shortened() {
+            return Err(ErrorCode::ValueShortened.into());
         }
         Ok(self.equals(other))
+    }
+
+    /// Whether a value that was shortened stands somewhere in this one. Linear in lists and maps that were computed or
+    /// are a host's own; a document holds none but as a whole.
+    #[must_use]
+    pub fn holds_shortened(&self) -> bool {
+        match self {
+            Self::Shortened => true,
+            Self::Optional(Some(value)) => value.holds_shortened(),
+            Self::List(List::Json(_)) | Self::Map(Map::Json(_)) => false,
+            Self::List(list) => list.iter().any(|item| item.holds_shortened()),
+            Self::Map(map) => map.iter().any(|(_, value)| value.holds_shortened()),
+            _ => false,
+        }
     }
 
     /// What a walk over the value visits, in cost units, counted no further than `most`.
@@ -68,7 +86,8 @@ impl Value<'_> {
         }
     }
 
-    /// CEL's order, for `<` and its kin. A NaN stands in no order, which is no fault.
+    /// CEL's order, for `<` and its kin. A NaN stands in no order, which is no fault. A time that a host gives as text
+    /// ([`Text::Time`](super::Text::Time)) is ordered as a time.
     ///
     /// # Errors
     /// `no_matching_overload` for kinds that have no order, or two kinds that are not both numbers.
@@ -76,7 +95,7 @@ impl Value<'_> {
     pub fn order(&self, other: &Value<'_>) -> Result<Option<Ordering>, Fault> {
         match (self, other) {
             (Self::Int(a), Value::Int(b)) => Ok(Some(a.cmp(b))),
-            (Self::String(a), Value::String(b)) => Ok(Some((**a).cmp(&**b))),
+            (Self::String(a), Value::String(b)) => Ok(Some(a.order(b))),
             (Self::Bool(a), Value::Bool(b)) => Ok(Some(a.cmp(b))),
             (Self::Bytes(a), Value::Bytes(b)) => Ok(Some((**a).cmp(&**b))),
             (Self::Timestamp(a), Value::Timestamp(b)) => Ok(Some(a.cmp(b))),

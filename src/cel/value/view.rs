@@ -22,6 +22,8 @@ pub enum View<'a> {
     Double(f64),
     /// `'text'`
     Text(&'a str),
+    /// A point in time as text, RFC 3339, that is ordered as a time.
+    Time(&'a str),
     /// A value of any kind in a stored document.
     Json(JsonRef<'a>),
     /// A part of a host's structs, seen as a record.
@@ -57,7 +59,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn as_str(self) -> Option<&'a str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text) | Self::Time(text) => Some(text),
             Self::Json(json) => json.as_str(),
             _ => None,
         }
@@ -74,6 +76,7 @@ impl<'a> From<View<'a>> for Value<'a> {
             View::UInt(value) => Self::UInt(value),
             View::Double(value) => Self::Double(value),
             View::Text(text) => Self::text(text),
+            View::Time(text) => Self::time_text(text),
             View::Json(json) => json.value(),
             View::Record { of, at } => Self::record(of, at),
             View::List { of, at } => Self::view(of, at),

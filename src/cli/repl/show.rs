@@ -63,6 +63,7 @@ fn write(out: &mut dyn Write, value: &Value<'_>) -> fmt::Result {
         Value::Duration(duration) => write!(out, "duration('{duration}')"),
         Value::Type(name) => out.write_str(&name.0),
         Value::Opaque(opaque) => write!(out, "{}('{opaque}')", constructor(opaque)),
+        Value::Shortened => out.write_str("<shortened>"),
         Value::Optional(None) => out.write_str("optional.none()"),
         Value::Optional(Some(value)) => {
             out.write_str("optional.of(")?;

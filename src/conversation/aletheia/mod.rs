@@ -10,7 +10,7 @@ mod redis;
 
 pub use self::embedded::EmbeddedContextStore;
 pub use self::postgres::PostgresContextStore;
-pub use self::redis::{RedisContextStore, RedisOptions};
+pub use self::redis::{RedisContextStore, RedisOptions, RedisTls};
 
 use super::members::Members;
 use serde::Serialize;

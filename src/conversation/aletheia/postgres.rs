@@ -6,12 +6,12 @@
 //! more. Blocking: never to be used on a thread of an asynchronous runtime.
 
 use super::{ContextStore, ContextStoreError, StoredContext};
+use crate::store::{PostgresAddress, PostgresFailure};
 use ::postgres::error::SqlState;
 use ::postgres::types::ToSql;
-use ::postgres::{Client, Config, Error, NoTls, Row};
+use ::postgres::{Client, Error, Row};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 const GET: &str = "SELECT context_id, task_id FROM context_store WHERE key = $1";
 const SET: &str =
@@ -20,23 +20,21 @@ const SET: &str =
     updated_at = EXCLUDED.updated_at";
 const DELETE: &str = "DELETE FROM context_store WHERE key = $1";
 
-/// How long a connection may take to come about.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Contexts in a table of a Postgres database.
 pub struct PostgresContextStore {
-    config: Config,
+    address: PostgresAddress,
     client: Mutex<Option<Client>>,
 }
 
 impl PostgresContextStore {
-    /// A store by a connection string such as `postgres://user:password@host:port/database`. Nothing is sent yet.
+    /// A store by a connection string such as `postgres://user:password@host:port/database?sslmode=verify-full`; TLS is as
+    /// that of [`Location::Postgres`](crate::store::Location::Postgres). Nothing is sent yet.
     ///
     /// # Errors
     /// [`ContextStoreError::Unavailable`] for what is no connection string.
     pub fn open(address: &str) -> Result<Self, ContextStoreError> {
-        let config: Config = address.parse().map_err(|_| unavailable("no connection string"))?;
-        Ok(Self { config, client: Mutex::new(None) })
+        let address = PostgresAddress::parse(address).map_err(ContextStoreError::Unavailable)?;
+        Ok(Self { address, client: Mutex::new(None) })
     }
 
     fn run<T>(&self, statement: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, ContextStoreError> {
@@ -51,18 +49,13 @@ impl PostgresContextStore {
                 }
             }
         }
-        let mut client = self.connect().map_err(|error| failure(&error))?;
+        let mut client = self.address.connect().map_err(|refused| match refused {
+            PostgresFailure::Files(why) | PostgresFailure::Tls(why) => ContextStoreError::Unavailable(why),
+            PostgresFailure::Postgres(error) => failure(&error),
+        })?;
         let done = statement(&mut client);
         *slot = Some(client).filter(|client| !client.is_closed());
         done.map_err(|error| failure(&error))
-    }
-
-    fn connect(&self) -> Result<Client, Error> {
-        let mut config = self.config.clone();
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(PATIENCE);
-        }
-        config.tcp_user_timeout(PATIENCE.saturating_mul(6)).connect(NoTls)
     }
 }
 

@@ -13,7 +13,13 @@ pub(in crate::manifest) fn wrong_type(node: &Node, expected: &str) -> Diagnostic
     let message = format!("expected {expected}, found {}", node.kind_name());
     let finding = Diagnostic::error("wrong_type", message, node.place.clone());
     let scalar = node.as_sequence().is_none() && node.as_mapping().is_none() && !node.is_null();
-    if scalar && expected.contains("text") { finding.help("put it in quotes") } else { finding }
+    match (scalar, expected) {
+        (true, expected) if expected.contains("text") => finding.help("put it in quotes"),
+        (false, expected) if expected.contains("expression") && !node.is_null() => finding.help(
+            "YAML takes `{`, `[` and `: ` for its own: put the whole expression in quotes, or on a line of its own below `>-`",
+        ),
+        _ => finding,
+    }
 }
 
 pub(in crate::manifest) fn missing_key(place: &Place, key: &str, rule: &'static str) -> Diagnostic {

@@ -4,6 +4,7 @@
 //! a key's value is never repeated.
 
 use crate::diagnostic::Diagnostic;
+use crate::manifest::yaml_cause::Cause;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn manifest_too_large(place: Place, name: &str, limit: usize) -> Diagnostic {
@@ -17,9 +18,36 @@ pub(in crate::manifest) fn not_utf8(place: Place, offset: usize) -> Diagnostic {
     Diagnostic::error("not_utf8", message, place).help("save the file as UTF-8")
 }
 
-pub(in crate::manifest) fn yaml_syntax(place: Place, problem: &str) -> Diagnostic {
+pub(in crate::manifest) fn yaml_syntax(place: Place, problem: &str, cause: Option<Cause>) -> Diagnostic {
     let finding = Diagnostic::error("yaml_syntax", format!("this is not YAML: {problem}"), place);
-    if problem.contains("tab") { finding.help("YAML indents with spaces") } else { finding }
+    match cause {
+        Some(cause) => finding.help(repair(cause)),
+        None if problem.contains("tab") => finding.help("YAML indents with spaces"),
+        None => finding,
+    }
+}
+
+/// How to write a text so that YAML leaves its signs alone.
+fn repair(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Colon => {
+            "YAML takes `: ` for the end of a key: put the whole text in quotes, or on a line of its own below `>-`"
+        }
+        Cause::Bracket => {
+            "YAML takes `{` for a mapping and `[` for a list: put the whole expression in quotes, or on a line of its own below \
+             `>-`"
+        }
+        Cause::Tag => {
+            "YAML takes `!` for a tag: put the whole expression in quotes, or on a line of its own below `>-`"
+        }
+        Cause::Quote => {
+            "YAML takes these quotes for the whole text: put the whole expression in other quotes, or on a line of its own below `>-`"
+        }
+        Cause::Escape => {
+            "YAML takes `\\` in double quotes for an escape: put the whole text on a line of its own below `>-`, or write \
+             `\\\\`"
+        }
+    }
 }
 
 pub(in crate::manifest) fn yaml_character(place: Place, character: char) -> Diagnostic {
@@ -62,8 +90,11 @@ pub(in crate::manifest) fn merge_key(place: Place) -> Diagnostic {
 }
 
 pub(in crate::manifest) fn unknown_tag(place: Place, tag: &str) -> Diagnostic {
-    Diagnostic::error("unknown_tag", format!("unknown tag `{tag}`"), place)
-        .help("the tags are `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map`")
+    let finding = Diagnostic::error("unknown_tag", format!("unknown tag `{tag}`"), place);
+    if tag.contains(['.', '(']) && !tag.starts_with("!!") {
+        return finding.help(repair(Cause::Tag));
+    }
+    finding.help("the tags are `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map`")
 }
 
 pub(in crate::manifest) fn wrong_tag(place: Place, tag: &str) -> Diagnostic {

@@ -1,18 +1,22 @@
-//! JSON Web Tokens: signed by a key of a JWKS file, by one of three algorithms, for this server, by the issuer, in time.
+//! JSON Web Tokens (RFC 7519): signed by a key of a JWKS file, by one of three algorithms, for this server, by the issuer,
+//! in time.
 //!
-//! In: a token and the time. Out: the caller whom the token names. The algorithm is looked at before anything else, the key
-//! decides which one it may be, and `exp`, `iss` and `aud` have to be there; `nbf` counts if it is. The clock is the
-//! server's, with a leeway for the issuer's.
+//! In: a token and the time. Out: the caller whom the token names, told apart from every other issuer's. The header is
+//! judged before the signature: what it says must be understood is not (`crit`), another type of token is not taken for a
+//! JWT (`typ`), and the key decides which algorithm it may be. `exp`, `iss` and `aud` have to be there; `nbf` counts if it
+//! is. The clock is the server's, with a leeway for the issuer's.
 
 use super::Refused;
+use super::keys::{self, Algorithm, Key};
 use crate::cel::Timestamp;
-use crate::server::identity::{Caller, Scope};
-use crate::server::messages;
-use crate::server::settings::Jwt;
-use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet};
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
-use serde::Deserialize;
+use crate::server::identity::{Caller, Scope, of_issuer};
+use crate::server::settings::{Jwt, JwtIdentity};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// How far the clocks of issuer and server may be apart.
 const LEEWAY_SECONDS: i128 = 30;
@@ -21,75 +25,110 @@ const LEEWAY_SECONDS: i128 = 30;
 pub(super) struct Keys {
     keys: Vec<Key>,
     settings: Jwt,
+    identity: JwtIdentity,
 }
 
-struct Key {
-    id: Option<String>,
+/// What the header of a token says of its signature.
+struct Header {
     algorithm: Algorithm,
-    key: DecodingKey,
+    key: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Claims {
-    exp: serde_json::Number,
-    nbf: Option<serde_json::Number>,
-    #[serde(flatten)]
-    others: Map<String, Value>,
-}
+/// A JSON object in which no name stands twice: what of two is meant would be anybody's guess (RFC 7515, 4; RFC 7519, 4).
+struct Members(Map<String, Value>);
+
+struct Claims(Members);
 
 impl Keys {
-    /// The keys of a JWKS file that can verify; others are left alone, as the format wants it.
-    pub(super) fn read(text: &str, settings: Jwt) -> Result<Self, String> {
-        let file: Value = serde_json::from_str(text).map_err(|error| messages::not_json_file(&error))?;
-        let listed = file.get("keys").and_then(Value::as_array).ok_or_else(messages::no_keys)?;
-        let known = listed.iter().filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
-        let set = JwkSet { keys: known.collect() };
-        let keys = set.keys.iter().filter_map(|jwk| {
-            let algorithm = algorithm_of(jwk)?;
-            let key = DecodingKey::from_jwk(jwk).ok()?;
-            Some(Key { id: jwk.common.key_id.clone(), algorithm, key })
-        });
-        let keys: Vec<Key> = keys.collect();
-        if keys.is_empty() {
-            return Err(messages::no_keys());
-        }
-        Ok(Self { keys, settings })
+    /// The keys of a JWKS file that can verify; others are left alone.
+    pub(super) fn read(text: &str, settings: Jwt, identity: JwtIdentity) -> Result<Self, String> {
+        Ok(Self { keys: keys::read(text)?, settings, identity })
     }
 
-    /// The caller whom a token names.
+    /// The caller whom a token names. Linear in the token.
     pub(super) fn caller(&self, token: &str, now: Timestamp) -> Result<Caller, Refused> {
-        // `none` is no algorithm of this list, and a header that names it cannot be read
-        let header = decode_header(token).map_err(|_| Refused::Algorithm)?;
-        let fitting =
-            |key: &&Key| key.algorithm == header.alg && (header.kid.is_none() || key.id == header.kid);
-        if !matches!(header.alg, Algorithm::RS256 | Algorithm::ES256 | Algorithm::EdDSA) {
-            return Err(Refused::Algorithm);
-        }
+        let (signed, signature) = token.rsplit_once('.').ok_or(Refused::Invalid)?;
+        let (header, claims) = signed.split_once('.').ok_or(Refused::Invalid)?;
+        let header = Header::read(&Members::decode(header).ok_or(Refused::Invalid)?)?;
+        let fitting = |key: &&Key| {
+            key.algorithm() == header.algorithm && (header.key.is_none() || key.id == header.key)
+        };
         let mut fitting = self.keys.iter().filter(fitting);
         // without an id only one key may be meant
         let (Some(key), None) = (fitting.next(), fitting.next()) else { return Err(Refused::UnknownKey) };
-        let mut validation = Validation::new(key.algorithm);
-        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-        validation.set_issuer(&[&self.settings.issuer]);
-        validation.set_audience(&[&self.settings.audience]);
-        // by the server's clock, below
-        validation.validate_exp = false;
-        let claims = decode::<Claims>(token, &key.key, &validation).map_err(|_| Refused::Invalid)?.claims;
+        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| Refused::Invalid)?;
+        if !key.verifies(signed.as_bytes(), &signature) {
+            return Err(Refused::Invalid);
+        }
+        let claims = Claims(Members::decode(claims).ok_or(Refused::Invalid)?);
         claims.in_time(now)?;
-        let identity = claims.others.get(&self.settings.identity_claim).and_then(Value::as_str);
-        let identity = identity.filter(|identity| !identity.is_empty()).ok_or(Refused::NoIdentity)?;
-        Ok(Caller::new(identity.to_owned(), claims.scopes()))
+        claims.between(&self.settings)?;
+        let name = claims.text(&self.settings.identity_claim).filter(|name| !name.is_empty());
+        let name = name.ok_or(Refused::NoIdentity)?;
+        let identity = match self.identity {
+            JwtIdentity::WithIssuer => of_issuer(&self.settings.issuer, name),
+            JwtIdentity::ClaimAlone => name.to_owned(),
+        };
+        Ok(Caller::new(identity, claims.scopes()))
     }
 }
 
+impl Header {
+    fn read(members: &Members) -> Result<Self, Refused> {
+        let text = |name: &str| members.0.get(name).map(Value::as_str);
+        let algorithm = text("alg").flatten().and_then(Algorithm::named).ok_or(Refused::Algorithm)?;
+        // no extension is understood here, so a token that wants one understood is not (RFC 7515, 4.1.11)
+        if members.0.contains_key("crit") {
+            return Err(Refused::Critical);
+        }
+        match text("typ") {
+            None => {}
+            Some(Some(media_type)) if is_jwt(media_type) => {}
+            Some(_) => return Err(Refused::Type),
+        }
+        let key = match text("kid") {
+            None => None,
+            Some(Some(id)) => Some(id.to_owned()),
+            Some(None) => return Err(Refused::UnknownKey),
+        };
+        Ok(Self { algorithm, key })
+    }
+}
+
+/// Whether a `typ` is that of a JWT (RFC 7519, 5.1) or of an access token (RFC 9068, 2.1). Types of media have no case, and
+/// `application/` may be left out (RFC 7515, 4.1.9). An ID token, a logout token or a proof of possession says otherwise.
+fn is_jwt(media_type: &str) -> bool {
+    let media_type = media_type.to_ascii_lowercase();
+    let media_type = media_type.strip_prefix("application/").unwrap_or(&media_type);
+    matches!(media_type, "jwt" | "at+jwt")
+}
+
 impl Claims {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.0.get(name)?.as_str()
+    }
+
+    /// Whether the token is by the issuer, which is one text, and for this server, which may be one of several.
+    fn between(&self, settings: &Jwt) -> Result<(), Refused> {
+        let is_audience = match self.0.0.get("aud") {
+            Some(Value::String(audience)) => *audience == settings.audience,
+            Some(Value::Array(audiences)) => {
+                audiences.iter().all(Value::is_string)
+                    && audiences.iter().any(|audience| *audience == *settings.audience)
+            }
+            _ => false,
+        };
+        let is_issuer = self.text("iss") == Some(&*settings.issuer);
+        if is_audience && is_issuer { Ok(()) } else { Err(Refused::Invalid) }
+    }
+
     fn in_time(&self, now: Timestamp) -> Result<(), Refused> {
         let now = now.nanos().div_euclid(1_000_000_000);
-        let seconds = |number: &serde_json::Number| {
-            number.as_i64().map(i128::from).or_else(|| number.as_f64().map(floor)).ok_or(Refused::Time)
+        let seconds = |value: &Value| {
+            value.as_i64().map(i128::from).or_else(|| value.as_f64().map(floor)).ok_or(Refused::Time)
         };
-        let over = seconds(&self.exp)?.saturating_add(LEEWAY_SECONDS) <= now;
-        let early = match &self.nbf {
+        let over = seconds(self.0.0.get("exp").ok_or(Refused::Time)?)?.saturating_add(LEEWAY_SECONDS) <= now;
+        let early = match self.0.0.get("nbf") {
             Some(nbf) => seconds(nbf)?.saturating_sub(LEEWAY_SECONDS) > now,
             None => false,
         };
@@ -98,7 +137,7 @@ impl Claims {
 
     /// `scope` is a text with spaces (RFC 9068); `scp` is what some issuers write, a list.
     fn scopes(&self) -> Vec<Scope> {
-        let texts = ["scope", "scp"].into_iter().filter_map(|claim| self.others.get(claim));
+        let texts = ["scope", "scp"].into_iter().filter_map(|claim| self.0.0.get(claim));
         let words = texts.flat_map(|value| match value {
             Value::String(text) => text.split(' ').map(str::to_owned).collect(),
             Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -108,30 +147,41 @@ impl Claims {
     }
 }
 
+impl Members {
+    /// The object of a part of a token: base64url without padding, then JSON.
+    fn decode(part: &str) -> Option<Self> {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Once;
+        impl<'de> Visitor<'de> for Once {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Members, A::Error> {
+                let mut read = Map::new();
+                while let Some((name, value)) = members.next_entry()? {
+                    if read.insert(name, value).is_some() {
+                        return Err(A::Error::custom("a name stands twice"));
+                    }
+                }
+                Ok(Members(read))
+            }
+        }
+        deserializer.deserialize_map(Once)
+    }
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a cast from float saturates, and no clock comes near its ends"
 )]
 fn floor(seconds: f64) -> i128 {
     seconds.floor() as i128
-}
-
-/// The one algorithm that a key is for.
-fn algorithm_of(jwk: &Jwk) -> Option<Algorithm> {
-    use jsonwebtoken::jwk::{EllipticCurve, KeyAlgorithm};
-    let algorithm = match &jwk.algorithm {
-        AlgorithmParameters::RSA(_) => Algorithm::RS256,
-        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => Algorithm::ES256,
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => Algorithm::EdDSA,
-        // a shared secret in a file of public keys would let everybody sign who may verify
-        _ => return None,
-    };
-    let said = match jwk.common.key_algorithm {
-        None => return Some(algorithm),
-        Some(KeyAlgorithm::RS256) => Algorithm::RS256,
-        Some(KeyAlgorithm::ES256) => Algorithm::ES256,
-        Some(KeyAlgorithm::EdDSA) => Algorithm::EdDSA,
-        Some(_) => return None,
-    };
-    (said == algorithm).then_some(algorithm)
 }

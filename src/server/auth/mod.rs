@@ -5,15 +5,18 @@
 //! why is told to nobody but the log, in a word. Nothing here keeps or prints a token.
 
 mod jwt;
+mod kept;
+mod keys;
 mod tokens;
 
 use super::error::ServeError;
 use super::identity::Caller;
-use super::settings::Authentication;
+use super::messages;
+use super::settings::{Authentication, JwtIdentity};
 use crate::cel::Timestamp;
 use jwt::Keys;
-use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use kept::Kept;
+pub(super) use kept::Standing;
 use tokens::Tokens;
 
 /// Why a request is nobody's; a word for logs.
@@ -27,6 +30,10 @@ pub(super) enum Refused {
     UnknownToken,
     /// A JWT with an algorithm that is not allowed; `none` is none.
     Algorithm,
+    /// A JWT that says that something must be understood which is not.
+    Critical,
+    /// A signed token that says it is something else than a JWT.
+    Type,
     /// A JWT whose key is not there.
     UnknownKey,
     /// A JWT whose signature, issuer or audience is wrong, or that cannot be read.
@@ -35,6 +42,8 @@ pub(super) enum Refused {
     Time,
     /// A JWT that names nobody.
     NoIdentity,
+    /// No token is accepted, as the file that would know it cannot be read.
+    Closed,
 }
 
 impl Refused {
@@ -44,10 +53,13 @@ impl Refused {
             Self::NotBearer => "not_bearer",
             Self::UnknownToken => "unknown_token",
             Self::Algorithm => "algorithm",
+            Self::Critical => "critical",
+            Self::Type => "type",
             Self::UnknownKey => "unknown_key",
             Self::Invalid => "invalid",
             Self::Time => "time",
             Self::NoIdentity => "no_identity",
+            Self::Closed => "closed",
         }
     }
 }
@@ -62,14 +74,19 @@ impl Authority {
     /// The authority that the settings describe.
     ///
     /// # Errors
-    /// A file that cannot be read or holds something else.
+    /// A file that cannot be read or holds something else; identities that could be another's.
     pub(super) fn open(settings: &Authentication) -> Result<Self, ServeError> {
-        let tokens = settings.tokens.clone().map(|path| Kept::open(path, Tokens::read)).transpose()?;
+        let identity = settings.jwt_identity;
+        if let (JwtIdentity::ClaimAlone, Some(path), Some(_)) = (identity, &settings.tokens, &settings.jwt) {
+            return Err(ServeError::file(path, messages::two_kinds_of_identities()));
+        }
+        let unreadable = settings.unreadable;
+        let tokens = settings.tokens.clone().map(|path| Kept::open(path, unreadable, Tokens::read));
         let keys = settings.jwt.clone().map(|jwt| {
             let path = jwt.jwks.clone();
-            Kept::open(path, move |text| Keys::read(text, jwt.clone()))
+            Kept::open(path, unreadable, move |text| Keys::read(text, jwt.clone(), identity))
         });
-        Ok(Self { tokens, keys: keys.transpose()? })
+        Ok(Self { tokens: tokens.transpose()?, keys: keys.transpose()? })
     }
 
     /// Whether anybody has to say who he is.
@@ -80,7 +97,7 @@ impl Authority {
     /// The caller behind an `Authorization` header.
     ///
     /// # Errors
-    /// [`Refused`]; never for want of a file that was read before.
+    /// [`Refused`].
     pub(super) fn caller(&self, header: Option<&[u8]>, now: Timestamp) -> Result<Caller, Refused> {
         if !self.is_required() {
             return Ok(Caller::anybody());
@@ -91,65 +108,27 @@ impl Authority {
             return Err(Refused::NotBearer);
         }
         let token = token.trim();
-        if let Some(caller) = self.tokens.as_ref().and_then(|tokens| tokens.now().caller(token)) {
+        let tokens = self.tokens.as_ref().map(Kept::now);
+        if let Some(caller) = tokens.iter().flatten().find_map(|tokens| tokens.caller(token)) {
             return Ok(caller);
         }
-        match &self.keys {
-            Some(keys) => keys.now().caller(token, now),
+        match self.keys.as_ref().map(Kept::now) {
+            Some(Some(keys)) => keys.caller(token, now),
+            Some(None) => Err(Refused::Closed),
+            None if matches!(tokens, Some(None)) => Err(Refused::Closed),
             None => Err(Refused::UnknownToken),
         }
     }
 
-    /// Reads the files again if they have changed. What cannot be read leaves what was read before in force.
-    pub(super) fn refresh(&self) -> Vec<Result<PathBuf, ServeError>> {
-        let tokens = self.tokens.as_ref().and_then(Kept::refresh);
-        let keys = self.keys.as_ref().and_then(Kept::refresh);
-        tokens.into_iter().chain(keys).collect()
-    }
-}
-
-type Read<T> = Box<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
-
-/// What a file said when it was last readable.
-struct Kept<T> {
-    path: PathBuf,
-    read: Read<T>,
-    held: RwLock<(Arc<T>, Vec<u8>)>,
-}
-
-impl<T> Kept<T> {
-    fn open(
-        path: PathBuf,
-        read: impl Fn(&str) -> Result<T, String> + Send + Sync + 'static,
-    ) -> Result<Self, ServeError> {
-        let bytes = std::fs::read(&path).map_err(|error| ServeError::unreadable(&path, &error))?;
-        let value = parsed(&read, &bytes).map_err(|what| ServeError::file(&path, what))?;
-        Ok(Self { path, read: Box::new(read), held: RwLock::new((Arc::new(value), bytes)) })
+    /// Reads the files again if they have changed, and tells the log what came of it.
+    pub(super) fn refresh(&self) {
+        self.tokens.iter().for_each(Kept::refresh);
+        self.keys.iter().for_each(Kept::refresh);
     }
 
-    fn now(&self) -> Arc<T> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner).0.clone()
+    /// How the files stand: as the one of them that stands worst.
+    pub(super) fn standing(&self) -> Standing {
+        let files = [self.tokens.as_ref().map(Kept::standing), self.keys.as_ref().map(Kept::standing)];
+        files.into_iter().flatten().max().unwrap_or(Standing::NotRequired)
     }
-
-    /// Nothing if nothing changed. The files are small: they are compared, not their times.
-    fn refresh(&self) -> Option<Result<PathBuf, ServeError>> {
-        let bytes = match std::fs::read(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) => return Some(Err(ServeError::unreadable(&self.path, &error))),
-        };
-        if self.held.read().unwrap_or_else(PoisonError::into_inner).1 == bytes {
-            return None;
-        }
-        let value = match parsed(&self.read, &bytes) {
-            Ok(value) => value,
-            Err(what) => return Some(Err(ServeError::file(&self.path, what))),
-        };
-        *self.held.write().unwrap_or_else(PoisonError::into_inner) = (Arc::new(value), bytes);
-        Some(Ok(self.path.clone()))
-    }
-}
-
-fn parsed<T>(read: &dyn Fn(&str) -> Result<T, String>, bytes: &[u8]) -> Result<T, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| super::messages::not_utf8())?;
-    read(text)
 }

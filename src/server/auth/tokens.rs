@@ -4,7 +4,7 @@
 //! compared with every row, byte for byte to the end, so that the time says nothing about the rows.
 
 use crate::digest::Digest;
-use crate::server::identity::{Caller, Scope};
+use crate::server::identity::{Caller, Scope, is_of_issuer};
 use crate::server::messages;
 use serde::Deserialize;
 
@@ -38,6 +38,9 @@ impl Tokens {
             let digest = from_hex(&row.sha256).ok_or_else(|| messages::no_digest(at))?;
             if row.identity.is_empty() {
                 return Err(messages::no_identity(at));
+            }
+            if is_of_issuer(&row.identity) {
+                return Err(messages::identity_of_an_issuer(at));
             }
             let scope = |word: &String| Scope::read(word).ok_or_else(|| messages::unknown_scope(at));
             let scopes = row.scopes.iter().map(scope).collect::<Result<_, _>>()?;
@@ -97,6 +100,9 @@ mod tests {
         ] {
             assert!(Tokens::read(&wrong).is_err(), "{wrong}");
         }
+        let of_a_jwt = file(SECRET, "tasks:read").replace("did:web:a", "jwt:https://issuer.example|ann");
+        let said = Tokens::read(&of_a_jwt).err().unwrap_or_default();
+        assert!(said.contains("`tokens[0].identity`"), "{said}");
         assert_eq!(from_hex(&SECRET.to_uppercase()), from_hex(SECRET));
     }
 }

@@ -20,6 +20,9 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "tasks", statements: include_str!("0001-tasks.sql") },
     Migration { name: "contexts", statements: include_str!("0002-contexts.sql") },
+    Migration { name: "decision-lines", statements: include_str!("0003-decision-lines.sql") },
+    Migration { name: "tombstones", statements: include_str!("0004-tombstones.sql") },
+    Migration { name: "switches", statements: include_str!("0005-switches.sql") },
 ];
 
 /// Where it stands which of them were taken.

@@ -81,7 +81,7 @@ impl Room {
         match value.word.tag() {
             Tag::Null | Tag::False | Tag::True | Tag::Small => Ok(()),
             Tag::Int | Tag::Double => self.take(1, 0),
-            Tag::String => self.take(0, value.word.length()),
+            Tag::String | Tag::Shortened => self.take(0, value.word.length()),
             Tag::Array | Tag::Object => self.add_nested(value, depth),
         }
     }
@@ -121,6 +121,12 @@ impl Builder {
         let offset = self.text.len();
         self.text.push_str(text);
         Word::new(Tag::String, text.len(), offset)
+    }
+
+    /// What is left of a value that was not kept whole.
+    pub(super) fn shortened(&mut self, text: &str) -> Word {
+        let word = self.string(text);
+        Word::new(Tag::Shortened, word.length(), word.offset())
     }
 
     /// A key. The rows of a table share the texts of theirs: one that was written lately is not written again.
@@ -251,6 +257,7 @@ impl Builder {
                 self.wide(value.word.tag(), bits)
             }
             Tag::String => self.string(value.text_of(value.word)),
+            Tag::Shortened => self.shortened(value.text_of(value.word)),
             Tag::Array | Tag::Object => self.copy_nested(value),
         }
     }
@@ -296,6 +303,7 @@ impl Builder {
                 let members = members.collect::<Result<Members, _>>()?;
                 self.object(members)
             }
+            Value::Shortened => return Err(ErrorCode::ValueShortened.into()),
             Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
                 return Err(ErrorCode::NotJson.into());
             }

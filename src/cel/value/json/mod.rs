@@ -8,12 +8,14 @@ mod build;
 mod parts;
 mod read;
 mod reference;
+mod shortened;
 mod word;
 mod write;
 
 pub use parts::{Keys, Part};
 pub use read::JsonError;
 pub use reference::{Guess, JsonRef};
+pub use shortened::Shortened;
 
 use super::{Text, Value};
 use crate::cel::fault::Fault;
@@ -122,9 +124,13 @@ impl Json {
 }
 
 impl PartialEq for Json {
-    /// Equality as CEL has it: `1` equals `1.0`, and the order of keys does not count.
+    /// Equality as CEL has it: `1` equals `1.0`, and the order of keys does not count. What is left of a value that was
+    /// shortened equals what is left of the same value.
     fn eq(&self, other: &Self) -> bool {
-        self.value().equals(&other.value())
+        match (self.shortened(), other.shortened()) {
+            (None, None) => self.value().equals(&other.value()),
+            (one, other) => one == other,
+        }
     }
 }
 

@@ -61,6 +61,7 @@ impl<'a> JsonRef<'a> {
             Tag::String => Value::text(self.text_of(self.word)),
             Tag::Array => Value::List(List::Json(self)),
             Tag::Object => Value::Map(Map::Json(self)),
+            Tag::Shortened => Value::Shortened,
         }
     }
 
@@ -76,6 +77,7 @@ impl<'a> JsonRef<'a> {
             Tag::String => Kind::String,
             Tag::Array => Kind::List,
             Tag::Object => Kind::Map,
+            Tag::Shortened => Kind::Shortened,
         }
     }
 
@@ -268,6 +270,14 @@ impl<'a> JsonRef<'a> {
             _ => self.entries().all(|(_, value)| value.is_within(levels)),
         };
         !matches!(self.word.tag(), Tag::Array | Tag::Object) || levels.checked_sub(1).is_some_and(inner)
+    }
+
+    /// What tells an object or array that is not empty from every other one that is there at the same time. Others have
+    /// nothing of the kind.
+    #[cfg(feature = "schemas")]
+    pub(crate) fn identity(self) -> Option<(usize, u32)> {
+        let place = u32::try_from(self.word.offset()).ok().filter(|_| !self.is_empty())?;
+        Some((std::ptr::from_ref(self.document).addr(), place))
     }
 
     /// A document of its own with this value. Linear in the value.

@@ -17,6 +17,8 @@ pub(super) enum Tag {
     String,
     Array,
     Object,
+    /// What is left of a value that was not kept whole: a text that no reader takes for one.
+    Shortened,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +50,8 @@ impl Word {
             5 => Tag::Double,
             6 => Tag::String,
             7 => Tag::Array,
-            _ => Tag::Object,
+            8 => Tag::Object,
+            _ => Tag::Shortened,
         }
     }
 

@@ -3,8 +3,9 @@
 //! Keys keep their order, and a whole number never becomes a double on the way.
 
 use super::{Json, JsonRef};
+use crate::cel::fault::ErrorCode;
 use crate::cel::value::Value;
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::fmt;
 
 impl Serialize for JsonRef<'_> {
@@ -24,6 +25,7 @@ impl Serialize for JsonRef<'_> {
                 self.entries().try_for_each(|(key, value)| object.serialize_entry(key, &value))?;
                 object.end()
             }
+            Value::Shortened => Err(S::Error::custom(ErrorCode::ValueShortened.describe())),
             _ => serializer.serialize_unit(),
         }
     }
@@ -36,8 +38,12 @@ impl Serialize for Json {
 }
 
 impl fmt::Display for JsonRef<'_> {
-    /// Compact JSON text.
+    /// Compact JSON text; of a value that was shortened, what is known of it in angle brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(shortened) = self.shortened() {
+            // for people: no JSON, so that no program takes it for what the value was
+            return write!(f, "<{shortened}>");
+        }
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }
 }

@@ -1,0 +1,113 @@
+//! What is kept of a value in the place of the value: its digest, its length and its kind.
+//!
+//! In: a document that is too large to be kept. Out: a document that is none of JSON's values. No text can be parsed into
+//! one and no value written as one, so nothing that a tool gives can pass for it, nor it for anything that a tool gave.
+//! Whoever reads it gets the fault `value_shortened`; it never turns into a shorter text, an empty list or null.
+
+use super::build::Builder;
+use super::word::Tag;
+use super::{Json, JsonRef};
+use crate::cel::types::Kind;
+use crate::digest::Digest;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+use std::io::{self, Write};
+
+/// What is known of a value that was not kept whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shortened {
+    /// The SHA-256 of its JSON text, compact and with its keys in their order: 64 hexadecimal digits.
+    pub sha256: String,
+    /// The bytes of that text.
+    pub bytes: u64,
+    /// What it was, as CEL's `type()` says it: `map`, `list`, `string`.
+    pub kind: String,
+    /// Whether it was shortened because there was no room for it, not because it is too large by itself.
+    #[serde(default)]
+    pub lacks_room: bool,
+}
+
+/// Digests and counts what is written.
+#[derive(Default)]
+struct Digester {
+    state: Sha256,
+    bytes: u64,
+}
+
+impl Write for Digester {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.state.update(bytes);
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shortened {
+    /// What is to be known of a document. Of one that is shortened already, the same. Linear; builds no text.
+    #[must_use]
+    pub fn of(document: &Json, lacks_room: bool) -> Self {
+        if let Some(shortened) = document.shortened() {
+            return shortened;
+        }
+        let mut digester = Digester::default();
+        // a writer that cannot fail, and a document holds no number that JSON has no word for
+        let _ = serde_json::to_writer(&mut digester, document);
+        Self {
+            sha256: Digest(digester.state.finalize().into()).to_string(),
+            bytes: digester.bytes,
+            kind: document.root().kind().name().to_owned(),
+            lacks_room,
+        }
+    }
+
+    /// The document that stands in the value's place.
+    #[must_use]
+    pub fn to_json(&self) -> Json {
+        let mut builder = Builder::default();
+        let root =
+            builder.shortened(&format!("{} {} {} {}", self.sha256, self.bytes, self.kind, self.lacks_room));
+        builder.finish(root)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (sha256, rest) = text.split_once(' ')?;
+        let (bytes, rest) = rest.split_once(' ')?;
+        let (kind, lacks_room) = rest.split_once(' ')?;
+        let (sha256, kind) = (sha256.to_owned(), kind.to_owned());
+        Some(Self { sha256, bytes: bytes.parse().ok()?, kind, lacks_room: lacks_room == "true" })
+    }
+}
+
+impl fmt::Display for Shortened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} bytes that was shortened, sha256 {}", self.kind, self.bytes, self.sha256)
+    }
+}
+
+impl Json {
+    /// What is known of the value, if it was shortened.
+    #[must_use]
+    pub fn shortened(&self) -> Option<Shortened> {
+        self.root().shortened()
+    }
+
+    /// Whether the value was shortened.
+    #[must_use]
+    pub fn is_shortened(&self) -> bool {
+        self.root().kind() == Kind::Shortened
+    }
+}
+
+impl JsonRef<'_> {
+    /// What is known of the value, if it was shortened.
+    #[must_use]
+    pub fn shortened(self) -> Option<Shortened> {
+        (self.word.tag() == Tag::Shortened).then(|| Shortened::read(self.text_of(self.word))).flatten()
+    }
+}

@@ -1,0 +1,198 @@
+//! Comments of authors that allow findings: `# celador: allow(unknown_match) the reason`.
+//!
+//! In: the comments of manifest files that speak to celador, and findings. Out: the findings with their standing, and an
+//! error for each comment that is malformed, names no warning, gives no reason, or allows nothing. One comment allows one
+//! finding: another of the same code that comes to stand beside it later is refused. Linear in the findings times the
+//! comments of their file.
+
+use super::messages;
+use super::table::{Class, WARNINGS, class, warning};
+use crate::diagnostic::{Diagnostic, Standing};
+use crate::source::{Place, Source, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The comments of one file that speak to celador, and where its texts stand.
+#[derive(Clone, Debug)]
+pub struct Comments {
+    /// The file.
+    pub source: Source,
+    /// The comments, in order.
+    pub comments: Vec<Comment>,
+    /// The scalars that do not begin and end on the line of their key: the characters, and that line. A comment cannot
+    /// stand inside a block scalar, so it stands where the key does.
+    pub scalars: Vec<(Span, usize)>,
+}
+
+/// A comment that begins with `celador:`.
+#[derive(Clone, Debug)]
+pub struct Comment {
+    /// All of it.
+    pub place: Place,
+    /// What stands behind `celador:`.
+    pub text: Box<str>,
+    /// The line that it speaks of, from 1: its own behind something, else the next one that is no comment.
+    pub line: usize,
+}
+
+/// What may be allowed in some files, and whether it has been.
+#[derive(Clone, Debug, Default)]
+pub struct Allowances {
+    files: Vec<File>,
+}
+
+#[derive(Clone, Debug)]
+struct File {
+    source: Source,
+    scalars: Vec<(Span, usize)>,
+    allowances: Vec<Allowance>,
+    /// Their positions by what they allow and the line that they speak of.
+    by_line: HashMap<(&'static str, usize), Stack>,
+    /// What is wrong with comments that allow nothing.
+    refused: Vec<Diagnostic>,
+}
+
+/// The comments of one code that speak of one line: the first ones are used first.
+#[derive(Clone, Debug, Default)]
+struct Stack {
+    allowances: Vec<usize>,
+    used: usize,
+    /// The characters of the findings that were allowed, and by which comment.
+    spans: HashMap<Span, usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Allowance {
+    place: Place,
+    code: &'static str,
+    reason: Arc<str>,
+    used: bool,
+}
+
+/// A reason is repeated in logs and answers up to so many characters.
+const MAX_REASON: usize = 400;
+
+impl Allowances {
+    /// Reads the comments of some files.
+    #[must_use]
+    pub fn new(files: impl IntoIterator<Item = Comments>) -> Self {
+        let files = files.into_iter().map(|Comments { source, comments, scalars }| {
+            let mut file = File {
+                source,
+                scalars,
+                allowances: Vec::new(),
+                by_line: HashMap::new(),
+                refused: Vec::new(),
+            };
+            for comment in comments {
+                match Allowance::read(&comment) {
+                    Ok((allowance, line)) => {
+                        let stack = file.by_line.entry((allowance.code, line)).or_default();
+                        stack.allowances.push(file.allowances.len());
+                        file.allowances.push(allowance);
+                    }
+                    Err(refusal) => file.refused.push(*refusal),
+                }
+            }
+            file
+        });
+        Self { files: files.collect() }
+    }
+
+    /// Gives each warning its standing: refused if it may lose a rule, unless a comment allows it. A comment that has
+    /// been used up by an earlier call stays used.
+    pub fn judge(&mut self, findings: &mut [Diagnostic]) {
+        for finding in findings.iter_mut().filter(|finding| !finding.is_error()) {
+            let allowed = self.allow(finding);
+            finding.standing = match allowed {
+                Some(reason) => Standing::Allowed(reason),
+                None if class(finding.code) == Class::MayLoseARule => Standing::Refused,
+                None => Standing::Told,
+            };
+        }
+    }
+
+    fn allow(&mut self, finding: &Diagnostic) -> Option<Arc<str>> {
+        let Place { source, span } = &finding.place;
+        let file = self.files.iter_mut().find(|file| file.source.same(source))?;
+        let line = source.position(span.start).line;
+        let behind = file.scalars.partition_point(|(scalar, _)| scalar.start <= span.start);
+        let scalar = behind.checked_sub(1).and_then(|at| file.scalars.get(at));
+        let key_line = scalar.filter(|(scalar, _)| span.start < scalar.end).map(|(_, line)| *line);
+        let lines = [Some(line), key_line.filter(|key_line| *key_line != line)];
+        let lines = lines.into_iter().flatten();
+        // the same characters are judged once for each function that shares a step, and are one finding
+        let again =
+            lines.clone().find_map(|line| file.by_line.get(&(finding.code, line))?.spans.get(span).copied());
+        let mut fresh = lines.filter_map(|line| file.by_line.get_mut(&(finding.code, line))?.take(*span));
+        let at = again.or_else(|| fresh.next())?;
+        let allowance = file.allowances.get_mut(at)?;
+        allowance.used = true;
+        Some(allowance.reason.clone())
+    }
+
+    /// What is wrong with the comments themselves: those that cannot be read, and, where `is_judged` says that all
+    /// findings of a file have been judged, those that allowed nothing. `judged` are these findings.
+    #[must_use]
+    pub fn problems(&self, judged: &[&Diagnostic], is_judged: impl Fn(&Source) -> bool) -> Vec<Diagnostic> {
+        let mut problems = Vec::new();
+        for file in &self.files {
+            problems.extend(file.refused.iter().cloned());
+            if !is_judged(&file.source) {
+                continue;
+            }
+            for allowance in file.allowances.iter().filter(|allowance| !allowance.used) {
+                let elsewhere = judged.iter().find(|finding| {
+                    finding.code == allowance.code
+                        && finding.place.source.same(&file.source)
+                        && finding.standing == Standing::Refused
+                });
+                let line = elsewhere.map(|finding| finding.place.position().line);
+                problems.push(messages::allow_stale(allowance.place.clone(), allowance.code, line));
+            }
+        }
+        problems
+    }
+}
+
+impl Stack {
+    /// The next comment that is not used, for a finding of these characters.
+    fn take(&mut self, span: Span) -> Option<usize> {
+        let at = *self.allowances.get(self.used)?;
+        self.used = self.used.saturating_add(1);
+        self.spans.insert(span, at);
+        Some(at)
+    }
+}
+
+impl Allowance {
+    /// What a comment allows, and the line that it speaks of.
+    fn read(comment: &Comment) -> Result<(Self, usize), Box<Diagnostic>> {
+        let place = || comment.place.clone();
+        let parts = comment.text.trim().strip_prefix("allow").and_then(|rest| {
+            let (code, reason) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
+            Some((code.trim(), reason.trim_start_matches([':', '-', '–', '—', ',', ' ', '\t']).trim_end()))
+        });
+        let Some((code, reason)) = parts else { return Err(messages::allow_malformed(place()).into()) };
+        // what is hidden is not known, so nobody can mean it
+        let known = warning(code).filter(|warning| warning.code != "too_many_findings");
+        let Some(known) = known else {
+            let codes = WARNINGS.iter().map(|warning| warning.code);
+            return Err(messages::allow_unknown(place(), &shown(code), codes).into());
+        };
+        if !reason.contains(char::is_alphanumeric) {
+            return Err(messages::allow_without_reason(place(), known.code).into());
+        }
+        let reason = shown(reason).into();
+        Ok((Self { place: place(), code: known.code, reason, used: false }, comment.line))
+    }
+}
+
+/// A text of an author in one line that fits a log: no control characters, and not without end.
+fn shown(text: &str) -> String {
+    let mut line: String = text.chars().take(MAX_REASON).filter(|c| !c.is_control()).collect();
+    if text.chars().nth(MAX_REASON).is_some() {
+        line.push('…');
+    }
+    line
+}

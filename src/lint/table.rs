@@ -1,0 +1,183 @@
+//! Every warning about manifests, one row each: its code, its class, and what is lost or not.
+//!
+//! `docs/findings.md` is made of this table, and a test holds the two together. The question that decides a class: could
+//! the author believe that a check is in force, while it is not? A part that fails whenever it runs loses no rule, because
+//! a guard that fails blocks; but what fails inside `||`, in a condition or under `on_fail: continue` does.
+
+use Class::{Advice, MayLoseARule};
+
+/// What follows from a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// A rule may be lost: manifests with such a warning are not used, unless a comment allows it.
+    MayLoseARule,
+    /// Worth a look; no rule is lost.
+    Advice,
+}
+
+impl Class {
+    /// The word for it: `may_lose_a_rule` or `advice`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            MayLoseARule => "may_lose_a_rule",
+            Advice => "advice",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Warning {
+    /// The code of its findings.
+    pub code: &'static str,
+    /// What follows.
+    pub class: Class,
+    /// One sentence: what was found, and why it has this class.
+    pub about: &'static str,
+}
+
+const fn row(code: &'static str, class: Class, about: &'static str) -> Warning {
+    Warning { code, class, about }
+}
+
+/// Every warning about manifests, by code.
+pub const WARNINGS: &[Warning] = &[
+    row(
+        "always_false",
+        MayLoseARule,
+        "A part of an expression is never true, so what it asks for never holds.",
+    ),
+    row("always_true", MayLoseARule, "A part of an expression is never false, so it checks nothing."),
+    row("ambiguous_invoke", MayLoseARule, "A step invokes one of several tools, so it calls none of them."),
+    row("bad_pattern", MayLoseARule, "A regular expression does not compile, so it matches nothing."),
+    row(
+        "bare_schema",
+        MayLoseARule,
+        "A parameter stands beside `properties`, so it is not declared and not checked.",
+    ),
+    row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
+    row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
+    row("hidden_parameter", Advice, "Nobody can set a required parameter, so each call fails."),
+    row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
+    row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
+    row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
+    row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
+    row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
+    row(
+        "mount_not_loaded",
+        Advice,
+        "The agent works with files, and no mount is loaded, so access to them fails.",
+    ),
+    row("needless_condition", Advice, "A condition always holds, so the step runs as it would without."),
+    row(
+        "never_equal",
+        MayLoseARule,
+        "A comparison has the same answer for every value, so it checks nothing.",
+    ),
+    row(
+        "no_matching_overload",
+        MayLoseARule,
+        "An operation does not take these types, so the expression fails there.",
+    ),
+    row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
+    row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
+    row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
+    row(
+        "not_iterable",
+        MayLoseARule,
+        "A macro goes through something that is no list and no map, so it fails.",
+    ),
+    row(
+        "not_selectable",
+        MayLoseARule,
+        "A field is selected from something that has none, so the expression fails there.",
+    ),
+    row(
+        "null_include",
+        MayLoseARule,
+        "An empty `include` grants every action, where its author may have meant none.",
+    ),
+    row(
+        "required_list",
+        Advice,
+        "A list of required parameters is not read: those without a default are required.",
+    ),
+    row(
+        "schedule_message",
+        Advice,
+        "The message of a schedule stands where an older version has it, and is taken.",
+    ),
+    row(
+        "skipped_document",
+        MayLoseARule,
+        "A document of a bundle has an unknown kind, so none of it is read.",
+    ),
+    row("text_missing", Advice, "A text for people or for the model is missing."),
+    row(
+        "too_many_findings",
+        MayLoseARule,
+        "Findings past `max_diagnostics` are not shown, and what may lose a rule is among them.",
+    ),
+    row("tool_without_actions", Advice, "A tool has nothing that can be called."),
+    row("unbound_child_parameter", Advice, "Nothing binds what a sub-agent requires, so each call fails."),
+    row(
+        "undeclared_input",
+        MayLoseARule,
+        "An input of a schedule or trigger is not declared by the agent, so it is dropped.",
+    ),
+    row(
+        "undeclared_parameter",
+        MayLoseARule,
+        "A template of a tool names a parameter that there is not, so each call fails.",
+    ),
+    row(
+        "undeclared_setting",
+        MayLoseARule,
+        "A template of a tool names a setting that there is not, such as a secret.",
+    ),
+    row(
+        "unknown_field",
+        MayLoseARule,
+        "A field is named that no value has: a clause on it never holds, a message is cut.",
+    ),
+    row(
+        "unknown_include",
+        MayLoseARule,
+        "A name in `include` is no action and no event, so rules meant for it never run.",
+    ),
+    row(
+        "unknown_invoke",
+        MayLoseARule,
+        "A step invokes an action that the tool lacks, so its call never happens.",
+    ),
+    row("unknown_match", MayLoseARule, "`match` names no action and no event, so the step never runs."),
+    row(
+        "unpublished_kind",
+        Advice,
+        "The kind is spelt as the specification does not print it; it is read all the same.",
+    ),
+    row(
+        "unresolved_capability",
+        MayLoseARule,
+        "A capability names nothing that is loaded, so its steps never run.",
+    ),
+    row(
+        "unresolved_invoke",
+        MayLoseARule,
+        "A step invokes a tool that is not loaded, so its call never happens.",
+    ),
+    row("without_effect", Advice, "A key of an older version is read and has no effect on any rule."),
+];
+
+/// The row of a code.
+#[must_use]
+pub fn warning(code: &str) -> Option<&'static Warning> {
+    WARNINGS.iter().find(|warning| warning.code == code)
+}
+
+/// The class of a code. One that stands in no row may lose a rule: a door that does not know what it sees stays shut.
+#[must_use]
+pub fn class(code: &str) -> Class {
+    warning(code).map_or(MayLoseARule, |warning| warning.class)
+}

@@ -1,0 +1,40 @@
+//! JSON Schema: every word of a schema is enforced, an annotation, or refused where it stands.
+//!
+//! In: the schema of a parameter, of a result or of a payload, as YAML with places. Out: findings for words that are not
+//! known or cannot be held, and a [`Validator`] where a schema says more than its types do. References stay within their
+//! block; nothing is ever fetched.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `words` | the words and formats, one row each |
+//! | `parts` | the schemas within a schema |
+//! | `check` | words and their values |
+//! | `references` | where references lead, and how large a schema becomes by them |
+//! | `plain` | whether a schema needs no validator |
+//! | `pattern` | the regular expressions of ECMA 262 that are linear here |
+//! | `standard` | a schema as plain JSON Schema 2020-12, for the validator and for the model |
+//! | `violation` | what of a value does not fit |
+//! | `validator`, `values` | a schema made ready, and the values that it looks at where they lie |
+
+pub(super) mod check;
+mod parts;
+mod pattern;
+pub(super) mod plain;
+pub(super) mod references;
+mod standard;
+#[cfg(feature = "schemas")]
+mod validator;
+#[cfg(feature = "schemas")]
+mod values;
+mod violation;
+pub mod words;
+
+#[cfg(not(feature = "schemas"))]
+mod without;
+#[cfg(not(feature = "schemas"))]
+pub use without::Validator;
+
+pub use standard::Shown;
+#[cfg(feature = "schemas")]
+pub use validator::Validator;
+pub use violation::Violation;

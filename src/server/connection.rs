@@ -1,0 +1,250 @@
+//! One connection: what it is at, until when it may be, and whether another may have its place.
+//!
+//! In: what its requests, its answers and its stream report. Out: its end, if it overstays. A connection is always at one of
+//! four things: it has not said what it wants, or it is at work, or its client reads an answer, or nothing is asked. The time
+//! of each but work (which `max_request_ms` bounds) is counted from its beginning, not from the last byte, so that bytes which
+//! trickle in, or answers to pings, gain none.
+
+use super::metrics::Metrics;
+use crate::limits::ServerLimits;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::net::{IpAddr, Ipv6Addr};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// Who a connection comes from: an IPv4 address, or the first half of an IPv6 address, of which one client has any number.
+pub(super) fn peer(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        address => address,
+    }
+}
+
+/// Why a connection was ended by the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It asked for nothing.
+    Silent,
+    /// Its client did not read an answer.
+    Unread,
+    /// Another one needed its place.
+    Displaced,
+}
+
+impl End {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Silent => "silent",
+            Self::Unread => "unread",
+            Self::Displaced => "displaced",
+        }
+    }
+}
+
+/// What a request is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Its body comes in.
+    Body,
+    /// It waits for its turn, is decided, is stored.
+    Work,
+    /// Its answer goes out.
+    Answer,
+}
+
+/// One connection.
+pub(super) struct Connection {
+    pub(super) peer: IpAddr,
+    accepted: Instant,
+    header: Duration,
+    answer: Duration,
+    state: Mutex<State>,
+    displaced: Notify,
+}
+
+struct State {
+    has_asked: bool,
+    is_known: bool,
+    requests: BTreeMap<u64, (Stage, Instant)>,
+    next: u64,
+    /// Since when bytes wait to be taken by the client.
+    writing: Option<Instant>,
+    idle: Instant,
+}
+
+/// When a connection may lose its place: first those of a low rank, of these the one that is longest at what it is at.
+pub(super) type Rank = (u8, Instant);
+
+/// How long an answer or a body may take before it counts as stuck.
+const STUCK: Duration = Duration::from_millis(250);
+
+impl Connection {
+    pub(super) fn new(address: IpAddr, limits: &ServerLimits) -> Arc<Self> {
+        let accepted = Instant::now();
+        let state = State {
+            has_asked: false,
+            is_known: false,
+            requests: BTreeMap::new(),
+            next: 0,
+            writing: None,
+            idle: accepted,
+        };
+        Arc::new(Self {
+            peer: peer(address),
+            accepted,
+            header: Duration::from_millis(limits.max_header_ms),
+            answer: Duration::from_millis(limits.max_answer_ms),
+            state: Mutex::new(state),
+            displaced: Notify::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request whose header is there. It ends when what is returned is dropped.
+    pub(super) fn request(self: &Arc<Self>) -> Exchange {
+        let mut state = self.state();
+        state.has_asked = true;
+        let number = state.next;
+        state.next = number.wrapping_add(1);
+        state.requests.insert(number, (Stage::Work, Instant::now()));
+        drop(state);
+        Exchange { connection: self.clone(), number }
+    }
+
+    /// Bytes are handed to the system, and wait there if the client does not take them.
+    pub(super) fn writes(&self) {
+        self.state().writing.get_or_insert_with(Instant::now);
+    }
+
+    /// All bytes were taken.
+    pub(super) fn wrote(&self) {
+        let mut state = self.state();
+        if state.writing.take().is_some() && state.requests.is_empty() {
+            state.idle = Instant::now();
+        }
+    }
+
+    /// Ends the connection, for another one's sake.
+    pub(super) fn displace(&self) {
+        self.displaced.notify_one();
+    }
+
+    /// When it ends unless something happens, and why. Never, if that is beyond what a clock can show.
+    fn deadline(&self) -> Option<(Instant, End)> {
+        let state = self.state();
+        if !state.has_asked {
+            return Some((self.accepted.checked_add(self.header)?, End::Silent));
+        }
+        match state.unread() {
+            Some(since) => Some((since.checked_add(self.answer)?, End::Unread)),
+            None if state.requests.is_empty() => Some((state.idle.checked_add(self.header)?, End::Silent)),
+            None => None,
+        }
+    }
+
+    /// Its rank among those that may lose their place; nothing while it is at work. First go those that never asked, then
+    /// answers and bodies that do not move, then those that ask for nothing now, last of all those whose caller was known.
+    pub(super) fn rank(&self, now: Instant) -> Option<Rank> {
+        let state = self.state();
+        if !state.has_asked {
+            return Some((0, self.accepted));
+        }
+        if state.requests.values().any(|(stage, _)| *stage == Stage::Work) {
+            return None;
+        }
+        let bodies = state.requests.values().map(|(_, since)| *since);
+        match bodies.chain(state.writing).min() {
+            Some(since) if now.saturating_duration_since(since) >= STUCK => Some((1, since)),
+            Some(since) => Some((4, since)),
+            None => Some((if state.is_known { 3 } else { 2 }, state.idle)),
+        }
+    }
+
+    /// Runs what is said on it to its end, or to the end of its time.
+    pub(super) async fn watch(&self, talk: impl Future<Output = ()>, metrics: &Metrics) -> Option<End> {
+        let (mut talk, mut displaced) = (pin!(talk), pin!(self.displaced.notified()));
+        let mut alarm = pin!(sleep_until(self.accepted));
+        let end = poll_fn(|context| {
+            // what is said goes first: it may move the deadline
+            if talk.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            if displaced.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Some(End::Displaced));
+            }
+            let Some((deadline, end)) = self.deadline() else { return Poll::Pending };
+            if alarm.deadline() != deadline {
+                alarm.as_mut().reset(deadline);
+            }
+            alarm.as_mut().poll(context).map(|()| Some(end))
+        });
+        let end = end.await;
+        if let Some(end) = end {
+            metrics.cut(end.as_str());
+        }
+        end
+    }
+}
+
+impl State {
+    /// Since when the oldest answer waits to be read.
+    fn unread(&self) -> Option<Instant> {
+        let answers = self.requests.values().filter(|(stage, _)| *stage == Stage::Answer);
+        answers.map(|(_, since)| *since).chain(self.writing).min()
+    }
+}
+
+/// A request of a connection, from its header until its answer has been taken.
+pub(super) struct Exchange {
+    connection: Arc<Connection>,
+    number: u64,
+}
+
+impl Exchange {
+    /// What it is at from now on.
+    pub(super) fn at(&self, stage: Stage) {
+        self.connection.state().requests.insert(self.number, (stage, Instant::now()));
+    }
+
+    /// Its caller has shown a token that is valid.
+    pub(super) fn is_known(&self) {
+        self.connection.state().is_known = true;
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let mut state = self.connection.state();
+        state.requests.remove(&self.number);
+        if state.requests.is_empty() {
+            state.idle = Instant::now();
+        }
+    }
+}
+
+/// An answer on its way: the request that it belongs to ends when its last byte is handed over.
+pub(super) struct Sent {
+    body: Vec<u8>,
+    _exchange: Exchange,
+}
+
+impl Sent {
+    pub(super) fn new(body: Vec<u8>, exchange: Exchange) -> Self {
+        exchange.at(Stage::Answer);
+        Self { body, _exchange: exchange }
+    }
+}
+
+impl AsRef<[u8]> for Sent {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}

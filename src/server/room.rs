@@ -1,0 +1,179 @@
+//! What a request needs of the server before its function runs: room for its body, its turn, a thread.
+//!
+//! In: a body as it comes, who asks, what kind of work it is. Out: the body within its bound and shares of what there is, or a
+//! problem. The body is read first and the place at work is taken last, so that who is slow to send holds no place.
+
+use super::connection::{Exchange, Stage};
+use super::messages;
+use super::problem::{Kind, Problem};
+use super::routes::Work;
+use super::shares::{Holder, Share, Shares, Terms};
+use crate::limits::ServerLimits;
+use axum::body::{Body, HttpBody};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Threads for probes, which are answered when all places are taken.
+pub(super) const PROBES: usize = 8;
+
+/// What of each body is read without a share: most bodies are not longer, and who sends little must not wait behind those who
+/// send much. All of these parts together have half as much room as all shares.
+const SMALL: usize = 65_536;
+
+/// What there is, shared out.
+pub(super) struct Room {
+    limits: ServerLimits,
+    places: Arc<Shares>,
+    evaluations: Arc<Shares>,
+    probes: Arc<Shares>,
+    bodies: Arc<Shares>,
+    small: Arc<AtomicUsize>,
+}
+
+/// What a request holds while it is at work.
+#[derive(Default)]
+pub(super) struct Held {
+    _place: Option<Share>,
+    _evaluation: Option<Share>,
+}
+
+/// A body and what it holds.
+pub(super) struct Taken {
+    pub(super) bytes: Vec<u8>,
+    pub(super) held: BodyShare,
+}
+
+/// What a body holds: a part of what needs no share, or a share.
+pub(super) struct BodyShare {
+    small: Option<Small>,
+    large: Option<Share>,
+}
+
+impl Room {
+    pub(super) fn new(limits: ServerLimits) -> Self {
+        let waiting = limits.max_requests_waiting;
+        let wait = Duration::from_millis(limits.max_wait_ms);
+        let all = limits.max_requests_in_flight;
+        // half of it for one alone: what somebody holds cannot be taken back, and long work ends late
+        let halved = |most: usize| {
+            let (alone, beside) = (most.div_ceil(2), most.div_ceil(4));
+            Shares::new(Terms { most, alone, beside, waiting, wait })
+        };
+        let places =
+            Terms { most: all, alone: all, beside: limits.max_caller_requests.max(1), waiting, wait };
+        let probes = Terms { most: PROBES, alone: PROBES, beside: 2, waiting, wait };
+        Self {
+            limits,
+            places: Shares::new(places),
+            evaluations: halved(limits.max_evaluations.max(1)),
+            probes: Shares::new(probes),
+            bodies: halved(limits.max_bodies_bytes),
+            small: Arc::default(),
+        }
+    }
+
+    /// What a request needs to be worked for.
+    ///
+    /// # Errors
+    /// Its turn does not come in time.
+    pub(super) async fn enter(&self, work: Work, holder: &Holder) -> Result<Held, Problem> {
+        let full = |name, bound| Problem::new(Kind::Overloaded, messages::reached(name, bound));
+        let places = || full("max_requests_in_flight", self.limits.max_requests_in_flight);
+        match work {
+            Work::None => Ok(Held::default()),
+            Work::Probe => {
+                let place = self.probes.take(holder, 1).await.ok_or_else(places)?;
+                Ok(Held { _place: Some(place), _evaluation: None })
+            }
+            Work::Step | Work::Long => {
+                // first what is scarcer: who waits for it must hold no place
+                let evaluation = match work {
+                    Work::Long => {
+                        let share = self.evaluations.take(holder, 1).await;
+                        Some(share.ok_or_else(|| full("max_evaluations", self.limits.max_evaluations))?)
+                    }
+                    _ => None,
+                };
+                let place = self.places.take(holder, 1).await.ok_or_else(places)?;
+                Ok(Held { _place: Some(place), _evaluation: evaluation })
+            }
+        }
+    }
+
+    /// Reads a body of at most so many bytes, of which so many are announced.
+    ///
+    /// # Errors
+    /// A body that is longer, that breaks off, or for which there is no room in time.
+    pub(super) async fn read(
+        &self,
+        body: Body,
+        most: usize,
+        announced: Option<usize>,
+        holder: &Holder,
+        exchange: Option<&Exchange>,
+    ) -> Result<Taken, Problem> {
+        let too_large = || Problem::new(Kind::TooLarge, messages::body_over(most));
+        let (mut body, mut bytes) = (body, Vec::new());
+        let mut held = BodyShare { small: Some(Small { all: self.small.clone(), own: 0 }), large: None };
+        if announced.is_some_and(|announced| announced > SMALL) {
+            held = self.large(announced, most, holder, exchange).await?;
+        }
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            // what breaks off has nobody to be told so; trailers say nothing that is looked at
+            let Ok(part) = frame.map_err(|_| too_large())?.into_data() else { continue };
+            let length = bytes.len().saturating_add(part.len());
+            if length > most {
+                return Err(too_large());
+            }
+            let bound = (self.limits.max_bodies_bytes / 2).max(1);
+            let fits = |small: &mut Small| length <= SMALL && small.grow(part.len(), bound);
+            if held.large.is_none() && !held.small.as_mut().is_some_and(fits) {
+                held = self.large(announced, most, holder, exchange).await?;
+            }
+            bytes.extend_from_slice(&part);
+        }
+        Ok(Taken { bytes, held })
+    }
+
+    /// A share for all that may come.
+    async fn large(
+        &self,
+        announced: Option<usize>,
+        most: usize,
+        holder: &Holder,
+        exchange: Option<&Exchange>,
+    ) -> Result<BodyShare, Problem> {
+        // it is not the client that is waited for
+        let at = |stage| exchange.into_iter().for_each(|exchange| exchange.at(stage));
+        at(Stage::Work);
+        let share = self.bodies.take(holder, announced.unwrap_or(most)).await;
+        at(Stage::Body);
+        let full = || messages::reached("max_bodies_bytes", self.limits.max_bodies_bytes);
+        let share = share.ok_or_else(|| Problem::new(Kind::Overloaded, full()))?;
+        Ok(BodyShare { small: None, large: Some(share) })
+    }
+}
+
+/// Bytes of a body that need no share, until it is dropped.
+pub(super) struct Small {
+    all: Arc<AtomicUsize>,
+    own: usize,
+}
+
+impl Small {
+    /// Whether there is room for so many more.
+    fn grow(&mut self, more: usize, bound: usize) -> bool {
+        let before = self.all.fetch_add(more, Ordering::Relaxed);
+        self.own = self.own.saturating_add(more);
+        before.saturating_add(more) <= bound
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
+    }
+}

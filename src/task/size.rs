@@ -1,0 +1,88 @@
+//! What a task takes, and what it keeps of the results of its calls.
+//!
+//! In: the limits of the policy, and the calls that an operation has put on record. Out: a count in constant time, and
+//! values of which only the digest is kept. A step that would bring more than there is room for ends the task; a result
+//! cannot be refused, for the call has run. So it is kept as its digest if it does not fit, and its bytes go on counting:
+//! the next step then says that the task is full, and no guard ever takes a part of a value for the whole.
+
+use super::Task;
+use super::operation::{Operation, Subject};
+use super::replay::Exchange;
+use crate::cel::Json;
+use crate::context::{InvocationId, KeptPart, Origin};
+
+/// Values that take no more than this are kept: a digest would hardly be shorter.
+const SMALL_BYTES: u64 = 1_024;
+
+/// What a document takes.
+pub(super) fn of(document: &Json) -> u64 {
+    document.heap_bytes() as u64
+}
+
+impl Task {
+    /// The bytes that the task takes: messages, arguments and results, calls that are let through and not reported, and
+    /// what an operation holds that waits. Results that it had no room for count as if they were there. `max_task_bytes`
+    /// bounds it.
+    ///
+    /// # Cost
+    /// Constant in the length of the task; linear in the answers that a waiting operation was given.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.held_bytes().saturating_add(self.context.lacking_bytes())
+    }
+
+    /// The same without the results that it had no room for.
+    fn held_bytes(&self) -> u64 {
+        let waiting = self.pending.as_deref().map_or(0, |pending| {
+            let script = pending.script.as_deref().map_or(0, Operation::bytes);
+            pending.operation.bytes().saturating_add(script)
+        });
+        [self.open_bytes, self.script_bytes, waiting]
+            .into_iter()
+            .fold(self.context.bytes(), u64::saturating_add)
+    }
+
+    /// Shortens the values on record that are too large by themselves, or that the task has no room for, once no step
+    /// of the operation reads them any more.
+    pub(super) fn keep_what_fits(&mut self, recorded: &[InvocationId]) {
+        let limits = self.policy.limits();
+        let (most, each) = (limits.max_task_bytes, limits.max_kept_value_bytes as u64);
+        for &id in recorded {
+            for part in [KeptPart::Output, KeptPart::Input] {
+                let Some(bytes) = self.value_bytes(id, part) else { continue };
+                let is_full = self.held_bytes() > most;
+                if bytes > each || is_full && bytes > SMALL_BYTES {
+                    self.context.shorten(id, part, is_full);
+                }
+            }
+        }
+    }
+
+    /// What a value takes that may be shortened: arguments of the model were let through within the limit.
+    fn value_bytes(&self, id: InvocationId, part: KeptPart) -> Option<u64> {
+        let invocation = self.context.invocation(id)?;
+        match part {
+            KeptPart::Output => invocation.output.as_ref().map(of),
+            KeptPart::Input => (invocation.origin == Origin::Middleware).then(|| of(&invocation.input)),
+        }
+    }
+}
+
+impl Operation {
+    /// The documents that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        let subject = match &self.subject {
+            Subject::Call(call) => {
+                // on record its result is counted already, but a transform makes another
+                of(&call.arguments).saturating_add(call.output.as_ref().map_or(0, of))
+            }
+            Subject::Event(event) => of(&event.data).saturating_add(of(&event.entry)),
+            Subject::Script(script) => script.source.len() as u64,
+            Subject::Input(_) | Subject::Output => 0,
+        };
+        let course = &self.course;
+        let exchanges = course.exchanges.iter().map(Exchange::bytes);
+        let formed = course.formed.as_ref().map_or(0, of);
+        exchanges.fold(subject.saturating_add(formed), u64::saturating_add)
+    }
+}

@@ -1,0 +1,244 @@
+//! Switches of an operator: an agent, a tool or a user is stopped at once, for new tasks and for those that run.
+//!
+//! In: what is to stop. Out: for each step of a task, the switch that stands in its way, if one does. Nothing new begins
+//! then; the result of what was let through before is still taken. One table is shared by all tasks of an engine, and costs
+//! a task nothing but one look while no switch is on. The why is not here: it is the operator's, and no task tells it.
+
+use super::decision::{Decision, EventStage, Finding, Verdict};
+use super::operation::{Operation, Subject};
+use super::{Answer, Request, Task, messages};
+use crate::cel::Timestamp;
+use crate::context::{Moment, TurnKind};
+use crate::manifest::capability_key::sanitise;
+use crate::policy::{Function, InvocationTarget, Policy, Step};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What an operator stops.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Switch {
+    /// All tasks of an agent, and delegations to it.
+    Agent {
+        /// The agent's namespace.
+        namespace: String,
+        /// The agent's name.
+        name: String,
+    },
+    /// A tool, whichever agent calls it, and its events.
+    Tool {
+        /// The tool's namespace.
+        namespace: String,
+        /// The tool's name, as its manifest has it.
+        name: String,
+        /// One of its actions, by its name or by the name that the model calls; all of them if none is said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        function: Option<String>,
+    },
+    /// All tasks that run for a user.
+    User {
+        /// The user's id: `context.user.id`.
+        name: String,
+    },
+}
+
+impl fmt::Display for Switch {
+    /// As a person reads it, such as: the tool `shop/refund`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent { namespace, name } => write!(f, "the agent `{namespace}/{name}`"),
+            Self::Tool { namespace, name, function: None } => write!(f, "the tool `{namespace}/{name}`"),
+            Self::Tool { namespace, name, function: Some(function) } => {
+                write!(f, "the function `{function}` of the tool `{namespace}/{name}`")
+            }
+            Self::User { name } => write!(f, "the user `{name}`"),
+        }
+    }
+}
+
+/// The switches that are on. Clones are handles of one table.
+///
+/// ```
+/// use celador::engine::Engine;
+/// use celador::task::Switch;
+///
+/// let (engine, _) = Engine::parse("none.yaml", "");
+/// let refunds = Switch::Tool { namespace: "shop".into(), name: "refund".into(), function: None };
+/// assert!(engine.switches().turn_on(refunds.clone()));
+/// assert_eq!(engine.switches().on(), [refunds.clone()]);
+/// assert!(engine.switches().turn_off(&refunds));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Switches(Arc<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    /// Whether any is on: what a step looks at first.
+    any: AtomicBool,
+    version: AtomicU64,
+    on: RwLock<BTreeSet<Switch>>,
+}
+
+impl Switches {
+    /// Turns one on, from the next step of every task on. False if it was on.
+    pub fn turn_on(&self, switch: Switch) -> bool {
+        self.change(|on| on.insert(switch))
+    }
+
+    /// Turns one off. False if it was not on.
+    pub fn turn_off(&self, switch: &Switch) -> bool {
+        self.change(|on| on.remove(switch))
+    }
+
+    /// Puts other switches in the place of all, as of a version of a table that several processes share.
+    pub fn replace(&self, switches: impl IntoIterator<Item = Switch>, version: u64) {
+        let switches: BTreeSet<Switch> = switches.into_iter().collect();
+        self.change(|on| {
+            // of two that read the shared table at once, the later reading stays
+            if version < self.version() {
+                return;
+            }
+            *on = switches;
+            // a step that reads this version finds at least these switches
+            self.0.version.store(version, Ordering::Release);
+        });
+    }
+
+    /// The version that [`Switches::replace`] was given last; 0 before.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.0.version.load(Ordering::Acquire)
+    }
+
+    /// Those that are on, in their order.
+    #[must_use]
+    pub fn on(&self) -> Vec<Switch> {
+        self.0.on.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut BTreeSet<Switch>) -> T) -> T {
+        // nothing panics while it is held, so what a poisoned lock holds is whole
+        let mut on = self.0.on.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut on);
+        self.0.any.store(!on.is_empty(), Ordering::Release);
+        changed
+    }
+
+    /// The first that is on and stops this.
+    fn find(&self, stops: impl Fn(&Switch) -> bool) -> Option<Switch> {
+        if !self.0.any.load(Ordering::Acquire) {
+            return None;
+        }
+        self.0.on.read().unwrap_or_else(PoisonError::into_inner).iter().find(|switch| stops(switch)).cloned()
+    }
+}
+
+impl Task {
+    /// Has the task heed these switches from now on. [`Engine::start`](crate::Engine::start) and
+    /// [`Engine::restore`](crate::Engine::restore) do it with those of the engine.
+    pub fn heed(&mut self, switches: Switches) {
+        self.switches = switches;
+    }
+
+    /// Why no step may begin now: [`Task::refusal`], or a switch that stops the agent or the user.
+    pub(super) fn hindrance(&mut self, now: Timestamp) -> Option<Decision> {
+        self.refusal(now).or_else(|| self.stopped().map(Decision::switched_off))
+    }
+
+    /// The switch that stops the whole task.
+    pub(super) fn stopped(&self) -> Option<Switch> {
+        let agent = self.policy.agent();
+        let user = self.context.start().user_id.clone();
+        self.switches.find(|switch| match switch {
+            Switch::Agent { namespace, name } => {
+                **namespace == *agent.namespace.text && **name == *agent.name.text
+            }
+            Switch::User { name } => **name == *user,
+            Switch::Tool { .. } => false,
+        })
+    }
+
+    /// The switch that stops a function: its own, its tool's, or that of the agent to which it delegates.
+    pub(super) fn stopped_function(&self, function: &Function) -> Option<Switch> {
+        self.switches.find(|switch| match (switch, &function.target) {
+            (
+                Switch::Tool { namespace, name, function: only },
+                InvocationTarget::Action { namespace: of, tool, action },
+            ) => {
+                let is_it = |name: &String| {
+                    **name == **action || sanitise(name) == function.name || **name == *function.key
+                };
+                **namespace == **of && **name == **tool && only.as_ref().is_none_or(is_it)
+            }
+            (Switch::Agent { namespace, name }, InvocationTarget::Agent { namespace: of, agent }) => {
+                **namespace == **of && **name == **agent
+            }
+            _ => false,
+        })
+    }
+
+    /// The switch that stops what an operation is about, but for what it only records.
+    pub(super) fn stopped_subject(&self, policy: &Policy, subject: &Subject) -> Option<Switch> {
+        let of_call = || policy.function(subject.call()?.function).and_then(|it| self.stopped_function(it));
+        self.stopped().or_else(of_call)
+    }
+
+    /// The switch that stands in the way of what an operation asks for. The size of a file is nobody's business.
+    pub(super) fn stopped_request(&self, policy: &Policy, request: &Request) -> Option<Switch> {
+        let function = match request {
+            Request::Invoke(invocation) => policy.position(&invocation.function),
+            Request::Review { .. } | Request::ReadMount { .. } | Request::WriteMount { .. } => None,
+            Request::MeasureFile { .. } => return None,
+        };
+        let function = function.and_then(|position| policy.function(position));
+        self.stopped().or_else(|| function.and_then(|function| self.stopped_function(function)))
+    }
+
+    /// Why the answer to what is asked is not taken now. That of a call which has run always is.
+    pub(super) fn unanswerable(&self, answer: &Answer) -> Option<Decision> {
+        if matches!(answer, Answer::Result(_)) {
+            return None;
+        }
+        self.stopped().map(Decision::switched_off)
+    }
+
+    /// Ends an operation that a switch stopped on its way.
+    pub(super) fn switch_off(&mut self, operation: Operation, switch: Switch, now: Moment) -> Decision {
+        self.withdraw(&operation, now);
+        let is_call = operation.subject.call().is_some();
+        let is_event = matches!(operation.subject, Subject::Event(_));
+        let stage: Option<EventStage> = if is_event { operation.course.stage.of_event() } else { None };
+        if is_call {
+            self.context.turn(TurnKind::Capability);
+        }
+        let verdict = match operation.subject {
+            Subject::Call(_) => Verdict::Block,
+            Subject::Event(_) => Verdict::Discard,
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => Verdict::Rejected,
+        };
+        let Decision { message, reason, switch, .. } = Decision::switched_off(switch);
+        Decision { message, reason, switch, stage, ..operation.decide(verdict) }
+    }
+
+    /// What an invoke step comes to whose function is stopped: a failed step, so that its `on_fail` decides.
+    pub(super) fn stopped_invoke(&self, function: &Function, step: &Step) -> Option<Finding> {
+        let switch = self.stopped().or_else(|| self.stopped_function(function))?;
+        Some(Finding::new("switched_off", messages::switched_off(&switch), Some(step.origin())))
+    }
+}
+
+impl Decision {
+    /// Not now, by an operator's switch. Nothing has happened.
+    pub(super) fn switched_off(switch: Switch) -> Self {
+        let told = messages::switched_off(&switch);
+        Self {
+            message: Some(told.clone()),
+            reason: Some(told),
+            switch: Some(Box::new(switch)),
+            ..Self::new(Verdict::Rejected)
+        }
+    }
+}
