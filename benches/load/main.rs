@@ -2,7 +2,8 @@
 //! under many open tasks.
 //!
 //! `cargo bench --bench load` runs all of it, `-- memory`, `-- file` or `-- postgres` one store, `-- open` the open tasks,
-//! `-- hostile` crowds of 5,000 hostile connections, `-- greedy` 300 greedy clients of one caller beside another's one.
+//! `-- hostile` crowds of 5,000 hostile connections, `-- greedy` 300 greedy clients of one caller beside another's one,
+//! `-- large` the memory that a task at its bound and large bodies take.
 //! Each client has a task and a connection of its own and sends its next step when it has the answer to the one before, so
 //! the load is bounded by the number of clients, which share the machine with the server. Every answer is asserted.
 //! `SECONDS` is how long each row runs.
@@ -21,6 +22,7 @@
 
 mod client;
 mod hostile;
+mod large;
 #[path = "../../tests/it/servers.rs"]
 #[expect(dead_code, reason = "shared with the tests, which stop and start them")]
 mod servers;
@@ -91,12 +93,17 @@ fn main() {
     if is_wanted("greedy") {
         hostile::greedy(folder.path());
     }
+    if is_wanted("large") {
+        large::rows(folder.path());
+    }
 }
 
 fn start(location: &Location, policies: &Path) -> Server {
     let mut settings = Settings::new(vec![policies.join("agent.yaml")]);
     settings.address.set_port(0);
     settings.watch = None;
+    // a task at its bound takes its time on a busy machine, and what it takes is what is asked
+    settings.limits.max_request_ms = 600_000;
     let database = Database::open(location, &EvalLimits::default()).expect("a store");
     let parts = Parts { clock: system_clock().expect("a clock"), database, log: None };
     Server::start(settings, parts).expect("a server")
