@@ -73,6 +73,7 @@ mod repl;
 mod requirements;
 mod rules;
 mod scenario_read;
+mod schema_payloads;
 mod schema_results;
 mod schema_values;
 mod schemas;
