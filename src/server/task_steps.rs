@@ -6,11 +6,11 @@
 use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
-use super::steps::{Circumstances, Step};
-use super::task_opening::{Open, sit};
+use super::steps::{Circumstances, Step, WhileHeld};
+use super::task_opening::{Open, has_ended, sit};
 use super::tasks::{Tasks, once, owner};
 use crate::cel::{Json, Timestamp};
-use crate::store::{self, Owner, StoreError, TaskStore};
+use crate::store::{self, Owner, StoreError, TaskStore, Terms};
 use crate::task::{Progress, Task};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -61,21 +61,32 @@ impl Tasks {
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
             }
-            let Open { mut task, head } = match open.take() {
+            let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
                 None => self.open(&owner, &request.id)?,
             };
+            if let Some(problem) = hindrance(&found, step) {
+                // another process may have been told what becomes of it
+                let present = self.store.version(&owner, &request.id);
+                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != found.head.version() {
+                    self.metrics().conflict();
+                    continue;
+                }
+                *open = Some(found);
+                return Err(problem);
+            }
             let switches = self.engine_switches().version();
-            let (now, before) = ((self.clock)(), task.mark());
-            let at = Circumstances { now, settings: self.settings_of(&task) };
-            let progress = match step.take(&mut task, &at) {
+            let (now, before) = ((self.clock)(), found.task.mark());
+            let at = Circumstances { now, settings: self.settings_of(&found.task) };
+            let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
                     // nothing has happened, as the operations promise
-                    *open = Some(Open { task, head });
+                    *open = Some(found);
                     return Err(problem);
                 }
             };
+            let Open { task, head, manifests, .. } = &found;
             if let Progress::Decided(decision) = &progress
                 && task.turned_away_since(&before, decision)
             {
@@ -93,9 +104,9 @@ impl Tasks {
                 let shown = Shown::Decided(decision);
                 let stepped = Stepped { task: &request.id, version: head.version(), progress: shown };
                 let answer = Answer::json(200, &stepped)?;
-                let taken = Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer));
+                let taken = Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer));
                 let recorded = self.recorder.record_rejection(&taken);
-                *open = Some(Open { task, head });
+                *open = Some(found);
                 return recorded.map(|()| answer);
             }
             let (shown, suspension) = match &progress {
@@ -110,17 +121,19 @@ impl Tasks {
             };
             let operation = step.operation();
             let once = once(request, &answer);
-            let stored = store::Step { operation, at: now, task: &task, before: &before, decision, once };
-            let taken = Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer));
+            let stored = store::Step { operation, at: now, task, before: &before, decision, once };
+            let taken = Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer));
             let due = self.recorder.due(&taken, version);
-            match self.store.append_under(&head, &stored, switches, due.clone()) {
+            let (switches, manifests) = (Some(switches), manifests.clone());
+            let terms = Terms { switches, due: due.clone(), manifests, decided: None };
+            match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
                     let taken = Taken { took: begun.elapsed(), ..taken };
                     let recorded = self.recorder.record(&taken, due.as_ref(), &head);
                     if recorded.is_err() {
                         self.writing.failed();
                     }
-                    *open = Some(Open { task, head });
+                    *open = Some(Open { head, ..found });
                     // stored all the same: who sends it again under its key is answered when the log has it
                     return recorded.map(|()| answer);
                 }
@@ -156,4 +169,16 @@ impl Tasks {
     fn settings_of(&self, task: &Task) -> &BTreeMap<String, Json> {
         self.namespaces.get(&*task.policy().agent().namespace.text).unwrap_or(&self.no_settings)
     }
+}
+
+/// Why a task that is held does not take a step. The result of a call that was let through is taken under the policy that
+/// let it through, and a task can be ended under any.
+fn hindrance(open: &Open, step: &impl Step) -> Option<Problem> {
+    let held = open.held.as_ref().filter(|_| !has_ended(&open.task))?;
+    let is_taken = match step.while_held(&open.task) {
+        WhileHeld::Refused => false,
+        WhileHeld::Taken => !open.is_borrowed,
+        WhileHeld::Ends => true,
+    };
+    (!is_taken).then(|| Problem::from(held))
 }

@@ -4,6 +4,7 @@
 //! until it is durable, and no other is taken on the way. A caller's tasks are found under their name only, in memory and in
 //! the store. `task_opening` opens tasks, `task_steps` takes their steps, `task_lists` lists them.
 
+use super::former_policies::FormerPolicies;
 use super::identity::Caller;
 use super::manifests::Manifests;
 use super::messages;
@@ -14,7 +15,7 @@ use super::recorder::Recorder;
 use super::request::{Answer, JSON, Request};
 use super::service::Clock;
 use super::settings::{LiveTasks, Settings};
-use super::task_opening::{Open, Seat};
+use super::task_opening::Seat;
 use crate::cel::Json;
 use crate::limits::{EvalLimits, ServerLimits};
 use crate::store::{Database, Once, Owner, StoreError, StoredTasks, TaskStore};
@@ -37,6 +38,8 @@ pub(super) type Key = (Owner, String);
 pub(super) struct Tasks {
     pub(super) store: StoredTasks,
     pub(super) manifests: Arc<Manifests>,
+    /// What was served before.
+    pub(super) former: FormerPolicies,
     pub(super) eval_limits: EvalLimits,
     pub(super) recorder: Recorder,
     pub(super) clock: Clock,
@@ -70,6 +73,7 @@ impl Tasks {
         Self {
             store: StoredTasks::new(database, &settings.eval_limits),
             manifests,
+            former: FormerPolicies::new(&settings.eval_limits, &settings.limits),
             eval_limits: settings.eval_limits,
             recorder,
             clock,
@@ -119,10 +123,12 @@ impl Tasks {
         }
         let owner = owner(&request.caller);
         let (id, at) = (start.id.clone(), start.started_at);
-        let task = self.manifests.engine().start(start)?;
+        let served = self.manifests.served();
+        let task = served.engine.start(start)?;
         // the beginning is the first event
         let answer = Answer::json(201, &Created { task: &id, version: 1 })?;
-        let head = match self.store.create(&owner, &task, at, once(request, &answer)) {
+        let manifests = Some(served.set.clone());
+        let head = match self.store.create_under(&owner, &task, at, once(request, &answer), manifests) {
             Ok(head) => head,
             // the key was used while this task was made
             Err(StoreError::AlreadyExists) => {
@@ -130,13 +136,14 @@ impl Tasks {
             }
             Err(error) => return Err(self.problem(&error)),
         };
-        self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(Open { task, head }))));
+        let open = self.opened(task, head, served);
+        self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(open))));
         Ok(located(answer, &id))
     }
 
     /// The switches that the tasks heed.
-    pub(super) fn engine_switches(&self) -> &Switches {
-        self.manifests.engine().switches()
+    pub(super) fn engine_switches(&self) -> Switches {
+        self.manifests.served().engine.switches().clone()
     }
 
     /// The answer that the request's key had, of a task or of creating one; a problem if it was that of another request.
