@@ -13,6 +13,7 @@ pub mod catalog;
 mod comments;
 pub mod document;
 mod duration;
+pub mod event;
 mod functions;
 pub mod json_schema;
 pub mod kind;

@@ -1,4 +1,4 @@
-//! Parameter schemas (PAR): what a tool, an action, an event or an agent takes.
+//! Schemas (PAR): what a tool, an action, an event or an agent takes, and what an action returns.
 //!
 //! In: a JSON Schema object. Out: [`Property`]s with their types, their defaults and, where a schema says more than types,
 //! the schema made ready. A property is required exactly when it has no `default` (PAR-02, PAR-04). What a schema says is
@@ -129,6 +129,14 @@ pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut
         Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
     };
     entries.iter().filter_map(read).collect()
+}
+
+/// Reads a schema that stands alone, such as that of a result; nothing if it is no mapping. Its references lead into it.
+pub(super) fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
+    reader.mapping(node, path)?;
+    let mut schema = Schema::of(node, node);
+    schema.validator = ready(node, node, path, Position::Inner, reader);
+    Some(Arc::new(schema))
 }
 
 /// The words of a block beside its properties. Arguments that no property declares are dropped (PAR-07), and which of

@@ -18,8 +18,9 @@ use crate::manifest::agent::Agent;
 use crate::manifest::binding::Binding as Written;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, EventEntry};
+use crate::manifest::event::{EventDecl, ReceiveKind};
 use crate::manifest::schema::Property;
-use crate::manifest::tool::{EventDecl, ReceiveKind, Tool};
+use crate::manifest::tool::Tool;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

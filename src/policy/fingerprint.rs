@@ -4,8 +4,8 @@
 //! policies of one build have equal fingerprints; it protects against edits, not against attackers.
 
 use crate::manifest::binding::Binding;
+use crate::manifest::event::{EventDecl, ReceiveKind};
 use crate::manifest::step::{Step, StepAction};
-use crate::manifest::tool::{EventDecl, ReceiveKind};
 use crate::source::Embedded;
 use std::fmt;
 

@@ -286,13 +286,20 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
         name: &'t str,
         description: Option<&'t str>,
         schema: &'t serde_json::Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output_schema: Option<&'t serde_json::Value>,
     }
     #[derive(Serialize)]
     struct Offers<'t> {
         functions: Vec<Function<'t>>,
     }
     service.tasks.look(request, |Open { task, .. }| {
-        let function = |Offer { name, description, schema }| Function { name, description, schema };
+        let function = |Offer { name, description, schema, output }| Function {
+            name,
+            description,
+            schema,
+            output_schema: output,
+        };
         Answer::json(200, &Offers { functions: task.offers().map(function).collect() })
     })
 }
