@@ -39,6 +39,16 @@ pub(super) fn output_misfit(misfit: &Misfit) -> String {
     of_misfit("`output", misfit)
 }
 
+/// What of an event's payload does not fit its schema.
+pub(super) fn payload_misfit(misfit: &Misfit) -> String {
+    of_misfit("`payload", misfit)
+}
+
+/// The message of a trigger whose event does not fit.
+pub(super) fn unfit_payload(why: &str) -> String {
+    format!("the payload is not what the trigger declares: {why}")
+}
+
 /// `whose` opens a quotation, which the place within the value continues.
 fn of_misfit(whose: &str, misfit: &Misfit) -> String {
     match misfit {

@@ -93,6 +93,10 @@ pub(super) fn no_json_body() -> String {
     "the body of the request is no JSON, or more than the engine's bounds allow".to_owned()
 }
 
+pub(super) fn unfit_payload(why: &str) -> String {
+    format!("the payload is not what the tool declares: {why}")
+}
+
 pub(super) fn filtered() -> String {
     "the filter does not let it through".to_owned()
 }
