@@ -83,6 +83,7 @@ mod retention;
 mod retention_rules;
 mod rules;
 mod scenario_read;
+mod schema_bounds;
 mod schema_payloads;
 mod schema_results;
 mod schema_values;
