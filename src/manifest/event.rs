@@ -107,7 +107,12 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
     }
     let (parameters, aliases) = match fields.get("parameters") {
         Some(field) if is_schema(field.node) => {
-            (read_properties(field.node, &field.path, Role::Parameters, reader), Vec::new())
+            let parameters = read_properties(field.node, &field.path, Role::Parameters, reader);
+            for parameter in parameters.iter().filter(|parameter| !parameter.schema.secrets.is_empty()) {
+                let path = Path::document(&parameter.path);
+                reader.report(&path, messages::secret_of_an_event(&parameter.name));
+            }
+            (parameters, Vec::new())
         }
         Some(field) => (Vec::new(), read_aliases(&field, reader)),
         None => (Vec::new(), Vec::new()),

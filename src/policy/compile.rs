@@ -13,7 +13,7 @@ use super::message::compile_prompt;
 use super::parameters::{InputOf, Parameters};
 use super::step::{Step, StepScopes};
 use super::tool_template::check_tool_templates;
-use super::{CapabilitySteps, Expose, Policy};
+use super::{CapabilitySteps, Expose, Policy, secrets};
 use crate::cel::{Cache, Json, LANGUAGE, Type};
 use crate::context::{
     ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
@@ -75,7 +75,11 @@ impl<'c> Compiler<'c> {
                 functions.push((at, function, parameters(agent, entry, function)));
             }
         }
-        let schema = ContextSchema::new(&declare(resolved, &functions)).ok()?;
+        let declared = functions.iter().map(|(at, function, _)| {
+            let entry = resolved.capabilities.get(*at);
+            (*function, entry.and_then(|entry| entry.action(function)))
+        });
+        let schema = secrets::schema(&declare(resolved, &functions), agent, declared, limits).ok()?;
         Some(Self {
             resolved,
             agent,
@@ -107,6 +111,9 @@ impl<'c> Compiler<'c> {
         self.fingerprint.debug(&input);
         self.fingerprint.debug(&agent.limits);
         self.fingerprint.debug(&agent.mount);
+        if !self.schema.secrets().is_empty() {
+            self.fingerprint.debug(self.schema.secrets());
+        }
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),

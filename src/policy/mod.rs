@@ -13,6 +13,7 @@
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
+//! | `secrets` | what of a task views do not show |
 //! | `script` | what the model writes itself, refused before it runs |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
 //! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
@@ -36,6 +37,7 @@ mod messages;
 mod origin;
 mod parameters;
 mod script;
+mod secrets;
 mod setting;
 mod shape;
 mod step;
@@ -55,6 +57,7 @@ pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
 pub use origin::Origin;
 pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
+pub(crate) use secrets::reads_secret;
 pub use setting::{SettingDefaults, setting};
 pub use shape::{Misfit, Shape};
 pub use step::{Invoke, Step, StepAction};

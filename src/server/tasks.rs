@@ -19,11 +19,12 @@ use super::steps::{Circumstances, Step};
 use crate::cel::{Json, Timestamp};
 use crate::limits::{EvalLimits, ServerLimits};
 use crate::store::{self, Database, Once, Owner, StoreError, StoredTasks, TaskHead, TaskStore};
-use crate::task::{Progress, StartTask, Switches, Task, TaskState};
+use crate::task::{Decision, Progress, StartTask, Switches, Task, TaskState};
 use axum::http::HeaderName;
 use axum::http::header::LOCATION;
 use quick_cache::sync::Cache;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -73,7 +74,7 @@ struct Stepped<'p> {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Shown<'p> {
-    Decided(&'p crate::task::Decision),
+    Decided(&'p Decision),
     Asks(&'p crate::task::Request),
 }
 
@@ -129,7 +130,7 @@ struct Event {
     version: u64,
     at: String,
     operation: &'static str,
-    /// As it was decided; nothing of the beginning of the task.
+    /// As it was decided, with its secrets masked; nothing of the beginning of the task.
     decision: Option<Box<serde_json::value::RawValue>>,
 }
 
@@ -230,6 +231,8 @@ impl Tasks {
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), task.mark());
             let at = Circumstances { now, settings: self.settings_of(&task) };
+            // before the step is taken: it may close the call that its body is about
+            let content = self.recorder.content_of(step, &task, &request.body);
             let progress = match step.take(&mut task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
@@ -255,7 +258,8 @@ impl Tasks {
                 let shown = Shown::Decided(decision);
                 let stepped = Stepped { task: &request.id, version: head.version(), progress: shown };
                 let answer = Answer::json(200, &stepped)?;
-                let taken = Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer));
+                let taken =
+                    Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer), content);
                 let recorded = self.recorder.record_rejection(&taken);
                 *open = Some(Open { task, head });
                 return recorded.map(|()| answer);
@@ -273,7 +277,8 @@ impl Tasks {
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::Step { operation, at: now, task: &task, before: &before, decision, once };
-            let taken = Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer));
+            let taken =
+                Self::taken(request, about, (&task, &owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             match self.store.append_under(&head, &stored, switches, due.clone()) {
                 Ok(head) => {
@@ -309,9 +314,10 @@ impl Tasks {
         (task, owner, at): (&'t Task, &'t Owner, Timestamp),
         begun: Instant,
         (progress, answer): (&'t Progress, &'t Answer),
+        shown: Option<Value>,
     ) -> Taken<'t> {
         let took = begun.elapsed();
-        Taken { request, task, owner, at, took, operation, function, reason, progress, answer }
+        Taken { request, task, owner, at, took, operation, function, reason, progress, answer, shown }
     }
 
     /// The switches that the tasks heed.
@@ -370,7 +376,9 @@ impl Tasks {
         let is_cut = |last: &&store::StoredEvent| found.len() >= self.page || last.version < present;
         let next = found.last().filter(is_cut).map(|last| last.version);
         let events = found.into_iter().map(|it| {
-            let decision = it.decision.map(serde_json::value::RawValue::from_string).transpose();
+            let decision = it.decision.map(Decision::masked_json).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
             Ok(Event { version: it.version, at: it.at, operation: it.operation.as_str(), decision })
         });

@@ -62,6 +62,9 @@ mod manifest;
 mod manifest_links;
 mod manifest_scalars;
 #[cfg(feature = "server")]
+mod masking;
+mod masking_schemas;
+#[cfg(feature = "server")]
 mod openapi;
 mod policy;
 mod policy_messages;
