@@ -135,6 +135,31 @@ pub(crate) fn no_store(path: &str) -> String {
 }
 
 #[cfg(feature = "store")]
+pub(crate) fn bad_reason(bound: usize) -> String {
+    format!("expected a `--reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
+}
+
+#[cfg(feature = "store")]
+pub(crate) const fn task_has_ended() -> &'static str {
+    "the task has ended, and takes no step under any policy"
+}
+
+#[cfg(feature = "store")]
+pub(crate) const fn task_is_busy() -> &'static str {
+    "a server takes steps of the task all the time; try again"
+}
+
+#[cfg(feature = "store")]
+pub(crate) const fn manifests_not_kept() -> &'static str {
+    "the store does not have its manifests"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn no_such_policy(why: &str) -> String {
+    format!("the task cannot go on under that policy: {why}")
+}
+
+#[cfg(feature = "store")]
 pub(crate) fn not_on(switch: &str) -> String {
     format!("{switch} is not stopped")
 }

@@ -57,8 +57,8 @@ pub(crate) struct Arguments {
     manifest_digests: Option<PathBuf>,
 
     /// What becomes of tasks under way when other manifests are served: `adopt` them where those can read the task's state
-    /// (else the task takes no step), or `keep` the policy of the task as long as it is in memory
-    #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep"], default_value = "adopt")]
+    /// (else the task takes no step), `keep` the policy of the task, or `lock` the task until an operator decides
+    #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep", "lock"], default_value = "adopt")]
     live_tasks: String,
 
     /// How often to look for changed files, in seconds; 0 for never: then manifests are loaded anew on SIGHUP only
@@ -237,7 +237,11 @@ impl Arguments {
         let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
         Ok(Settings {
             address: self.listen,
-            live_tasks: if self.live_tasks == "keep" { LiveTasks::Keep } else { LiveTasks::Adopt },
+            live_tasks: match &*self.live_tasks {
+                "keep" => LiveTasks::Keep,
+                "lock" => LiveTasks::Lock,
+                _ => LiveTasks::Adopt,
+            },
             manifest_digests: self.manifest_digests.clone(),
             watch: (self.watch > 0).then(|| Duration::from_secs(self.watch)),
             authentication,

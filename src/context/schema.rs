@@ -30,7 +30,7 @@ pub struct FunctionDecl {
     /// The type of its arguments.
     pub input: Type,
     /// The type of its results. Records hold null for what never ran and whatever a failed call gave, so a type that
-    /// says more than `dyn` or an open record claims too much.
+    /// says more than `dyn` or a record whose fields may all be absent claims too much.
     pub output: Type,
     /// Whether it is a sub-agent.
     pub delegation: bool,

@@ -16,12 +16,12 @@ pub struct Notice<'n> {
     /// Who, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<&'n str>,
-    /// What was done: `purge`, `switch_on`, `switch_off`.
+    /// What was done: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`.
     pub operation: &'n str,
     /// The task, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<&'n str>,
-    /// What else it is about: what a switch stops.
+    /// What else it is about: what a switch stops, whose task it is if it is not of whoever did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'n str>,
     /// How many events the task had that was purged.

@@ -7,10 +7,11 @@ use super::binding::Binding;
 use super::messages;
 use super::node::Node;
 use super::reader::{Field, Fields, Path, Reader};
-use super::schema::{Property, Role, read_properties};
+use super::schema::{Property, Role, Schema, read_payload, read_properties};
 use crate::source::{Embedded, Place};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 /// An event as a tool declares it.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct EventDecl {
     pub parameters: Vec<Property>,
     /// Names of the event's data (EVT-08): `author: event.payload.user.login` defines `event.author`.
     pub aliases: Vec<Binding>,
+    /// What its payload looks like, if the tool says so: any JSON Schema, whose references lead into it.
+    pub payload: Option<Arc<Schema>>,
     /// How it arrives: exactly one way (EVT-02).
     pub receive: Receive,
 }
@@ -110,13 +113,15 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
             let parameters = read_properties(field.node, &field.path, Role::Parameters, reader);
             for parameter in parameters.iter().filter(|parameter| !parameter.schema.secrets.is_empty()) {
                 let path = Path::document(&parameter.path);
-                reader.report(&path, messages::secret_of_an_event(&parameter.name));
+                reader.report(&path, messages::secret_of_an_event(&parameter.name.place));
             }
             (parameters, Vec::new())
         }
         Some(field) => (Vec::new(), read_aliases(&field, reader)),
         None => (Vec::new(), Vec::new()),
     };
+    let payload = fields.get("payload");
+    let payload = payload.and_then(|field| read_payload(&field, reader));
     let receive = match fields.get("receive") {
         Some(field) => read_receive(&field, reader),
         None => {
@@ -124,7 +129,7 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
             None
         }
     };
-    fields.warn_of_others("an event", &["parameters", "max_timeout"], reader);
+    fields.warn_of_others("an event", &["parameters", "payload", "max_timeout"], reader);
     Some(EventDecl {
         path: path.to_string(),
         name,
@@ -134,6 +139,7 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
         max_timeout,
         parameters,
         aliases,
+        payload,
         receive: receive?,
     })
 }

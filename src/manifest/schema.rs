@@ -12,7 +12,7 @@ use super::json_schema::secret;
 use super::json_schema::words::{SECRET, Treatment, word};
 use super::messages;
 use super::node::{Entry, Node};
-use super::reader::{Fields, Path, Reader};
+use super::reader::{Field, Fields, Path, Reader};
 use crate::context::Secrets;
 use crate::source::Embedded;
 use serde_json::Value;
@@ -133,6 +133,15 @@ pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut
         Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
     };
     entries.iter().filter_map(read).collect()
+}
+
+/// The same of what an event brings, of which nothing can be secret: it becomes a message, which everybody sees.
+pub(super) fn read_payload(field: &Field<'_>, reader: &mut Reader) -> Option<Arc<Schema>> {
+    let schema = read_alone(field.node, &field.path, reader)?;
+    if !schema.secrets.is_empty() {
+        reader.report(&field.path, messages::secret_of_an_event(&field.key.place));
+    }
+    Some(schema)
 }
 
 /// Reads a schema that stands alone, such as that of a result; nothing if it is no mapping. Its references lead into it.

@@ -4,27 +4,27 @@
 //! whether it reads a secret. An exposed value that reads one is secret, whatever it makes of it. A path counts as read as
 //! far as it is written; what is not known of it counts as if it led to every part. Linear in the manifests.
 
+use super::declaration::Declaration;
 use super::template::{PathStep, Placeholder};
 use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::context::{
     CallSecrets, ContextSchema, FunctionId, SchemaDecl, SchemaError, SecretStep, Secrets, TaskSecrets,
 };
 use crate::limits::EvalLimits;
-use crate::manifest::agent::Agent;
-use crate::manifest::catalog::Function as Declared;
+use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::schema::Property;
-use crate::manifest::tool::ActionDecl;
 use std::sync::Arc;
 
 /// The context of an agent's tasks, with what is secret of it.
-pub(super) fn schema<'d>(
+pub(super) fn schema(
     declared: &SchemaDecl,
-    agent: &Agent,
-    functions: impl Iterator<Item = (&'d Declared, Option<&'d ActionDecl>)>,
+    resolved: &ResolvedAgent,
+    functions: &[Declaration<'_>],
     limits: &EvalLimits,
 ) -> Result<Arc<ContextSchema>, SchemaError> {
+    let agent = &*resolved.agent;
     let mut secrets = TaskSecrets {
-        functions: functions.map(of_calls).collect(),
+        functions: functions.iter().map(|declaration| of_calls(resolved, declaration)).collect(),
         input: Secrets::of_members(agent.parameters.iter().map(of_property)),
         exposes: Vec::new(),
     };
@@ -44,8 +44,10 @@ pub(super) fn schema<'d>(
     }
 }
 
-fn of_calls((function, action): (&Declared, Option<&ActionDecl>)) -> CallSecrets {
+fn of_calls(resolved: &ResolvedAgent, declaration: &Declaration<'_>) -> CallSecrets {
+    let Declaration { capability, function, .. } = declaration;
     let declared = function.parameters.iter().filter_map(|parameter| parameter.declared.as_ref());
+    let action = resolved.capabilities.get(*capability).and_then(|entry| entry.action(function));
     let output = action.and_then(|action| action.output.as_ref());
     CallSecrets {
         arguments: Secrets::of_members(declared.map(of_property)),

@@ -6,7 +6,8 @@
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::steps::check_reason;
-use super::tasks::{Tasks, owner, sit};
+use super::task_opening::sit;
+use super::tasks::{Tasks, owner};
 use crate::decision_log::Notice;
 use crate::store::{Purge, TaskStore, Tombstone};
 use serde::Serialize;

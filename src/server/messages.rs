@@ -2,6 +2,7 @@
 
 use super::ledger::Behind;
 use crate::store::StoreError;
+use crate::task::TaskError;
 use std::net::SocketAddr;
 
 pub(super) fn open_to_all(address: &SocketAddr) -> String {
@@ -204,6 +205,34 @@ pub(super) fn bad_reason(bound: usize) -> String {
 pub(super) fn bad_switch() -> &'static str {
     "expected `kind=agent` or `kind=tool` with `namespace` and `name` (and perhaps `function` of a tool), or `kind=user` with \
      `name`"
+}
+
+pub(super) const fn manifests_not_kept() -> &'static str {
+    "the store does not have the manifests that the task is under"
+}
+
+pub(super) const fn manifests_not_compiled() -> &'static str {
+    "this release cannot take the manifests that the task is under, or makes another policy of them"
+}
+
+pub(super) const fn held_locked() -> &'static str {
+    "the task was begun under another policy than the one that is served, and takes no step until an operator decides"
+}
+
+pub(super) fn held_unreadable(error: &TaskError) -> String {
+    format!("the policy that is served cannot take the task over ({error}), and an operator is to decide")
+}
+
+pub(super) fn held_lost(lack: &str) -> String {
+    format!("the task is to keep its policy, and that cannot be had: {lack}")
+}
+
+pub(super) fn cannot_adopt(error: &TaskError) -> String {
+    format!("the policy that is served cannot take the task over: {error}")
+}
+
+pub(super) const fn has_ended() -> &'static str {
+    "the task has ended, and takes no step under any policy"
 }
 
 pub(super) fn no_digest_line(line: usize) -> String {

@@ -9,8 +9,10 @@
 //! | `routes` | the table of routes; each row's function |
 //! | `steps`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
-//! | `tasks` | tasks in memory, their locks, and the store behind them |
+//! | `tasks` | the tasks of all callers, and the store behind them |
+//! | `task_opening`, `task_steps`, `task_lists` | their seats in memory and how they are opened; their steps; lists of them |
 //! | `ending`, `switches` | tasks that are purged; what an operator stops |
+//! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
 //! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
 //! | `service` | what all requests share |
 //! | `auth`, `identity` | tokens in, callers out |
@@ -30,6 +32,7 @@ mod digest_list;
 mod ending;
 mod error;
 mod evaluate;
+mod former_policies;
 mod gate;
 mod identity;
 mod ledger;
@@ -51,6 +54,10 @@ mod shares;
 mod steps;
 mod stream;
 mod switches;
+mod task_lists;
+mod task_opening;
+mod task_policies;
+mod task_steps;
 mod tasks;
 mod telemetry;
 #[cfg(feature = "otel")]

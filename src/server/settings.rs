@@ -58,11 +58,14 @@ pub struct Settings {
 /// What becomes of tasks that are under way when other manifests are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LiveTasks {
-    /// A task goes on under the new policy with its next step, if that can read its state; else it takes no step.
+    /// A task goes on under the new policy with its next step, if that can read its state; else it takes no step until an
+    /// operator decides.
     #[default]
     Adopt,
-    /// A task goes on under its own policy as long as it is in memory.
+    /// A task goes on under the policy that it was begun under, after a restart, too.
     Keep,
+    /// A task takes no step until an operator decides, or the policy that it was begun under is served again.
+    Lock,
 }
 
 /// Where callers are known from. With neither file nobody has to say who he is.

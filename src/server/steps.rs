@@ -39,8 +39,24 @@ pub(super) trait Step: DeserializeOwned {
         body
     }
 
+    /// Whether it is taken by a task that is held until an operator decides about its policy.
+    fn while_held(&self, _: &Task) -> WhileHeld {
+        WhileHeld::Refused
+    }
+
     /// Takes it.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem>;
+}
+
+/// What becomes of a step of a task that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WhileHeld {
+    /// It is not taken.
+    Refused,
+    /// It tells of something that has run, and is taken under the task's own policy.
+    Taken,
+    /// It ends the task, under any policy.
+    Ends,
 }
 
 /// What a step needs besides its task.
@@ -195,6 +211,10 @@ impl Step for After {
         body
     }
 
+    fn while_held(&self, _: &Task) -> WhileHeld {
+        WhileHeld::Taken
+    }
+
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         task.after(self.call, self.result.to_result(), at.now).map_err(Problem::from)
     }
@@ -259,6 +279,11 @@ impl Step for Resume {
             _ => {}
         }
         body
+    }
+
+    fn while_held(&self, task: &Task) -> WhileHeld {
+        let is_result = matches!(self.answer, Given::Result(_)) && task.awaits_result();
+        if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -415,6 +440,10 @@ impl Step for End {
 
     fn reason(&self) -> Option<&str> {
         Some(&self.reason)
+    }
+
+    fn while_held(&self, _: &Task) -> WhileHeld {
+        WhileHeld::Ends
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {

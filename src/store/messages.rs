@@ -35,6 +35,14 @@ pub(super) fn altered_turn(number: u64) -> String {
     format!("turn {number} of the switches is not what was written")
 }
 
+pub(super) fn altered_policy(task: &str) -> String {
+    format!("what is said of the policy of the task `{task}` is not what was written")
+}
+
+pub(super) fn altered_manifests(digest: &str) -> String {
+    format!("the manifests with the digest `{digest}` are not what was written")
+}
+
 pub(super) fn purged() -> String {
     "the task was purged".to_owned()
 }

@@ -22,6 +22,7 @@ mod rows;
 mod sqlite;
 mod stored_tasks;
 mod switches;
+mod task_policies;
 mod task_store;
 mod value;
 mod verify;
@@ -34,8 +35,9 @@ pub use error::StoreError;
 pub use faults::{FaultPlan, Faults};
 pub(crate) use postgres_address::{PostgresAddress, PostgresFailure};
 pub(crate) use postgres_tls::{read_certificates, read_file};
-pub use stored_tasks::StoredTasks;
+pub use stored_tasks::{StoredTasks, Terms};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
+pub use task_policies::{ManifestSet, PolicyDecided, PolicyDecision, TaskPolicy};
 pub use task_store::{
     LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskStore, TaskSummary,
     Tombstone, Verified,

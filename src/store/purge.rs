@@ -14,8 +14,13 @@ pub(super) const TOMBSTONE: &str = "owner, id, namespace, agent, state, started_
 
 /// Every table that holds rows of a task, with its columns of the owner and of the task. The task's own row goes last: the
 /// others refer to it.
-pub(super) const TABLES: [(&str, &str); 4] =
-    [("task_event", "task"), ("task_snapshot", "task"), ("task_answer", "task"), ("task", "id")];
+pub(super) const TABLES: [(&str, &str); 5] = [
+    ("task_event", "task"),
+    ("task_snapshot", "task"),
+    ("task_answer", "task"),
+    ("task_policy", "task"),
+    ("task", "id"),
+];
 
 impl Tombstone {
     fn digest(&self) -> String {

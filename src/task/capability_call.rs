@@ -6,7 +6,7 @@
 
 use super::decision::{CallId, Decision, Finding, Verdict};
 use super::effect::{CallResult, CallStatus, Caller, Progress};
-use super::execution::Carried;
+use super::execution::{Carried, held_to_schema};
 use super::operation::{CallUnderWay, Extent, Made, OpenCall, Operation, Stage, Subject};
 use super::secret::Hidden;
 use super::start::{Call, Next};
@@ -30,7 +30,8 @@ impl Task {
     }
 
     /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
-    /// receives. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
+    /// receives. A successful result that breaks what its tool declares (`output`) is recorded as a failed one instead, with
+    /// an error in its place and the finding `output_misfit`, and so it is to every step. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
     /// call has run; rejected then says that nothing of it may reach the model (MW-45).
     ///
     /// # Errors
@@ -244,6 +245,10 @@ impl Task {
         now: &Moment,
     ) -> Flow {
         let Operation { subject: Subject::Call(call), course } = operation else { return Flow::Passed };
+        let result = match policy.function(call.function) {
+            Some(function) => held_to_schema(function, result, &mut course.findings),
+            None => result,
+        };
         let status = match result.status {
             CallStatus::Successful => Status::Successful,
             CallStatus::Errored | CallStatus::Unrecoverable => Status::Errored,

@@ -90,6 +90,8 @@ pub enum EventStage {
     Inactive,
     /// The secret of the webhook.
     Signature,
+    /// The schema of its payload.
+    Payload,
     /// The filter of the tool.
     Filter,
     /// The steps of `before`.
@@ -105,6 +107,7 @@ impl EventStage {
         match self {
             Self::Inactive => "inactive",
             Self::Signature => "signature",
+            Self::Payload => "payload",
             Self::Filter => "filter",
             Self::Before => "before",
             Self::After => "after",

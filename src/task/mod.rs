@@ -76,7 +76,7 @@ pub use trial::{Trial, Tried};
 
 use crate::cel::{Cache, Fault, Json, Timestamp};
 use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
-use crate::policy::{AllowList, Policy};
+use crate::policy::{AllowList, OutputSchema, Policy};
 use activity::Activity;
 use delivered::Deliveries;
 use operation::{OpenCall, Pending, Sender, Subject};
@@ -201,6 +201,7 @@ impl Task {
             name: &function.key,
             description: function.description.as_deref(),
             schema: &function.schema,
+            output: function.output.as_ref().map(OutputSchema::schema),
         })
     }
 

@@ -12,7 +12,7 @@ use super::operation::{CallUnderWay, Made, Subject};
 use super::steps::function_id;
 use super::{Invocation, Task};
 use crate::cel::{Json, JsonRef};
-use crate::context::{FunctionId, MASK, SecretView, TaskSecrets, mask_places};
+use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
 use crate::policy::{Expression, Placeholder, Policy, reads_secret};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,24 @@ impl Decision {
     }
 }
 
+impl Request {
+    /// The request as views show it where no policy says what of it is secret: the names in it are there and no value.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mask = || MASK.to_owned();
+        match self {
+            Self::Invoke(invocation) => {
+                let names = invocation.arguments.root().entries().map(|(name, _)| (name, Json::string(MASK)));
+                Self::Invoke(Invocation { arguments: Json::object(names), ..invocation.clone() })
+            }
+            Self::Review { .. } => self.clone(),
+            Self::ReadMount { .. } => Self::ReadMount { path: mask() },
+            Self::WriteMount { .. } => Self::WriteMount { path: mask(), text: mask() },
+            Self::MeasureFile { .. } => Self::MeasureFile { path: mask() },
+        }
+    }
+}
+
 impl Policy {
     /// Which places of its tasks are secret.
     #[must_use]
@@ -114,28 +132,18 @@ impl Policy {
         self.schema().secrets()
     }
 
-    fn known_function(&self, key: &str) -> Option<FunctionId> {
-        self.position(key).map(function_id)
-    }
-
     /// A request to the host as views show it. Files hold what a tool reads and writes, which no schema is about: where
     /// anything of the task is secret, their paths and texts are.
     #[must_use]
     pub fn masked_request(&self, request: &Request) -> Request {
-        let is_open = self.secrets().is_empty();
-        let masked = |text: &str| if is_open { text.to_owned() } else { MASK.to_owned() };
+        let function = |invocation: &Invocation| self.position(&invocation.function).map(function_id);
         match request {
-            Request::Invoke(invocation) => {
-                let function = self.known_function(&invocation.function);
-                let arguments = self.secrets().arguments(function).mask(&invocation.arguments);
+            _ if self.secrets().is_empty() => request.clone(),
+            Request::Invoke(invocation) if let Some(function) = function(invocation) => {
+                let arguments = self.secrets().arguments(Some(function)).mask(&invocation.arguments);
                 Request::Invoke(Invocation { arguments, ..invocation.clone() })
             }
-            Request::Review { .. } => request.clone(),
-            Request::ReadMount { path } => Request::ReadMount { path: masked(path) },
-            Request::WriteMount { path, text } => {
-                Request::WriteMount { path: masked(path), text: masked(text) }
-            }
-            Request::MeasureFile { path } => Request::MeasureFile { path: masked(path) },
+            other => other.masked(),
         }
     }
 
@@ -154,11 +162,14 @@ impl Policy {
         masked_members(&view, given, declares)
     }
 
-    /// What came of a call of a function, as views show it.
+    /// What came of a call of a function, as views show it. One that breaks its schema may hold a secret anywhere.
     #[must_use]
     pub fn masked_result(&self, function: &str, status: CallStatus, output: &Json) -> Json {
-        let function = self.known_function(function);
-        self.secrets().outcome(function, status == CallStatus::Successful).mask(output)
+        let position = self.position(function);
+        let declared = position.and_then(|position| self.function(position)?.output.as_ref());
+        let fits = declared.is_none_or(|declared| declared.check(output).is_ok());
+        let is_success = status == CallStatus::Successful && fits;
+        self.secrets().outcome(position.map(function_id), is_success).mask(output)
     }
 
     /// An input as it was sent, or as it was admitted, as views show it: a text alone is its message.

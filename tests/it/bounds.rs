@@ -41,12 +41,13 @@ const OF_TASKS: [&str; 5] =
     ["max_folds", "max_deliveries", "max_questions", "max_task_bytes", "max_kept_value_bytes"];
 
 /// Tested with the stores.
-const OF_STORES: [&str; 8] = [
+const OF_STORES: [&str; 9] = [
     "max_connections",
     "max_connection_wait",
     "max_checked_file_bytes",
     "max_events_to_replay",
     "max_commit_batch",
+    "max_kept_manifests_bytes",
     "max_page",
     "max_page_bytes",
     "max_reason_bytes",

@@ -14,6 +14,7 @@
 
 mod agent_loop;
 mod architecture;
+mod attacks;
 mod before_first;
 mod bounds;
 mod bounds_growth;
@@ -56,9 +57,12 @@ mod laws_values;
 mod life;
 #[cfg(feature = "server")]
 mod live_tasks;
+mod live_tasks_decisions;
+mod live_tasks_kept;
 #[cfg(feature = "server")]
 mod log_store;
 mod manifest;
+mod manifest_files;
 mod manifest_links;
 mod manifest_scalars;
 #[cfg(feature = "server")]
@@ -76,6 +80,8 @@ mod repl;
 mod requirements;
 mod rules;
 mod scenario_read;
+mod schema_payloads;
+mod schema_results;
 mod schema_values;
 mod schemas;
 mod secrets;

@@ -63,6 +63,10 @@ actions:
   parameters: {properties: {user: {type: string}}}
   output: {type: object, properties: {token: {type: string, secret: true}}}
   execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
+- name: loose
+  description: Says little of what it gives.
+  output: {properties: {receipt: {properties: {token: {secret: true}}}}}
+  execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
 - name: key
   description: Gives the key.
   output: {secret: true}
@@ -232,7 +236,7 @@ fn story(teller: &Teller<'_>) {
     let refused = teller.serving.post_as(&teller.token, &format!("{}/after", teller.path), &unknown);
     assert!(refused.status == 409 && !refused.text().contains("HUSH"), "{}", refused.text());
 
-    // results that are errors, that break their schema, that are shortened, that a transform makes
+    // results that are errors, that are another thing than was thought of, that are shortened
     for (status, output) in [
         ("errored", json!({ "error": "HUSH-declined" })),
         ("successful", json!("HUSH-text")),
@@ -241,9 +245,13 @@ fn story(teller: &Teller<'_>) {
         ("successful", json!({ "receipt": { "token": { "deep": ["HUSH-deep"] } } })),
         ("successful", json!({ "receipt": { "token": "HUSH".repeat(400) } })),
     ] {
-        let call = teller.pay("HUSH-again", 3.0)["decided"]["call"].take();
+        let call = teller.before("vault_loose", &json!({}))["decided"]["call"].take();
         assert_eq!(teller.after(&call, status, &output)["decided"]["value"], output);
     }
+    // what breaks its schema goes nowhere, not even to the runtime
+    let call = teller.pay("HUSH-again", 3.0)["decided"]["call"].take();
+    let broken = teller.after(&call, "successful", &json!({ "id": ["HUSH-broken"] }));
+    assert!(!broken.to_string().contains("HUSH"), "{broken}");
     let call = teller.before("vault_key", &json!({}))["decided"]["call"].take();
     assert_eq!(
         teller.after(&call, "successful", &json!(["HUSH-key"]))["decided"]["secret"],

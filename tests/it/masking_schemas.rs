@@ -72,7 +72,7 @@ const ROWS: [(&str, &str, &str); 34] = [
     ("{properties: {a: {secret: true}}}", r#"["S"]"#, r#""***""#),
     ("{items: {secret: true}}", r#"{"a":"S"}"#, r#""***""#),
     ("{properties: {a: {secret: true}}}", "null", "null"),
-    ("{properties: {a: {secret: true}}, additionalProperties: false}", r#"{"aa":"S"}"#, r#"{"aa":"***"}"#),
+    ("{properties: {a: {secret: true}}, additionalProperties: false}", r#"{"aa":"S"}"#, r#""***""#),
     ("{properties: {a: {}}, additionalProperties: false}", r#"{"b":"a"}"#, r#"{"b":"a"}"#),
 ];
 
@@ -135,17 +135,26 @@ fn a_mark_is_true_or_false_and_stands_where_it_masks_something() {
         ("  output: {secrets: true}\n", "unknown_keyword"),
         ("  parameters: {properties: {a: {type: string, secret: yes}}}\n", "bad_keyword"),
         ("  parameters: {properties: {a: {type: object, properties: {b: {secret: []}}}}}\n", "bad_keyword"),
-        ("  parameters: {secret: true, properties: {a: {type: string}}}\n", "misplaced_keyword"),
+        ("  parameters: {secret: true, properties: {a: {type: string}}}\n", "secret_of_all"),
     ];
     for (lines, code) in rows {
         assert_eq!(with_action(lines).1, [code], "{lines}");
     }
-    let event = "events:\n- name: came\n  message: It came.\n  parameters: {type: object, properties: {a: {type: string, secret: true}}}\n  receive: {webhook: {}}\n";
-    let source = format!("{TOOL}{EXECUTE}{event}");
-    let file = File { source: Source::new("test.yaml", source), origin: Origin::Named };
-    let (_, findings) = Catalog::parse(&[file], &EvalLimits::default());
-    let errors: Vec<_> = findings.iter().filter(|it| it.is_error()).map(|it| it.code.to_string()).collect();
-    assert_eq!(errors, ["misplaced_keyword"]);
+    for event in [
+        "  parameters: {type: object, properties: {a: {type: string, secret: true}}}\n",
+        "  payload: {properties: {a: {secret: true}}}\n",
+    ] {
+        let event =
+            format!("events:\n- name: came\n  message: It came.\n{event}  receive: {{webhook: {{}}}}\n");
+        let file = File {
+            source: Source::new("test.yaml", format!("{TOOL}{EXECUTE}{event}")),
+            origin: Origin::Named,
+        };
+        let (_, findings) = Catalog::parse(&[file], &EvalLimits::default());
+        let errors: Vec<_> =
+            findings.iter().filter(|it| it.is_error()).map(|it| it.code.to_string()).collect();
+        assert_eq!(errors, ["secret_of_event"], "{event}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(in crate::manifest) fn only_of_parameters(key: &Embedded) -> Diagnostic {
 
 pub(in crate::manifest) fn secret_of_all(key: &Embedded) -> Diagnostic {
     let message = "`secret` marks one parameter, not all of them together";
-    Diagnostic::error("misplaced_keyword", message, key.place.clone())
+    Diagnostic::error("secret_of_all", message, key.place.clone())
         .help("write `secret: true` in the schema of each parameter that is secret")
 }
 

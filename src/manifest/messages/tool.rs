@@ -81,9 +81,8 @@ pub(in crate::manifest) fn bare_schema(key: &Embedded) -> Diagnostic {
     Diagnostic::warning("bare_schema", message, key.place.clone())
 }
 
-pub(in crate::manifest) fn secret_of_an_event(parameter: &Embedded) -> Diagnostic {
-    let message = format!("`secret` in the parameter `{}` of an event would mask nothing", parameter.text);
-    Diagnostic::error("misplaced_keyword", message, parameter.place.clone()).help(
+pub(in crate::manifest) fn secret_of_an_event(place: &Place) -> Diagnostic {
+    Diagnostic::error("secret_of_event", "`secret` would mask nothing of an event", place.clone()).help(
         "it marks arguments and results of actions, and parameters of agents; what an event brings is shown",
     )
 }
