@@ -131,6 +131,8 @@ limits! {
     max_schema_nodes: usize = 2_048, "schemas";
     /// How deep the schemas that one value is held to stand in one another.
     max_schema_depth: usize = 16, "levels";
+    /// What the schemas of one document weigh together, references written out and patterns compiled.
+    max_schema_bytes: usize = 33_554_432, "bytes";
     /// What the compiled-expression cache may hold.
     max_cache_bytes: u64 = 33_554_432, "bytes";
     /// Diagnostics reported for one file; the rest are counted.

@@ -83,7 +83,7 @@ pub enum SecretStep {
 }
 
 impl Secrets {
-    /// What rules say of the value that the first of them is about. Linear in the rules, times their depth.
+    /// What rules say of the value that the first of them is about. Linear in the rules.
     #[must_use]
     pub fn new(mut rules: Vec<SecretRule>) -> Self {
         let leads: Vec<bool> = leading(&rules);
@@ -162,19 +162,26 @@ impl SecretRule {
     }
 }
 
-/// Which rules lead to a secret: their own or one behind them.
+/// Which rules lead to a secret: their own or one behind them. Linear in the rules and in what they name.
 fn leading(rules: &[SecretRule]) -> Vec<bool> {
-    let mut leads: Vec<bool> = rules.iter().map(|rule| rule.whole).collect();
-    loop {
-        let more = rules.iter().enumerate().filter(|(at, rule)| {
-            leads.get(*at) == Some(&false) && rule.all().any(|to| leads.get(to) == Some(&true))
-        });
-        let more: Vec<usize> = more.map(|(at, _)| at).collect();
-        if more.is_empty() {
-            return leads;
+    let mut named_by: Vec<Vec<usize>> = vec![Vec::new(); rules.len()];
+    for (from, rule) in rules.iter().enumerate() {
+        for to in rule.all() {
+            if let Some(names) = named_by.get_mut(to) {
+                names.push(from);
+            }
         }
-        more.into_iter().filter_map(|at| leads.get_mut(at).map(|leads| *leads = true)).for_each(drop);
     }
+    let mut leads = vec![false; rules.len()];
+    let whole = rules.iter().enumerate().filter(|(_, rule)| rule.whole);
+    let mut waiting: Vec<usize> = whole.map(|(at, _)| at).collect();
+    while let Some(next) = waiting.pop() {
+        if let Some(known @ false) = leads.get_mut(next) {
+            *known = true;
+            waiting.extend(named_by.get(next).into_iter().flatten());
+        }
+    }
+    leads
 }
 
 impl<'s> SecretView<'s> {
@@ -295,20 +302,8 @@ impl<'s> SecretView<'s> {
 
     /// Whether a rule about the value, or about a part of it, says secret.
     fn holds(&self) -> bool {
-        let mut seen: Vec<usize> = Vec::new();
-        let mut waiting: Vec<usize> = self.at.to_vec();
-        while let Some(next) = waiting.pop() {
-            if seen.contains(&next) {
-                continue;
-            }
-            seen.push(next);
-            let Some(rule) = self.rules.get(next) else { continue };
-            if rule.whole {
-                return true;
-            }
-            waiting.extend(rule.all());
-        }
-        false
+        // rules that lead to none are named by no other
+        !self.at.is_empty()
     }
 
     /// A value as views show it.

@@ -168,7 +168,7 @@ impl Catalog {
                     (Origin::Found, Role::Foreign) => {
                         findings.push(messages::not_a_manifest(&tree.node.place));
                     }
-                    _ => documents.extend(Document::read(tree, "", &mut findings)),
+                    _ => documents.extend(Document::read(tree, "", limits, &mut findings)),
                 }
             }
         }

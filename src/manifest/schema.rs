@@ -4,6 +4,8 @@
 //! the schema made ready. A property is required exactly when it has no `default` (PAR-02, PAR-04). What a schema says is
 //! enforced or refused (`json_schema`); the whole of it is kept in [`Schema::node`] for the schema that the model sees.
 
+#[cfg(feature = "schemas")]
+use super::json_schema::NotReady;
 use super::json_schema::Validator;
 use super::json_schema::check::{self, Position};
 use super::json_schema::plain::is_plain;
@@ -268,16 +270,27 @@ fn ready(
     position: Position,
     reader: &mut Reader,
 ) -> Option<Arc<Validator>> {
+    if reader.schemas.is_spent() {
+        return None;
+    }
     let before = reader.errors();
     check::check(node, path, position, reader);
-    references::check(root, node, path, reader);
+    if !reader.schemas.is_spent() {
+        references::check(root, node, path, reader);
+    }
     if reader.errors() > before || is_plain(node) {
         return None;
     }
     #[cfg(feature = "schemas")]
-    match Validator::new(node, root) {
+    match Validator::new(node, root, &mut reader.schemas) {
         Ok(validator) => return Some(Arc::new(validator)),
-        Err(reason) => reader.report(path, messages::schema_refused(&node.place, &reason)),
+        Err(NotReady::Refused(reason)) => {
+            reader.report(path, messages::schema_refused(&node.place, &reason));
+        }
+        Err(NotReady::TooLarge) => {
+            let limit = reader.schemas.limits().max_schema_bytes;
+            reader.report(path, messages::schemas_too_large(&node.place, limit));
+        }
     }
     #[cfg(not(feature = "schemas"))]
     reader.report(path, messages::schema_refused(&node.place, "it needs a build with the feature `schemas`"));

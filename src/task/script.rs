@@ -155,10 +155,11 @@ impl Decision {
 fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Result<Json, Halt> {
     let mut replay = Replay::of_script(exchanges, policy);
     let scope = policy.trial_scope(Scope::Script);
-    let result = scope.activation(&Bound::default()).map_err(|fault| whole_failure(program, fault));
+    let result =
+        scope.activation(&Bound::default()).map_err(|fault| whole_failure(program, fault, policy.limits()));
     let result = result.and_then(|activation| {
         let value = program.run(&activation, Some(&mut replay))?;
-        Json::from_value(&value).map_err(|fault| whole_failure(program, fault))
+        Json::from_value(&value).map_err(|fault| whole_failure(program, fault, policy.limits()))
     });
     replay.settle(result)
 }

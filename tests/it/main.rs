@@ -80,6 +80,7 @@ mod repl;
 mod requirements;
 mod rules;
 mod scenario_read;
+mod schema_bounds;
 mod schema_payloads;
 mod schema_results;
 mod schema_values;

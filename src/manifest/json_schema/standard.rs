@@ -144,7 +144,7 @@ impl Writer<'_> {
             (Takes::SchemasByPattern, _) => {
                 let entries = value.as_mapping().unwrap_or_default().iter();
                 let by_pattern = entries.map(|entry| {
-                    let pattern = pattern::translate(&entry.key.text).unwrap_or_default();
+                    let pattern = pattern::rewrite(&entry.key.text).unwrap_or_default();
                     (pattern, self.schema(&entry.value))
                 });
                 (word.name, Value::Object(by_pattern.collect()))
@@ -232,7 +232,7 @@ fn and(members: &mut Map<String, Value>, more: Value) {
 
 /// A pattern that cannot be said was refused.
 fn translated(text: &str) -> Value {
-    Value::from(pattern::translate(text).unwrap_or_default())
+    Value::from(pattern::rewrite(text).unwrap_or_default())
 }
 
 /// A format, if values are held to it. Those of OpenAPI are bounds.

@@ -84,6 +84,17 @@ pub(in crate::manifest) fn schema_refused(place: &Place, reason: &str) -> Diagno
     Diagnostic::error("schema_refused", message, place.clone()).rule("PAR-08")
 }
 
+pub(in crate::manifest) fn schemas_too_large(place: &Place, limit: usize) -> Diagnostic {
+    let message =
+        format!("`max_schema_bytes` {limit} exceeded by this schema and those before it in the document");
+    Diagnostic::error("schemas_too_large", message, place.clone())
+        .label("no schema from here on was looked at")
+        .help(
+            "a definition weighs once for each parameter that refers to it, a pattern what it takes compiled",
+        )
+        .rule("PAR-08")
+}
+
 pub(in crate::manifest) fn all_arguments(key: &Embedded) -> Diagnostic {
     let message = format!("`{}` about all arguments together is not supported", key.text);
     Diagnostic::error("all_arguments", message, key.place.clone())
