@@ -119,12 +119,12 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "Findings past `max_diagnostics` are not shown, and what may lose a rule is among them.",
     ),
-    row("tool_without_actions", Advice, "A tool has nothing that can be called."),
     row(
         "tool_output_misfit",
         Advice,
         "The expression of a tool gives what its `output` does not allow, so each call fails.",
     ),
+    row("tool_without_actions", Advice, "A tool has nothing that can be called."),
     row(
         "transform_misfit",
         Advice,

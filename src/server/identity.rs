@@ -30,7 +30,7 @@ pub(super) enum Scope {
     /// Take tasks away for good.
     TasksPurge,
     /// Decide under which policy tasks go on, of all callers.
-    TasksPolicy,
+    PoliciesWrite,
     /// See which manifests are served.
     ManifestsRead,
     /// Load them anew.
@@ -53,7 +53,7 @@ impl Scope {
         Self::TasksRead,
         Self::TasksWrite,
         Self::TasksPurge,
-        Self::TasksPolicy,
+        Self::PoliciesWrite,
         Self::ManifestsRead,
         Self::ManifestsWrite,
         Self::AgentRead,
@@ -69,7 +69,7 @@ impl Scope {
             Self::TasksRead => "tasks:read",
             Self::TasksWrite => "tasks:write",
             Self::TasksPurge => "tasks:purge",
-            Self::TasksPolicy => "tasks:policy",
+            Self::PoliciesWrite => "policies:write",
             Self::ManifestsRead => "manifests:read",
             Self::ManifestsWrite => "manifests:write",
             Self::AgentRead => "agent:read",

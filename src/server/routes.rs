@@ -74,7 +74,7 @@ pub(super) enum Work {
 pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
-        ManifestsRead, ManifestsWrite, MetricsRead, SwitchesRead, SwitchesWrite, TasksPolicy, TasksPurge,
+        ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite, SwitchesRead, SwitchesWrite, TasksPurge,
         TasksRead, TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
@@ -121,7 +121,7 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
         post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
         post("/v1/tasks/{task}/output", "output", write, step::<Output>),
-        post("/v1/tasks/{task}/policy", "decidePolicy", Needs(TasksPolicy), task_policies::decide),
+        post("/v1/tasks/{task}/policy", "decidePolicy", Needs(PoliciesWrite), task_policies::decide),
         long(post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task)),
         long(post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task)),
         long(post("/v1/tasks/{task}/render", "render", read, render)),
@@ -204,8 +204,11 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [after] = request.query(["after"])?;
-    let page = service.tasks.list(&request.caller, after.as_deref())?;
+    const KNOWN: [&str; 2] = ["after", "current"];
+    let [after, current] = request.query(KNOWN)?;
+    let bad = |_| Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
+    let current = current.map(|current| current.parse().map_err(bad)).transpose()?;
+    let page = service.tasks.list(&request.caller, after.as_deref(), current)?;
     Answer::json(200, &page)
 }
 

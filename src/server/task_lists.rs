@@ -4,7 +4,7 @@ use super::identity::Caller;
 use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
-use crate::store::{StoredEvent, TaskStore};
+use crate::store::{StoredEvent, TaskStore, TaskSummary};
 use crate::task::Decision;
 use serde::Serialize;
 
@@ -25,6 +25,8 @@ struct Listed {
     state: String,
     started_at: String,
     changed_at: String,
+    /// Whether its last step was stored under the policy that is served now; nothing if the store does not know.
+    current: Option<bool>,
 }
 
 /// What happened to a task, in the order in which it did.
@@ -44,12 +46,35 @@ struct Event {
 }
 
 impl Tasks {
-    /// The tasks of a caller behind an id, a page at a time.
-    pub(super) fn list(&self, caller: &Caller, after: Option<&str>) -> Result<Page, Problem> {
-        let found = self.store.tasks(&owner(caller), after, self.page);
+    /// The tasks of a caller behind an id, a page at a time: all of them, or those that are under the policy that is served,
+    /// or those that are not, have not ended, and so may be held. A page of those may be short, and another follow all the
+    /// same.
+    pub(super) fn list(
+        &self,
+        caller: &Caller,
+        after: Option<&str>,
+        wanted: Option<bool>,
+    ) -> Result<Page, Problem> {
+        let owner = owner(caller);
+        let found = self.store.tasks(&owner, after, self.page);
         let found = found.map_err(|error| self.problem(&error))?;
+        let last = found.last().map_or("", |last| &last.id);
+        let under = self.store.policies(&owner, after.unwrap_or_default(), last);
+        let under = under.map_err(|error| self.problem(&error))?;
+        let served = self.manifests.served();
+        let current = |task: &TaskSummary| {
+            let policy = served.engine.policy(&task.namespace, &task.agent);
+            let served = policy.ok().map(|policy| policy.fingerprint());
+            under.get(&task.id).map(|under| served.is_some_and(|served| under.is(served)))
+        };
+        let is_wanted = |state: &str, current: Option<bool>| match wanted {
+            Some(true) => current == Some(true),
+            Some(false) => current == Some(false) && !["locked", "terminated"].contains(&state),
+            None => true,
+        };
         let next = found.last().filter(|_| found.len() >= self.page).map(|last| last.id.clone());
         let listed = found.into_iter().map(|it| Listed {
+            current: current(&it),
             task: it.id,
             version: it.version,
             namespace: it.namespace,
@@ -58,6 +83,7 @@ impl Tasks {
             started_at: it.started_at,
             changed_at: it.changed_at,
         });
+        let listed = listed.filter(|task| is_wanted(&task.state, task.current));
         Ok(Page { tasks: listed.collect(), next })
     }
 

@@ -9,7 +9,7 @@ use super::purge;
 use super::rows::{
     EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
 };
-use super::task_policies::{self, ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, hex, policy_of};
+use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, hex, policy_of};
 use super::task_store::{
     Facts, LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskStore, TaskSummary,
     Tombstone, Verified,
@@ -49,8 +49,8 @@ pub struct Terms {
     pub switches: Option<u64>,
     /// The line that a decision log is to hold of it.
     pub due: Option<DueLine>,
-    /// The manifests that the policy of the task is made of. They are stored if it is another policy than before, and with
-    /// each snapshot; a set of more than `max_kept_manifests_bytes` never is.
+    /// The manifests that the policy of the task is made of. They are stored with the first step that names them, if it is
+    /// another policy than before, and with each snapshot; a set of more than `max_kept_manifests_bytes` never is.
     pub manifests: Option<Arc<ManifestSet>>,
     /// What an operator has decided about the policy of the task, if the step is that.
     pub decided: Option<PolicyDecided>,
@@ -98,7 +98,7 @@ impl StoredTasks {
             (saved, digest)
         });
         let fingerprint = task.policy().fingerprint();
-        let says_policy = *expected == 0 || snapshot.is_some() || by_operator.is_some();
+        let says_policy = head.policy.is_none() || snapshot.is_some() || by_operator.is_some();
         let policy = manifests.filter(|_| says_policy).map(|set| {
             let set = Some(set).filter(|set| set.bytes() <= self.limits.max_kept_manifests_bytes);
             let before = head.policy.as_ref().and_then(|policy| policy.decided.clone());
@@ -193,23 +193,6 @@ impl StoredTasks {
             terms,
         };
         self.put(head, step.task, happening)
-    }
-
-    /// The manifests with a digest; nothing if no task is under them.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`] if they are not what was written, and those of the database.
-    ///
-    /// # Cost
-    /// Linear in the manifests, at most `max_kept_manifests_bytes`.
-    pub fn manifests(&self, digest: &str) -> Result<Option<ManifestSet>, StoreError> {
-        self.database.read(|sql| task_policies::set(sql, digest))
-    }
-
-    /// Takes sets of manifests away that no task is under any more. What cannot be done now is done when the next task
-    /// leaves a set.
-    fn forget_sets(&self) {
-        let _ = self.database.write_rows(task_policies::forget_sets);
     }
 
     /// The number of the last turn of a switch. One row.

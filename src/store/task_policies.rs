@@ -6,11 +6,12 @@
 //! or of the settings of a namespace is in it.
 
 use super::digest::digest;
-use super::{Row, Sql, SqlValue, StoreError, messages};
+use super::{Owner, Row, Sql, SqlValue, StoreError, StoredTasks, messages};
 use crate::digest::Digest;
 use crate::manifest::load::{File, Origin};
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The columns of `task_policy`, in the order in which [`TaskPolicy::read`] takes them.
@@ -143,6 +144,12 @@ pub(super) fn hex(fingerprint: u64) -> String {
 }
 
 impl TaskPolicy {
+    /// Whether it is the policy with this fingerprint.
+    #[must_use]
+    pub fn is(&self, fingerprint: u64) -> bool {
+        self.manifest == hex(fingerprint)
+    }
+
     /// Decision, time, who and why; empty where nothing was decided.
     fn decision(&self) -> [&str; 4] {
         let decided = self.decided.as_ref();
@@ -173,6 +180,41 @@ impl TaskPolicy {
 
 fn row_digest(facts: [&str; 3], manifests: Option<&str>, decision: [&str; 4]) -> String {
     digest(&[&facts[..], &[manifests.unwrap_or_default()], &decision].concat())
+}
+
+impl StoredTasks {
+    /// The manifests with a digest; nothing if no task is under them.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if they are not what was written, and those of the database.
+    ///
+    /// # Cost
+    /// Linear in the manifests, at most `max_kept_manifests_bytes`.
+    pub fn manifests(&self, digest: &str) -> Result<Option<ManifestSet>, StoreError> {
+        self.database().read(|sql| set(sql, digest))
+    }
+
+    /// What is known of the policies of an owner's tasks behind an id, up to another, by the ids of the tasks.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    ///
+    /// # Cost
+    /// A row for each of these tasks.
+    pub fn policies(
+        &self,
+        owner: &Owner,
+        after: &str,
+        last: &str,
+    ) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
+        self.database().read(|sql| policies_of(sql, owner.as_str(), after, last))
+    }
+
+    /// Takes sets of manifests away that no task is under any more. What cannot be done now is done when the next task
+    /// leaves a set.
+    pub(super) fn forget_sets(&self) {
+        let _ = self.database().write_rows(forget_sets);
+    }
 }
 
 impl PolicyWrite {
@@ -218,6 +260,18 @@ pub(super) fn policy_of(
     sql.query_one(&statement, &[owner.into(), task.into()])?.as_ref().map(TaskPolicy::read).transpose()
 }
 
+/// The policies of an owner's tasks behind an id, up to another, by the ids.
+fn policies_of(
+    sql: &mut Sql<'_>,
+    owner: &str,
+    after: &str,
+    last: &str,
+) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
+    let statement = format!("SELECT {POLICY} FROM task_policy WHERE owner = $1 AND task > $2 AND task <= $3");
+    let rows = sql.query(&statement, &[owner.into(), after.into(), last.into()])?;
+    rows.iter().map(|row| Ok((row.text(1)?.to_owned(), TaskPolicy::read(row)?))).collect()
+}
+
 /// A set of manifests by its digest, held against its own.
 pub(super) fn set(sql: &mut Sql<'_>, name: &str) -> Result<Option<ManifestSet>, StoreError> {
     let statement = "SELECT content, content_digest FROM manifest_set WHERE digest = $1";
@@ -231,7 +285,7 @@ pub(super) fn set(sql: &mut Sql<'_>, name: &str) -> Result<Option<ManifestSet>, 
 
 /// Takes the sets away that no task is under. If a task comes under one at this moment, the database refuses, and the set
 /// is looked at again when the next task leaves one.
-pub(super) fn forget_sets(sql: &mut Sql<'_>) -> Result<u64, StoreError> {
+fn forget_sets(sql: &mut Sql<'_>) -> Result<u64, StoreError> {
     sql.execute(
         "DELETE FROM manifest_set WHERE NOT EXISTS \
          (SELECT 1 FROM task_policy WHERE task_policy.manifests = manifest_set.digest)",

@@ -206,6 +206,21 @@ fn a_locked_task_takes_results_and_ends_and_nothing_else() {
         assert_eq!(taken.json()["decided"]["verdict"], "allow", "{}", taken.text());
         assert_eq!(policy["manifest"], manifest_before);
     }
+    // it is found among all others
+    let another = begin(&serving);
+    let listed = |query: &str| -> Vec<String> {
+        let page = serving.get(&format!("/v1/tasks{query}")).json();
+        assert_eq!(page["next"], json!(null));
+        page["tasks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| format!("/v1/tasks/{}", it["task"].as_str().unwrap()))
+            .collect()
+    };
+    assert_eq!(listed("").len(), 2);
+    assert_eq!((listed("?current=false"), listed("?current=true")), (vec![task.clone()], vec![another]));
+    assert_eq!(serving.get("/v1/tasks?current=perhaps").status, 400);
     // a task that began under what is served goes on; and so does the other when its policy is served again
     assert_eq!(verdict(&serving, &begin(&serving), 5), "allow");
     shop.serve(&serving, &manifest(1000));
@@ -217,6 +232,11 @@ fn a_locked_task_takes_results_and_ends_and_nothing_else() {
     assert_eq!(ended["decided"]["verdict"], "terminate");
     let standing = serving.get(&task).json();
     assert_eq!((&standing["state"], &standing["policy"]["held"]), (&json!("terminated"), &json!(null)));
+    assert_eq!(
+        serving.get("/v1/tasks?current=false").json()["tasks"],
+        json!([]),
+        "what has ended is not held"
+    );
     // the call that had run all the same is on record
     assert_eq!(after(&serving, &task, &third).status, 200);
     assert_eq!(decide(&serving, &task, "adopt").status, 400);

@@ -74,7 +74,7 @@ fn deciding_needs_a_scope_of_its_own_and_is_on_record() {
         settings.authentication.tokens = Some(folder.join("tokens.json"));
     });
     let runtime = serving.token("did:web:runtime", &["tasks:read", "tasks:write", "tasks:purge"]);
-    let operator = serving.token("did:web:operator", &["tasks:policy"]);
+    let operator = serving.token("did:web:operator", &["policies:write"]);
     let start = json!({"namespace": "n", "agent": "a", "user": {"id": "u"}});
     let id = serving.post_as(&runtime, "/v1/tasks", &start).json()["task"].as_str().unwrap().to_owned();
     let path = format!("/v1/tasks/{id}");

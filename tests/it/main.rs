@@ -83,6 +83,7 @@ mod scenario_read;
 mod schema_bounds;
 mod schema_payloads;
 mod schema_results;
+mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;

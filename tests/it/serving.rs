@@ -27,7 +27,7 @@ pub const SCOPES: [&str; 11] = [
     "tasks:read",
     "tasks:write",
     "tasks:purge",
-    "tasks:policy",
+    "policies:write",
     "manifests:read",
     "manifests:write",
     "agent:read",
