@@ -178,12 +178,12 @@ pub(crate) fn bad_reason(bound: usize) -> String {
 
 #[cfg(feature = "store")]
 pub(crate) const fn task_has_ended() -> &'static str {
-    "the task has ended, and takes no step under any policy"
+    "it has ended, and takes no step under any policy"
 }
 
 #[cfg(feature = "store")]
 pub(crate) const fn task_is_busy() -> &'static str {
-    "a server takes steps of the task all the time; try again"
+    "a server takes steps of it all the time; try again"
 }
 
 #[cfg(feature = "store")]
@@ -193,7 +193,12 @@ pub(crate) const fn manifests_not_kept() -> &'static str {
 
 #[cfg(feature = "store")]
 pub(crate) fn no_such_policy(why: &str) -> String {
-    format!("the task cannot go on under that policy: {why}")
+    format!("it cannot go on under that policy: {why}")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn about_policy(task: &str, why: &str) -> String {
+    format!("task `{task}`: {why}")
 }
 
 #[cfg(feature = "store")]

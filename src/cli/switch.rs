@@ -133,19 +133,23 @@ impl Turn {
 
 impl Subject {
     fn switch(self, function: Option<String>) -> Result<Switch, Failure> {
-        let named = |text: String| match text.split_once('/') {
-            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
-                Ok((namespace.to_owned(), name.to_owned()))
-            }
-            _ => Err(Failure::Unusable(messages::no_qualified_name(&text))),
-        };
         match (self.agent, self.tool, self.user) {
-            (Some(agent), _, _) => named(agent).map(|(namespace, name)| Switch::Agent { namespace, name }),
+            (Some(agent), _, _) => named(&agent).map(|(namespace, name)| Switch::Agent { namespace, name }),
             (_, Some(tool), _) => {
-                named(tool).map(|(namespace, name)| Switch::Tool { namespace, name, function })
+                named(&tool).map(|(namespace, name)| Switch::Tool { namespace, name, function })
             }
             (_, _, user) => Ok(Switch::User { name: user.unwrap_or_default() }),
         }
+    }
+}
+
+/// A name with its namespace.
+pub(super) fn named(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
+            Ok((namespace.to_owned(), name.to_owned()))
+        }
+        _ => Err(Failure::Unusable(messages::no_qualified_name(text))),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: what was done, before and after the store has it. Out: nothing, or with a log that is required the problem that keeps
 //! the decision from being answered. Otherwise a log that cannot be written is told and counted, and its lines are owed.
-//! Content is in a line only if the operator asked for it, and never in one that is written late.
+//! Content is in a line only if the operator asked for it, with secrets masked, and never in one that is written late.
 
 use super::ledger::Ledger;
 use super::messages;
@@ -10,6 +10,7 @@ use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
 use super::readiness::Reason;
 use super::request::{Answer, Request};
+use super::steps::Step;
 use crate::cel::Timestamp;
 use crate::decision_log::{DecisionLog, Entry, LogError, Notice, Removal, Stored};
 use crate::store::{Database, DueLine, LogBehind, Owner, StoreError, SwitchTurn, TaskHead};
@@ -42,6 +43,8 @@ pub(super) struct Taken<'t> {
     pub(super) reason: Option<&'t str>,
     pub(super) progress: &'t Progress,
     pub(super) answer: &'t Answer,
+    /// The body of the request as the log may show it, if it is to.
+    pub(super) shown: Option<Value>,
 }
 
 /// A line that says that an answer was given once more.
@@ -133,7 +136,7 @@ impl Recorder {
         let (Some(ledger), Some(due)) = (&self.ledger, due) else { return Ok(()) };
         let stored =
             Stored { owner: taken.owner.as_str(), version: head.version(), event: Some(head.digest()) };
-        let content = self.content(taken);
+        let content = Self::content(taken);
         self.judged(ledger.write(due.number, &entry(taken, Some(stored), content.as_ref())))
     }
 
@@ -144,7 +147,7 @@ impl Recorder {
     pub(super) fn record_rejection(&self, taken: &Taken<'_>) -> Result<(), Problem> {
         self.count(taken);
         let Some(ledger) = &self.ledger else { return Ok(()) };
-        let content = self.content(taken);
+        let content = Self::content(taken);
         self.judged(ledger.log().record(&entry(taken, None, content.as_ref())).map(|_| ()))
     }
 
@@ -265,11 +268,27 @@ impl Recorder {
         self.metrics.decision(taken.operation, verdict);
     }
 
-    fn content(&self, taken: &Taken<'_>) -> Option<Value> {
+    /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
+    pub(super) fn content_of(&self, step: &impl Step, task: &Task, body: &[u8]) -> Option<Value> {
         self.with_content.then(|| {
-            let value = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-            serde_json::json!({ "request": value(&taken.request.body), "answer": value(&taken.answer.body) })
+            let body = serde_json::from_slice(body).unwrap_or_default();
+            if task.policy().secrets().is_empty() { body } else { step.masked(task, body) }
         })
+    }
+
+    fn content(taken: &Taken<'_>) -> Option<Value> {
+        let request = taken.shown.as_ref()?;
+        let mut answer: Value = serde_json::from_slice(&taken.answer.body).unwrap_or_default();
+        let (key, shown) = match taken.progress {
+            Progress::Decided(decision) => ("decided", serde_json::to_value(decision.clone().masked())),
+            Progress::Asks(asked) => {
+                ("asks", serde_json::to_value(taken.task.policy().masked_request(asked)))
+            }
+        };
+        if let Some(members) = answer.as_object_mut() {
+            members.insert(key.to_owned(), shown.unwrap_or_default());
+        }
+        Some(serde_json::json!({ "request": request, "answer": answer }))
     }
 }
 

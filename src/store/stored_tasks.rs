@@ -276,7 +276,8 @@ impl StoredTasks {
         self.limits.max_page.max(1)
     }
 
-    fn page(&self, limit: usize) -> SqlValue<'static> {
+    /// The rows of one page, as a value.
+    pub(super) fn page(&self, limit: usize) -> SqlValue<'static> {
         (limit.min(self.max_page()) as u64).into()
     }
 }

@@ -68,6 +68,9 @@ mod manifest_files;
 mod manifest_links;
 mod manifest_scalars;
 #[cfg(feature = "server")]
+mod masking;
+mod masking_schemas;
+#[cfg(feature = "server")]
 mod openapi;
 mod policy;
 mod policy_messages;
@@ -86,6 +89,7 @@ mod scenario_read;
 mod schema_bounds;
 mod schema_payloads;
 mod schema_results;
+mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;

@@ -43,6 +43,7 @@ pub(crate) struct PatternPrice {
     /// About the bytes that it holds once it is compiled.
     pub(crate) bytes: usize,
     /// How many times the price of looking at a text a search in it costs.
+    #[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the validator searches with it"))]
     pub(crate) factor: u64,
 }
 

@@ -8,10 +8,12 @@
 use super::pattern;
 use crate::cel::PatternPrice;
 use crate::limits::EvalLimits;
+#[cfg(feature = "schemas")]
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// About the bytes that a value of a schema takes once it is made ready, its texts not counted.
+#[cfg(feature = "schemas")]
 const BYTES_PER_VALUE: usize = 256;
 
 /// What is left for the schemas of one document.
@@ -48,7 +50,10 @@ impl Budget {
         self.is_spent
     }
 
-    /// Pays for so many bytes. False once, for what is too much; then nothing is looked at any more.
+    /// Pays for so many bytes.
+    ///
+    /// # Errors
+    /// [`Refusal::Spent`] where there is not so much left; whoever gets it says so, and nothing is looked at any more.
     pub(super) fn pay(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.used = self.used.saturating_add(bytes);
         if self.used <= self.limits.max_schema_bytes {
@@ -82,12 +87,14 @@ impl Budget {
     ///
     /// # Errors
     /// Why it is not taken.
+    #[cfg(feature = "schemas")]
     pub(super) fn schema(&mut self, schema: &Value) -> Result<u64, Refusal> {
         let mut factor = 0;
         let bytes = self.weight(schema, &mut factor);
         self.pay(bytes).map(|()| factor.max(1))
     }
 
+    #[cfg(feature = "schemas")]
     fn weight(&self, schema: &Value, factor: &mut u64) -> usize {
         let mut pattern = |text: &str| {
             let price = self.patterns.get(text);
