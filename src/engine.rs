@@ -92,6 +92,12 @@ struct Loaded {
     triggers: HashMap<(String, String), Option<Arc<Trigger>>>,
 }
 
+impl Loaded {
+    fn is_whole(&self) -> bool {
+        self.policies.values().all(Option::is_some) && self.triggers.values().all(Option::is_some)
+    }
+}
+
 impl Engine {
     /// An engine with the manifests at these paths: files, or folders to be searched.
     ///
@@ -162,12 +168,28 @@ impl Engine {
     /// What is wrong with the new set.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
-        if loaded.policies.values().any(Option::is_none) || loaded.triggers.values().any(Option::is_none) {
+        if !loaded.is_whole() {
             return Err(findings);
         }
         // a poisoned lock still holds a whole set: writers only ever swap one pointer
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
         Ok(findings)
+    }
+
+    /// An engine with the agents and triggers of another catalog, which shares the cache, the bounds and the switches of this
+    /// one, and judges manifests as this one does. So tasks of several sets run side by side. Also what compiling found.
+    #[must_use]
+    pub fn beside(&self, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
+        let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
+        let loaded = RwLock::new(Arc::new(loaded));
+        let (cache, switches) = (self.cache.clone(), self.switches.clone());
+        (Self { loaded, cache, limits: self.limits, switches, door: self.door }, findings)
+    }
+
+    /// Whether each of its agents may run, and each of its triggers makes tasks.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.loaded().is_whole()
     }
 
     /// The policy of an agent.

@@ -131,6 +131,8 @@ limits! {
     max_schema_nodes: usize = 2_048, "schemas";
     /// How deep the schemas that one value is held to stand in one another.
     max_schema_depth: usize = 16, "levels";
+    /// What the schemas of one document weigh together, references written out and patterns compiled.
+    max_schema_bytes: usize = 33_554_432, "bytes";
     /// What the compiled-expression cache may hold.
     max_cache_bytes: u64 = 33_554_432, "bytes";
     /// Diagnostics reported for one file; the rest are counted.
@@ -150,6 +152,8 @@ limits! {
     max_events_to_replay: u64 = 256, "events";
     /// Writes that wait for one commit of a store.
     max_commit_batch: usize = 256, "writes";
+    /// Manifests that a store keeps for the tasks under them, those that are served together; a task under more of them cannot go on under them after a restart.
+    max_kept_manifests_bytes: usize = 16_777_216, "bytes";
     /// One page of a list that is read from a store.
     max_page: usize = 1_000, "rows";
     /// The texts of one page: of a task's events, or of its context over HTTP. One entry stands in it at least.
@@ -190,6 +194,8 @@ limits! {
     max_shutdown_ms: u64 = 20_000, "milliseconds";
     /// Tasks kept in memory; those that were not used lately are opened from the store again.
     max_live_tasks: usize = 10_000, "tasks";
+    /// Sets of manifests of before that are compiled for the tasks under them; those that were not used lately are compiled again.
+    max_former_manifests: usize = 16, "sets";
     /// Decisions of one step that are taken anew because another process was first.
     max_conflicts: usize = 8, "tries";
     /// Entries of one page of a list.

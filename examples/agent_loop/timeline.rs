@@ -31,7 +31,7 @@ impl Timeline {
         for line in prompt.lines() {
             self.below("", line);
         }
-        for Offer { name, description, schema } in offers {
+        for Offer { name, description, schema, .. } in offers {
             self.below("offers", &format!("{name}: {}", description.unwrap_or_default()));
             self.below("", &schema.to_string());
         }

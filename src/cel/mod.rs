@@ -42,6 +42,7 @@ pub use function::{Code, Declaration, Function, Overload, PureCode, TestCode};
 pub use issue::Issue;
 pub use meter::Meter;
 pub use program::Program;
+pub(crate) use stdlib::pattern::PatternPrice;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
     Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,

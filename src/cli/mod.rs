@@ -26,6 +26,8 @@ mod store;
 mod subject;
 #[cfg(feature = "store")]
 mod switch;
+#[cfg(feature = "store")]
+mod task;
 mod test;
 mod timeline;
 
@@ -87,6 +89,8 @@ enum Command {
     Store(store::Arguments),
     #[cfg(feature = "store")]
     Switch(switch::Arguments),
+    #[cfg(feature = "store")]
+    Task(task::Arguments),
     Log(log::Arguments),
     Completions(completions::Arguments),
 }
@@ -131,6 +135,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Store(store) => store.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Switch(switch) => switch.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Task(task) => task.run(&mut screen),
         Command::Log(log) => log.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };

@@ -271,12 +271,12 @@ impl<'d> ScopeDecl<'d> {
     }
 }
 
-/// The type of `event`: `payload`, and the names that the event's own map defines (`EVT-08`), which are absent where
+/// The type of `event`: `payload`, of the type that its schema gives it, and the names that the event's own map defines (`EVT-08`), which are absent where
 /// the payload lacks what they name.
 #[must_use]
-pub fn event_type(names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+pub fn event_type(payload: Type, names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
     let names = names.into_iter().map(|(name, ty)| (name, ty, false));
-    record("event", std::iter::once(("payload".into(), Type::Dyn, true)).chain(names))
+    record("event", std::iter::once(("payload".into(), payload, true)).chain(names))
 }
 
 fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {

@@ -119,7 +119,17 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "Findings past `max_diagnostics` are not shown, and what may lose a rule is among them.",
     ),
+    row(
+        "tool_output_misfit",
+        Advice,
+        "The expression of a tool gives what its `output` does not allow, so each call fails.",
+    ),
     row("tool_without_actions", Advice, "A tool has nothing that can be called."),
+    row(
+        "transform_misfit",
+        Advice,
+        "A transform makes of a result what the `output` of its action does not allow; the model gets it all the same.",
+    ),
     row("unbound_child_parameter", Advice, "Nothing binds what a sub-agent requires, so each call fails."),
     row(
         "undeclared_input",

@@ -119,7 +119,7 @@ impl Bundle {
                 bundle.skipped = bundle.skipped.saturating_add(1);
                 continue;
             }
-            match Document::read(tree, &path.to_string(), findings) {
+            match Document::read(tree, &path.to_string(), limits, findings) {
                 Some(Document::Descriptor(descriptor)) => {
                     if let Some(first) = trees.first().filter(|_| at > 0) {
                         let finding =

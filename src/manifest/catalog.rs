@@ -8,6 +8,7 @@ use super::agent::{Agent, Capability};
 use super::bundle::Bundle;
 use super::comments::comments;
 use super::document::{Document, Role};
+use super::event::EventDecl;
 use super::link;
 use super::load::{File, Origin};
 use super::messages;
@@ -16,7 +17,7 @@ use super::schedule::Schedule;
 use super::schema::Property;
 use super::step::Invoke;
 use super::subscription;
-use super::tool::{ActionDecl, EventDecl, Tool};
+use super::tool::{ActionDecl, Tool};
 use super::trigger::Trigger;
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Standing};
@@ -167,7 +168,7 @@ impl Catalog {
                     (Origin::Found, Role::Foreign) => {
                         findings.push(messages::not_a_manifest(&tree.node.place));
                     }
-                    _ => documents.extend(Document::read(tree, "", &mut findings)),
+                    _ => documents.extend(Document::read(tree, "", limits, &mut findings)),
                 }
             }
         }

@@ -15,6 +15,7 @@ use super::tool::Tool;
 use super::trigger::Trigger;
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
 
 /// A document that was read.
 #[derive(Clone, Debug)]
@@ -37,11 +38,16 @@ impl Document {
     /// Reads a document; `path` is where findings about it begin: empty, or a prefix such as `tools[0]`.
     ///
     /// Nothing comes back if the document is no mapping or its `kind` is missing or unknown.
-    pub fn read(document: &YamlDocument, path: &str, findings: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub fn read(
+        document: &YamlDocument,
+        path: &str,
+        limits: &EvalLimits,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
         if document.node.get("kind").is_none() && Mount::is_meant(&document.node) {
             return Mount::read(document, path, findings).map(|mount| Self::Mount(Box::new(mount)));
         }
-        let mut reader = Reader::default();
+        let mut reader = Reader::within(limits);
         let path = Path::document(path);
         let read = read_kind(&document.node, &path, &mut reader).and_then(|kind| match kind.family {
             Family::Agent => {

@@ -5,9 +5,11 @@
 //! document reads is a key that it knows: [`Fields`] notes what was asked for and judges the rest.
 
 use super::duration;
+use super::json_schema::Budget;
 use super::messages;
 use super::node::{Data, Entry, Node};
 use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
 use crate::source::{Embedded, Place};
 use std::fmt;
 
@@ -53,9 +55,16 @@ pub(crate) struct Reader {
     findings: Vec<Diagnostic>,
     errors: usize,
     proposals: usize,
+    /// What the schemas of the document may still weigh.
+    pub(super) schemas: Budget,
 }
 
 impl Reader {
+    /// A reader of one document under these bounds.
+    pub(crate) fn within(limits: &EvalLimits) -> Self {
+        Self { schemas: Budget::new(limits), ..Self::default() }
+    }
+
     /// Whether another name may still be proposed for one that is unknown.
     pub(crate) fn may_propose(&mut self) -> bool {
         self.proposals = self.proposals.saturating_add(1);

@@ -1,17 +1,21 @@
-//! Parameter schemas (PAR): what a tool, an action, an event or an agent takes.
+//! Schemas (PAR): what a tool, an action, an event or an agent takes, and what an action returns.
 //!
 //! In: a JSON Schema object. Out: [`Property`]s with their types, their defaults and, where a schema says more than types,
 //! the schema made ready. A property is required exactly when it has no `default` (PAR-02, PAR-04). What a schema says is
 //! enforced or refused (`json_schema`); the whole of it is kept in [`Schema::node`] for the schema that the model sees.
 
+#[cfg(feature = "schemas")]
+use super::json_schema::NotReady;
 use super::json_schema::Validator;
 use super::json_schema::check::{self, Position};
 use super::json_schema::plain::is_plain;
 use super::json_schema::references;
-use super::json_schema::words::{Treatment, word};
+use super::json_schema::secret;
+use super::json_schema::words::{SECRET, Treatment, word};
 use super::messages;
 use super::node::{Entry, Node};
-use super::reader::{Fields, Path, Reader};
+use super::reader::{Field, Fields, Path, Reader};
+use crate::context::Secrets;
 use crate::source::Embedded;
 use serde_json::Value;
 use std::sync::Arc;
@@ -56,6 +60,8 @@ pub struct Schema {
     pub root: Node,
     /// The schema made ready, if it says more than types, constants and fields.
     pub validator: Option<Arc<Validator>>,
+    /// Which parts of its values views do not show.
+    pub secrets: Secrets,
 }
 
 impl Schema {
@@ -131,6 +137,24 @@ pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut
     entries.iter().filter_map(read).collect()
 }
 
+/// The same of what an event brings, of which nothing can be secret: it becomes a message, which everybody sees.
+pub(super) fn read_payload(field: &Field<'_>, reader: &mut Reader) -> Option<Arc<Schema>> {
+    let schema = read_alone(field.node, &field.path, reader)?;
+    if !schema.secrets.is_empty() {
+        reader.report(&field.path, messages::secret_of_an_event(&field.key.place));
+    }
+    Some(schema)
+}
+
+/// Reads a schema that stands alone, such as that of a result; nothing if it is no mapping. Its references lead into it.
+pub(super) fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
+    reader.mapping(node, path)?;
+    let mut schema = Schema::of(node, node);
+    schema.validator = ready(node, node, path, Position::Inner, reader);
+    schema.secrets = secret::secrets(node, node);
+    Some(Arc::new(schema))
+}
+
 /// The words of a block beside its properties. Arguments that no property declares are dropped (PAR-07), and which of
 /// them are required their defaults say (PAR-06); more cannot be said of all together.
 fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Reader) {
@@ -158,6 +182,7 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             ("$defs" | "definitions", _) => check::check_definitions(&entry.value, &path, reader),
             // an address of the whole changes nothing that is in it
             ("properties" | "required" | "additionalProperties" | "unevaluatedProperties" | "$id", _) => {}
+            (SECRET, _) => reader.report(&path, messages::secret_of_all(key)),
             (_, Treatment::Annotation) => check::check_word(entry, node, &path, Position::Inner, reader),
             (_, Treatment::Refused(reason)) => {
                 reader.report(&path, messages::unsupported_keyword(key, reason))
@@ -203,6 +228,7 @@ impl Schema {
             check::check_names("required", list.node, &list.path, reader);
         }
         schema.validator = ready(node, root, path, Position::Parameter, reader);
+        schema.secrets = secret::secrets(node, root);
         Some(schema)
     }
 
@@ -231,6 +257,7 @@ impl Schema {
             items: items.map(|items| Box::new(Self::of(items, root))),
             properties: fields.iter().map(property).collect(),
             validator: None,
+            secrets: Secrets::default(),
         }
     }
 }
@@ -243,16 +270,27 @@ fn ready(
     position: Position,
     reader: &mut Reader,
 ) -> Option<Arc<Validator>> {
+    if reader.schemas.is_spent() {
+        return None;
+    }
     let before = reader.errors();
     check::check(node, path, position, reader);
-    references::check(root, node, path, reader);
+    if !reader.schemas.is_spent() {
+        references::check(root, node, path, reader);
+    }
     if reader.errors() > before || is_plain(node) {
         return None;
     }
     #[cfg(feature = "schemas")]
-    match Validator::new(node, root) {
+    match Validator::new(node, root, &mut reader.schemas) {
         Ok(validator) => return Some(Arc::new(validator)),
-        Err(reason) => reader.report(path, messages::schema_refused(&node.place, &reason)),
+        Err(NotReady::Refused(reason)) => {
+            reader.report(path, messages::schema_refused(&node.place, &reason));
+        }
+        Err(NotReady::TooLarge) => {
+            let limit = reader.schemas.limits().max_schema_bytes;
+            reader.report(path, messages::schemas_too_large(&node.place, limit));
+        }
     }
     #[cfg(not(feature = "schemas"))]
     reader.report(path, messages::schema_refused(&node.place, "it needs a build with the feature `schemas`"));

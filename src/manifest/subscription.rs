@@ -1,7 +1,7 @@
 //! How long a subscription to an event lives without activity (SUB-01 to SUB-05).
 
 use super::agent::Capability;
-use super::tool::EventDecl;
+use super::event::EventDecl;
 
 /// The effective timeout in nanoseconds: what the agent asks for, else what the tool says, and never more than the tool
 /// allows. Without any of them the subscription never times out.

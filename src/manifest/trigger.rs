@@ -6,9 +6,11 @@
 use super::kind::Kind;
 use super::launch::{Launch, Launches};
 use super::reader::{Path, Reader};
+use super::schema::{Schema, read_payload};
 use super::step::{Hook, Step};
 use super::yaml::YamlDocument;
 use crate::source::Embedded;
+use std::sync::Arc;
 
 /// A trigger manifest.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub struct Trigger {
     pub launch: Launch,
     /// Where its events come from, such as `email` or `github`: a word of the host's.
     pub source_type: Embedded,
+    /// What the payload of its events looks like, if it says so: any JSON Schema, whose references lead into it.
+    pub payload: Option<Arc<Schema>>,
     /// Asserts on each event, all of which must pass (TRG-01, TRG-02).
     pub before: Vec<Step>,
 }
@@ -32,11 +36,15 @@ impl Trigger {
         let mut fields = reader.fields(&document.node, path)?;
         let mut launch = Launch::read(&mut fields, kind, reader);
         let mut source_type = None;
+        let mut payload = None;
         let mut before = Vec::new();
         if let Some(field) = fields.required("source", "TRG-01", reader)
             && let Some(mut source) = reader.fields(field.node, &field.path)
         {
             source_type = Some(source.name("type", "TRG-01", reader));
+            if let Some(field) = source.get("payload") {
+                payload = read_payload(&field, reader);
+            }
             if let Some(field) = source.get("before") {
                 before = Step::read_all(field.node, &field.path, Hook::Trigger, reader);
             }
@@ -45,7 +53,7 @@ impl Trigger {
         fields.warn_of_others("a trigger", &["source", "inputs", "message", "enabled"], reader);
         launch.settle(document, reader);
         let source_type = source_type.unwrap_or_else(|| Embedded::new("", launch.place.clone(), []));
-        Some(Self { launch, source_type, before })
+        Some(Self { launch, source_type, payload, before })
     }
 }
 

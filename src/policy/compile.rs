@@ -5,30 +5,32 @@
 //! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
+use super::declaration::{
+    Declaration, declarations, declare, description, offered_schema, setting_defaults, target,
+};
 use super::event::Event;
 use super::expression::{Expression, Texts};
 use super::fingerprint::Fingerprint;
-use super::function::{Execute, Function, InvocationTarget};
+use super::function::{Execute, Function};
 use super::message::compile_prompt;
+use super::messages;
 use super::parameters::{InputOf, Parameters};
-use super::step::{Step, StepScopes};
+use super::result::OutputSchema;
+use super::step::{Step, StepAction as CompiledAction, StepScopes};
 use super::tool_template::check_tool_templates;
-use super::{CapabilitySteps, Expose, Policy};
-use crate::cel::{Cache, Json, LANGUAGE, Type};
-use crate::context::{
-    ContextSchema, FunctionDecl, FunctionId, SchemaDecl, Scope, ScopeDecl, ScopeEnv, ToolDecl,
-};
+use super::{CapabilitySteps, Expose, Policy, secrets};
+use crate::cel::{Cache, LANGUAGE, Type};
+use crate::context::{ContextSchema, FunctionId, Scope, ScopeDecl, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
-use crate::manifest::catalog::{CapabilityEntry, Function as Declared, ResolvedAgent, Target};
-use crate::manifest::json_schema::Shown;
+use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
 use crate::manifest::mount::Mount;
-use crate::manifest::schema::Property;
 use crate::manifest::step::{Hook, Step as WrittenStep, StepAction};
 use crate::manifest::tool::Execute as WrittenExecute;
-use std::collections::HashMap;
+use crate::source::Embedded;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Policy {
@@ -53,15 +55,31 @@ impl Policy {
     }
 }
 
+/// What the types of a scope depend on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct ScopeKey {
+    scope: Scope,
+    /// The functions that share a step.
+    functions: Vec<usize>,
+    /// Whether events run it too.
+    events: bool,
+    /// Whether a transform has made something else of the result by then.
+    transformed: bool,
+}
+
+impl ScopeKey {
+    fn plain(scope: Scope) -> Self {
+        Self { scope, functions: Vec::new(), events: false, transformed: false }
+    }
+}
+
 struct Compiler<'c> {
     resolved: &'c ResolvedAgent,
     agent: &'c Agent,
     schema: Arc<ContextSchema>,
-    /// The parameters of each function, and where it stands among the capabilities.
-    functions: Arc<[(usize, &'c Declared, Parameters)]>,
+    functions: Arc<[Declaration<'c>]>,
     limits: EvalLimits,
-    /// Scopes by what their types depend on: the functions that share a step, and whether events run it too.
-    scopes: HashMap<(Scope, Vec<usize>, bool), Arc<ScopeEnv>>,
+    scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
     fingerprint: Fingerprint,
     texts: Texts<'c>,
 }
@@ -69,13 +87,8 @@ struct Compiler<'c> {
 impl<'c> Compiler<'c> {
     fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
-        let mut functions = Vec::new();
-        for (at, entry) in resolved.capabilities.iter().enumerate() {
-            for function in &entry.functions {
-                functions.push((at, function, parameters(agent, entry, function)));
-            }
-        }
-        let schema = ContextSchema::new(&declare(resolved, &functions)).ok()?;
+        let functions = declarations(resolved);
+        let schema = secrets::schema(&declare(resolved, &functions), resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
             agent,
@@ -107,6 +120,9 @@ impl<'c> Compiler<'c> {
         self.fingerprint.debug(&input);
         self.fingerprint.debug(&agent.limits);
         self.fingerprint.debug(&agent.mount);
+        if !self.schema.secrets().is_empty() {
+            self.fingerprint.debug(self.schema.secrets());
+        }
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),
@@ -158,11 +174,16 @@ impl<'c> Compiler<'c> {
     fn compile_functions(&mut self, bindings: &[Option<Vec<Arc<Binding>>>]) -> Option<Vec<Function>> {
         let declared = self.functions.clone();
         let mut compiled = Vec::new();
-        for (position, (at, function, parameters)) in declared.iter().enumerate() {
+        for (position, declaration) in declared.iter().enumerate() {
+            let Declaration { capability: at, function, parameters, output } = declaration;
             let Some(entry) = self.resolved.capabilities.get(*at) else { continue };
             self.fingerprint.text(&function.key);
             self.fingerprint.debug(&(function.active, parameters));
-            let execute = self.execute(entry, function, parameters, position);
+            // a policy without one is what it was before there were any, so that a task that waits since then may go on
+            if let Some(output) = output {
+                self.fingerprint.debug(output);
+            }
+            let execute = self.execute(entry, declaration, position);
             let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
             compiled.push(execute.map(|execute| Function {
@@ -174,6 +195,7 @@ impl<'c> Compiler<'c> {
                 schema: offered_schema(function),
                 bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
                 parameters: parameters.clone(),
+                output: output.clone(),
                 setting_defaults: setting_defaults(entry),
                 target: target(entry, function),
                 execute,
@@ -197,18 +219,23 @@ impl<'c> Compiler<'c> {
     fn execute(
         &mut self,
         entry: &CapabilityEntry,
-        function: &Declared,
-        parameters: &Parameters,
+        declaration: &Declaration<'_>,
         position: usize,
     ) -> Option<Execute> {
+        let Declaration { function, parameters, .. } = declaration;
         let Some(action) = entry.action(function) else { return Some(Execute::Host) };
         let WrittenExecute::Cel(text) = &action.execute else { return Some(Execute::Host) };
         let name = format!("input of {}", function.key);
         let input = Parameters::input_type(&name, &[parameters], InputOf::FormedCall);
-        let scope = self.scope((Scope::CelTool, vec![position], false), input);
+        let key = ScopeKey { functions: vec![position], ..ScopeKey::plain(Scope::CelTool) };
+        let scope = self.scope(key, input, Type::Dyn);
         self.fingerprint.text(&text.text);
         let path = format!("{}.execute.cel.expression", action.path);
-        Expression::compile(&scope, text, &path, &mut self.texts).map(Execute::Cel)
+        let compiled = Expression::compile(&scope, text, &path, &mut self.texts)?;
+        if let Some(output) = declaration.output.as_ref().filter(|output| output.excludes(&compiled)) {
+            self.texts.findings.push(messages::tool_output_misfit(text, output).path(&path));
+        }
+        Some(Execute::Cel(compiled))
     }
 
     fn capabilities(&mut self) -> Option<Vec<CapabilitySteps>> {
@@ -236,15 +263,16 @@ impl<'c> Compiler<'c> {
         hook: Hook,
     ) -> Option<Vec<Step>> {
         let mut steps = Vec::new();
+        // the functions of which a step before has made something else
+        let mut transformed = HashSet::new();
         for step in written {
             let selected = step.match_name.as_ref().map(|name| sanitise(&name.text));
             let is_for = |name: &str| selected.as_deref().is_none_or(|selected| selected == sanitise(name));
-            let own = |&(position, function): &(usize, usize)| {
-                let declared = self.functions.get(position).map(|(_, declared, _)| *declared);
-                function == at && declared.is_some_and(|declared| is_for(&declared.name))
+            let own = |(_, declaration): &(usize, &Declaration<'_>)| {
+                declaration.capability == at && is_for(&declaration.function.name)
             };
-            let positions = self.functions.iter().map(|(at, _, _)| *at).enumerate();
-            let positions: Vec<usize> = positions.filter(own).map(|(position, _)| position).collect();
+            let positions = self.functions.iter().enumerate().filter(own);
+            let positions: Vec<usize> = positions.map(|(position, _)| position).collect();
             // `before_first` never runs for events (MW-43)
             let events = hook != Hook::BeforeFirst
                 && entry.events.iter().any(|event| event.active && is_for(&event.name));
@@ -252,15 +280,34 @@ impl<'c> Compiler<'c> {
                 Hook::After => (Scope::After, Scope::AfterCondition),
                 _ => (Scope::Before, Scope::BeforeCondition),
             };
-            let action = self.step_scope(action, &positions, events, &entry.reference);
+            let is_transformed = positions.iter().any(|position| transformed.contains(position));
+            let key =
+                |scope| ScopeKey { scope, functions: positions.clone(), events, transformed: is_transformed };
+            let action = self.step_scope(key(action), &entry.reference);
             let condition = match &step.condition {
-                Some(_) => self.step_scope(condition, &positions, events, &entry.reference),
+                Some(_) => self.step_scope(key(condition), &entry.reference),
                 None => action.clone(),
             };
             let scopes = StepScopes { action, condition };
-            steps.push(self.step(step, &scopes));
+            let compiled = self.step(step, &scopes);
+            if let StepAction::Transform(text) = &step.action {
+                self.check_transform(&positions, compiled.as_ref(), text);
+                transformed.extend(positions);
+            }
+            steps.push(compiled);
         }
         steps.into_iter().collect()
+    }
+
+    /// Says so if a transform makes something that none of its actions declares. It is no error: what an agent makes of a
+    /// result, such as a mask in the place of an address, is its own affair.
+    fn check_transform(&mut self, functions: &[usize], step: Option<&Step>, text: &Embedded) {
+        let Some(CompiledAction::Transform(transform)) = step.map(|step| &step.action) else { return };
+        let declared = functions.iter().filter_map(|&at| self.functions.get(at)?.output.as_ref());
+        if let Some(output) = declared.into_iter().find(|output| output.excludes(transform)) {
+            let finding = messages::transform_misfit(text, output);
+            self.texts.findings.push(finding.path(&transform.origin().path));
+        }
     }
 
     fn guardrails(&mut self, written: &[WrittenStep], scope: Scope) -> Option<Vec<Step>> {
@@ -301,137 +348,36 @@ impl<'c> Compiler<'c> {
     }
 
     fn plain_scope(&mut self, scope: Scope) -> Arc<ScopeEnv> {
-        self.scope((scope, Vec::new(), false), Type::Dyn)
+        self.scope(ScopeKey::plain(scope), Type::Dyn, Type::Dyn)
     }
 
     /// The scope of a step that these functions share.
-    fn step_scope(&mut self, scope: Scope, functions: &[usize], events: bool, name: &str) -> Arc<ScopeEnv> {
-        let shared: Vec<&Parameters> = functions
-            .iter()
-            .filter_map(|&at| self.functions.get(at))
-            .map(|(_, _, parameters)| parameters)
-            .collect();
-        let of = if events { InputOf::AttemptOrEvent } else { InputOf::Attempt };
-        let input = Parameters::input_type(&format!("input of {name}"), &shared, of);
-        self.scope((scope, functions.to_vec(), events), input)
+    fn step_scope(&mut self, key: ScopeKey, name: &str) -> Arc<ScopeEnv> {
+        let shared: Vec<_> = key.functions.iter().filter_map(|&at| self.functions.get(at)).collect();
+        let parameters: Vec<&Parameters> = shared.iter().map(|function| &function.parameters).collect();
+        let of = if key.events { InputOf::AttemptOrEvent } else { InputOf::Attempt };
+        let input = Parameters::input_type(&format!("input of {name}"), &parameters, of);
+        let output = if key.transformed {
+            Type::Dyn
+        } else {
+            let outputs = shared.iter().map(|function| function.output.as_ref());
+            OutputSchema::ty(&format!("output of {name}"), outputs)
+        };
+        self.scope(key, input, output)
     }
 
-    fn scope(&mut self, key: (Scope, Vec<usize>, bool), input: Type) -> Arc<ScopeEnv> {
+    fn scope(&mut self, key: ScopeKey, input: Type, output: Type) -> Arc<ScopeEnv> {
         let make = || {
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
                 input,
+                output,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 limits: self.limits,
-                ..ScopeDecl::new(key.0)
+                ..ScopeDecl::new(key.scope)
             }))
         };
         self.scopes.entry(key.clone()).or_insert_with(make).clone()
-    }
-}
-
-/// The parameters of a function. Those of a tool that lie elsewhere take whatever comes (PAR-12), and whatever is bound.
-fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &Declared) -> Parameters {
-    let derived = match entry.action(function).map(|action| &action.execute) {
-        Some(WrittenExecute::Runtime(runtime)) => runtime.kind.derives_parameters(),
-        Some(WrittenExecute::Cel(_)) | None => false,
-    };
-    let bindings = entry.capability(agent).map_or(&[][..], |capability| &capability.bindings);
-    let bound = bindings.iter().map(|binding| &binding.name.text);
-    if derived {
-        Parameters::open(&function.parameters, bound)
-    } else if function.action.is_none() {
-        Parameters::of_delegation(&function.parameters)
-    } else {
-        Parameters::closed(&function.parameters)
-    }
-}
-
-/// What the task context of the agent consists of.
-fn declare(resolved: &ResolvedAgent, functions: &[(usize, &Declared, Parameters)]) -> SchemaDecl {
-    let function = |(_, function, parameters): &(usize, &Declared, Parameters)| FunctionDecl {
-        key: function.key.as_str().into(),
-        input: Parameters::input_type(&format!("input of {}", function.key), &[parameters], InputOf::Attempt),
-        output: Type::Dyn,
-        delegation: function.action.is_none(),
-    };
-    let tools = resolved.capabilities.iter().enumerate().filter_map(|(at, entry)| {
-        let members = (0..).map(FunctionId).zip(functions).filter(|(_, (of, _, _))| *of == at);
-        Some(ToolDecl { key: entry.tool_record()?.into(), members: members.map(|(id, _)| id).collect() })
-    });
-    let parameters = Parameters::of_agent(&resolved.agent.parameters);
-    SchemaDecl {
-        functions: functions.iter().map(function).collect(),
-        tools: tools.collect(),
-        parameters: parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty())).collect(),
-        exposes: resolved.agent.exposes.iter().map(|expose| (expose.name.text.clone(), Type::Dyn)).collect(),
-    }
-}
-
-/// The schema that the model sees: the offered parameters, without the words that are not for it (BND-20).
-fn offered_schema(function: &Declared) -> serde_json::Value {
-    let mut shown = Shown::default();
-    let mut properties = serde_json::Map::new();
-    let mut required = Vec::new();
-    for parameter in function.parameters.iter().filter(|parameter| parameter.offered) {
-        let declared = parameter.declared.as_ref().map(|property| &property.schema);
-        let schema = match declared {
-            Some(schema) if function.action.is_some() => shown.schema(&schema.node, &schema.root),
-            _ => serde_json::json!({ "type": "string" }),
-        };
-        if declared.is_none_or(|schema| schema.is_required()) {
-            required.push(serde_json::Value::from(parameter.name.as_str()));
-        }
-        properties.insert(parameter.name.clone(), schema);
-    }
-    let mut schema = serde_json::json!({ "type": "object", "properties": properties, "required": required });
-    let definitions = shown.definitions();
-    if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
-        schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
-    }
-    schema
-}
-
-/// The defaults of a tool's settings.
-fn setting_defaults(entry: &CapabilityEntry) -> Arc<[(Arc<str>, Json)]> {
-    let settings = entry.tool().map_or(&[][..], |tool| &tool.settings);
-    let default = |setting: &Property| {
-        let default = setting.schema.default.as_ref()?;
-        Some((setting.name.text.clone(), Json::from(default)))
-    };
-    settings.iter().filter_map(default).collect()
-}
-
-/// The words of the action, or those of its tool if it has none; of a sub-agent its own.
-fn description(entry: &CapabilityEntry, function: &Declared) -> Option<Arc<str>> {
-    let written = match &entry.target {
-        Target::Tool(tool) => {
-            let action = function.action.and_then(|at| tool.actions.get(at));
-            action.and_then(|action| action.description.as_ref()).or(tool.description.as_ref())
-        }
-        Target::Agent(agent) => agent.description.as_ref(),
-        Target::Unknown => None,
-    };
-    written.map(|text| text.text.clone())
-}
-
-fn target(entry: &CapabilityEntry, function: &Declared) -> InvocationTarget {
-    match &entry.target {
-        Target::Tool(tool) => InvocationTarget::Action {
-            namespace: tool.namespace.text.clone(),
-            tool: tool.name.text.clone(),
-            action: function.name.as_str().into(),
-        },
-        Target::Agent(agent) => InvocationTarget::Agent {
-            namespace: agent.namespace.text.clone(),
-            agent: agent.name.text.clone(),
-        },
-        // a reference to nothing that is loaded brings no functions
-        Target::Unknown => InvocationTarget::Action {
-            namespace: "".into(),
-            tool: entry.reference.as_str().into(),
-            action: function.name.as_str().into(),
-        },
     }
 }

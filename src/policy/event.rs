@@ -8,18 +8,20 @@ use super::allow_list::AllowList;
 use super::expression::{Expression, Texts};
 use super::filter::{Filter, FilterRefusal, parameters_type};
 use super::message::compile_event_message;
+use super::messages;
 use super::shape::Shape;
 use super::template::Template;
 use super::webhook::{SignatureError, WebhookSecret, delivery_ids};
-use crate::cel::{Json, STANDARD, Type};
+use crate::cel::{Json, Part, STANDARD, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::EvalLimits;
 use crate::manifest::agent::Agent;
 use crate::manifest::binding::Binding as Written;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, EventEntry};
+use crate::manifest::event::{EventDecl, ReceiveKind};
 use crate::manifest::schema::Property;
-use crate::manifest::tool::{EventDecl, ReceiveKind, Tool};
+use crate::manifest::tool::Tool;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,6 +41,8 @@ pub struct Event {
     /// How long a subscription lives without activity, in nanoseconds; none for ever (SUB-01).
     pub timeout: Option<i64>,
     secret: Option<WebhookSecret>,
+    /// What its payload looks like, if the tool says so.
+    payload: Option<Shape>,
     filter: Option<Filter>,
     /// Names of its data, each with what it stands for (EVT-08).
     names: Vec<(Arc<str>, Expression)>,
@@ -75,9 +79,11 @@ impl Event {
             ReceiveKind::Subscription => EventSource::Subscription,
             ReceiveKind::Poll { .. } => EventSource::Poll,
         };
-        let names = compile_names(&declared.aliases, source, limits, texts);
+        let payload = declared.payload.as_deref().map(Shape::of);
+        let payload_type = payload_type(payload.as_ref());
+        let names = compile_names(&declared.aliases, source, &payload_type, limits, texts);
         let types = declared.aliases.iter().map(|alias| (alias.name.text.clone(), Type::Dyn));
-        let data = event_type(types);
+        let data = event_type(payload_type, types);
         let filter = declared.receive.filter.as_ref().map(|text| {
             let parameters = named_parameters(tool);
             let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
@@ -114,6 +120,7 @@ impl Event {
             timeout: entry.subscription_timeout(agent, event),
             // each of them is there if it was written, and has compiled
             secret: sequence(secret)?,
+            payload,
             filter: sequence(filter)?,
             names: names?,
             message: compile_format(declared, data, texts),
@@ -143,6 +150,17 @@ impl Event {
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
     ) -> impl Iterator<Item = (&'static str, &'h str)> {
         self.secret.iter().zip(std::iter::once(headers)).flat_map(|(_, headers)| delivery_ids(headers))
+    }
+
+    /// Whether a payload is what the tool declares. All is, if it declares nothing.
+    ///
+    /// # Errors
+    /// What is not, in words that hold nothing of the payload.
+    ///
+    /// # Cost
+    /// Linear in the payload for a schema of types and constants; for any other at most `max_cost`.
+    pub fn takes(&self, payload: &Json) -> Result<(), String> {
+        check_payload(self.payload.as_ref(), payload)
     }
 
     /// What `event` is to expressions: the payload, and the names that the tool gives to parts of it (EVT-08). A name whose
@@ -198,10 +216,25 @@ impl Event {
     }
 }
 
+/// The type of a payload that was held to this schema, if there is one.
+pub(super) fn payload_type(declared: Option<&Shape>) -> Type {
+    declared.map_or(Type::Dyn, |shape| shape.ty("event.payload"))
+}
+
+/// Whether a payload fits its schema, if there is one.
+///
+/// # Errors
+/// What does not, in words that hold nothing of the payload.
+pub(super) fn check_payload(declared: Option<&Shape>, payload: &Json) -> Result<(), String> {
+    let Some(shape) = declared else { return Ok(()) };
+    shape.check_part(Part::Json(payload.root())).map_err(|misfit| messages::payload_misfit(&misfit))
+}
+
 /// The map of names, over `event` or, for a poll, `item`.
 fn compile_names(
     written: &[Written],
     source: EventSource,
+    payload: &Type,
     limits: &EvalLimits,
     texts: &mut Texts<'_>,
 ) -> Option<Vec<(Arc<str>, Expression)>> {
@@ -209,8 +242,12 @@ fn compile_names(
         return Some(Vec::new());
     }
     let scope = if source == EventSource::Poll { Scope::PollField } else { Scope::EventField };
-    let declared =
-        ScopeDecl { event: event_type([]), libraries: STANDARD, limits: *limits, ..ScopeDecl::new(scope) };
+    let declared = ScopeDecl {
+        event: event_type(payload.clone(), []),
+        libraries: STANDARD,
+        limits: *limits,
+        ..ScopeDecl::new(scope)
+    };
     let scope = Arc::new(ScopeEnv::new(&declared));
     let compile = |alias: &Written| {
         let value = Expression::compile(&scope, &alias.value, &alias.path, texts)?;

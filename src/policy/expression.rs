@@ -140,7 +140,7 @@ impl Expression {
 
     /// A failure that no part of it alone is to blame for.
     pub(super) fn failure(&self, fault: Fault) -> Stop {
-        whole_failure(&self.program, fault)
+        whole_failure(&self.program, fault, self.scope.env().limits())
     }
 
     /// What one run may cost.
@@ -217,8 +217,8 @@ impl Expression {
     }
 
     fn pack(&self, value: &Value<'_>) -> Result<Json, Stop> {
-        let depth = EvalLimits::default().max_json_depth;
-        Json::from_value_within(value, depth).map_err(|fault| whole_failure(&self.program, fault))
+        let depth = self.scope.env().limits().max_json_depth;
+        Json::from_value_within(value, depth).map_err(|fault| self.failure(fault))
     }
 
     /// The program.
@@ -240,10 +240,10 @@ impl Expression {
     }
 }
 
-/// A failure that no part of a program alone is to blame for: of its scope, or of its result.
+/// A failure that no part of a program alone is to blame for: of its scope, or of its result. The bounds are those that it
+/// runs under.
 #[must_use]
-pub fn whole_failure(program: &Program, fault: Fault) -> Stop {
-    let limits = EvalLimits::default();
+pub fn whole_failure(program: &Program, fault: Fault, limits: &EvalLimits) -> Stop {
     Stop::Failed(EvalError {
         code: fault.code,
         span: program.expr().span,

@@ -3,9 +3,10 @@
 //! In: everything of the manifests that decides. Out: 64 bits (FNV-1a) that do not depend on places and comments. Equal
 //! policies of one build have equal fingerprints; it protects against edits, not against attackers.
 
+use super::shape::Shape;
 use crate::manifest::binding::Binding;
+use crate::manifest::event::{EventDecl, ReceiveKind};
 use crate::manifest::step::{Step, StepAction};
-use crate::manifest::tool::{EventDecl, ReceiveKind};
 use crate::source::Embedded;
 use std::fmt;
 
@@ -60,6 +61,10 @@ impl Fingerprint {
             self.embedded(text);
         }
         self.bindings(&event.aliases);
+        // an event without one is what it was before there were any, so that a task that waits since then may go on
+        if let Some(payload) = &event.payload {
+            self.debug(&Shape::of(payload));
+        }
     }
 
     pub(super) fn step(&mut self, step: &Step) {

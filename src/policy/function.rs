@@ -3,6 +3,7 @@
 use super::binding::Binding;
 use super::expression::Expression;
 use super::parameters::Parameters;
+use super::result::OutputSchema;
 use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Function {
     pub description: Option<Arc<str>>,
     /// The JSON Schema of its parameters as the model sees it (BND-03).
     pub schema: serde_json::Value,
+    /// What its results look like where it succeeds, if its tool says so.
+    pub output: Option<OutputSchema>,
     /// Defaults of the settings of its tool (INT-23).
     pub setting_defaults: Arc<[(Arc<str>, Json)]>,
     /// How it is carried out.

@@ -3,7 +3,8 @@
 //! A message names parameters and types and never a value of a task. What a model reads names nothing that it does not
 //! see in its functions' schemas.
 
-use super::shape::Misfit;
+use super::misfit::Misfit;
+use super::result::OutputSchema;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
@@ -30,23 +31,43 @@ pub(super) fn nested_too_deeply() -> String {
 }
 
 pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
+    of_misfit(&format!("the parameter `{parameter}"), misfit)
+}
+
+/// What of a result does not fit the schema of its action.
+pub(super) fn output_misfit(misfit: &Misfit) -> String {
+    of_misfit("`output", misfit)
+}
+
+/// What of an event's payload does not fit its schema.
+pub(super) fn payload_misfit(misfit: &Misfit) -> String {
+    of_misfit("`payload", misfit)
+}
+
+/// The message of a trigger whose event does not fit.
+pub(super) fn unfit_payload(why: &str) -> String {
+    format!("the payload is not what the trigger declares: {why}")
+}
+
+/// `whose` opens a quotation, which the place within the value continues.
+fn of_misfit(whose: &str, misfit: &Misfit) -> String {
     match misfit {
         Misfit::Kind { at, expected, found } => {
-            format!("the parameter `{parameter}{at}`: expected {}, found {found}", schema_kind(*expected))
+            format!("{whose}{at}`: expected {}, found {found}", schema_kind(*expected))
         }
         Misfit::NotAllowed { at } => {
-            format!("the parameter `{parameter}{at}`: the value is none of those that its `enum` allows")
+            format!("{whose}{at}`: the value is none of those that its `enum` allows")
         }
-        Misfit::Missing { at } => format!("the parameter `{parameter}{at}` is missing"),
+        Misfit::Missing { at } => format!("{whose}{at}` is missing"),
         Misfit::Undeclared { at } => {
-            format!("the parameter `{parameter}{at}`: it has a field that its schema does not declare")
+            format!("{whose}{at}`: it has a field that its schema does not declare")
         }
         Misfit::NoAlternative { at } => {
-            format!("the parameter `{parameter}{at}`: the value is nothing that its schema allows")
+            format!("{whose}{at}`: the value is nothing that its schema allows")
         }
         Misfit::Broken { at, keyword, expected } => {
             let says = expected.as_ref().map(|expected| format!(": {expected}")).unwrap_or_default();
-            format!("the parameter `{parameter}{at}`: the value does not keep to `{keyword}{says}`")
+            format!("{whose}{at}`: the value does not keep to `{keyword}{says}`")
         }
     }
 }
@@ -190,6 +211,22 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
     }
+}
+
+// About results.
+
+pub(super) fn transform_misfit(text: &Embedded, output: &OutputSchema) -> Diagnostic {
+    let message = "what this transform makes does not fit what the action returns";
+    Diagnostic::warning("transform_misfit", message, text.place.clone())
+        .related(output.place().clone(), "as the tool declares it")
+        .help("the model is told that results fit; nothing else is held to it")
+}
+
+pub(super) fn tool_output_misfit(text: &Embedded, output: &OutputSchema) -> Diagnostic {
+    let message = "what this expression gives does not fit what the action returns";
+    Diagnostic::warning("tool_output_misfit", message, text.place.clone())
+        .label("every call fails here")
+        .related(output.place().clone(), "as the tool declares it")
 }
 
 // About the templates of tools.

@@ -7,23 +7,29 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `origin` | a place in the manifests, as decisions name it |
-//! | `shape` | JSON Schema as a check and as a CEL type |
-//! | `parameters` | bindings, arguments and defaults to one object |
+//! | `misfit` | why a value does not fit |
+//! | `shape`, `schema_type` | JSON Schema as a check and as a CEL type |
+//! | `parameters`, `arguments` | bindings, arguments and defaults to one object |
+//! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
+//! | `secrets` | what of a task views do not show |
 //! | `script` | what the model writes itself, refused before it runs |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
 //! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint` | whether two policies are the same |
+//! | `declaration` | functions before anything of them is compiled |
 //! | `compile` | an agent to its policy |
 
 mod allow_list;
+mod arguments;
 mod binding;
 mod compile;
+mod declaration;
 mod event;
 mod expression;
 mod expressions;
@@ -33,9 +39,13 @@ mod function;
 mod launch;
 mod message;
 mod messages;
+mod misfit;
 mod origin;
 mod parameters;
+mod result;
+mod schema_type;
 mod script;
+mod secrets;
 mod setting;
 mod shape;
 mod step;
@@ -53,10 +63,13 @@ pub use expression::{Expression, JsonValue, whole_failure};
 pub use filter::{Filter, FilterRefusal};
 pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
+pub use misfit::Misfit;
 pub use origin::Origin;
 pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
+pub use result::OutputSchema;
+pub(crate) use secrets::reads_secret;
 pub use setting::{SettingDefaults, setting};
-pub use shape::{Misfit, Shape};
+pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use task_limits::{Exceeded, Used, exceeded};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};

@@ -1,14 +1,14 @@
 //! What a JSON value must look like: JSON Schema as far as types follow from it, made ready to be asked.
 //!
-//! In: the schema of a parameter. Out: a [`Shape`], which says whether a value fits (PAR-08), which CEL type every value
-//! that fits has, and which constants it may be. One thing gives all three answers, so an expression never sees a value
-//! that its type excludes. The types follow from `type`, `nullable`, `enum`, `const`, `items`, `properties`, `required`,
+//! In: the schema of a parameter, of a result or of a payload. Out: a [`Shape`], which says whether a value fits (PAR-08),
+//! and of which `schema_type` says the CEL type that every value that fits has. One thing gives both answers, so an
+//! expression never sees a value that its type excludes. The types follow from `type`, `nullable`, `enum`, `const`, `items`, `properties`, `required`,
 //! `additionalProperties`, `oneOf` and `anyOf`; the rest, `$ref` included, makes values fewer and is `dyn`. A schema that
 //! says no more than the first of these is asked here; any other is asked of its validator, which knows all words.
 
-use crate::cel::{Constant, Domain, Field, Json, Key, Kind, Map, Part, RecordType, Storage, Type, Value};
-use crate::limits::EvalLimits;
-use crate::manifest::json_schema::{Validator, Violation};
+use super::misfit::Misfit;
+use crate::cel::{Json, Key, Kind, Map, Part, Value};
+use crate::manifest::json_schema::Validator;
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::schema::{Schema, SchemaKind};
 use std::fmt;
@@ -17,19 +17,19 @@ use std::sync::Arc;
 /// What a value must look like.
 #[derive(Clone, Default)]
 pub struct Shape {
-    kind: Option<SchemaKind>,
+    pub(super) kind: Option<SchemaKind>,
     /// Whether null will do as well.
-    nullable: bool,
-    allowed: Option<Box<[Json]>>,
-    items: Option<Box<Shape>>,
+    pub(super) nullable: bool,
+    pub(super) allowed: Option<Box<[Json]>>,
+    pub(super) items: Option<Box<Shape>>,
     /// Known fields of an object.
-    fields: Box<[ShapeField]>,
+    pub(super) fields: Box<[ShapeField]>,
     /// What becomes of fields that are not known.
-    others: Others,
+    pub(super) others: Others,
     /// Shapes of which one must fit; none if there is no choice.
-    alternatives: Box<[Shape]>,
+    pub(super) alternatives: Box<[Shape]>,
     /// `maxLength`, `maxItems` or `maxProperties`, whichever the type has, for the static cost.
-    max_size: Option<u64>,
+    pub(super) max_size: Option<u64>,
     /// The whole schema made ready, if it says more than what stands above: then it alone is asked.
     validator: Option<Arc<Validator>>,
 }
@@ -52,63 +52,20 @@ impl fmt::Debug for Shape {
 
 /// A known field of an object.
 #[derive(Clone, Debug)]
-struct ShapeField {
-    name: Arc<str>,
-    shape: Shape,
+pub(super) struct ShapeField {
+    pub(super) name: Arc<str>,
+    pub(super) shape: Shape,
     /// Whether an object without it does not fit. A default within a parameter fills nothing in, so it changes nothing here.
-    required: bool,
+    pub(super) required: bool,
 }
 
 /// `additionalProperties`.
 #[derive(Clone, Debug, Default)]
-enum Others {
+pub(super) enum Others {
     #[default]
     Any,
     Refused,
     Of(Box<Shape>),
-}
-
-/// Why a value does not fit. Holds no value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
-    /// It is of another type.
-    Kind {
-        /// Where in the value: `.address.street`, `[0]`; empty for the value itself.
-        at: String,
-        /// The type it must have.
-        expected: SchemaKind,
-        /// What it is.
-        found: Kind,
-    },
-    /// It is none of the values of `enum`, or not that of `const`.
-    NotAllowed {
-        /// Where in the value.
-        at: String,
-    },
-    /// An object lacks a field that its schema requires.
-    Missing {
-        /// Where in the value the field would stand.
-        at: String,
-    },
-    /// An object has a field that its schema does not declare, and refuses.
-    Undeclared {
-        /// Where in the value the object is.
-        at: String,
-    },
-    /// It fits none of the shapes of `oneOf` or `anyOf`.
-    NoAlternative {
-        /// Where in the value.
-        at: String,
-    },
-    /// It does not keep to a word of its schema.
-    Broken {
-        /// Where in the value.
-        at: String,
-        /// The word.
-        keyword: &'static str,
-        /// What the word says, if it can be said in a line.
-        expected: Option<String>,
-    },
 }
 
 impl Shape {
@@ -159,6 +116,16 @@ impl Shape {
         Self { kind: Some(SchemaKind::String), ..Self::default() }
     }
 
+    /// The type that every value has, if it is one; null may do as well ([`Shape::takes_null`]).
+    pub(super) fn kind(&self) -> Option<SchemaKind> {
+        self.kind
+    }
+
+    /// Whether null fits a schema that names another type.
+    pub(super) fn takes_null(&self) -> bool {
+        self.nullable
+    }
+
     /// Whether it says something of texts beyond that a value is one.
     #[must_use]
     pub(super) fn restricts_texts(&self) -> bool {
@@ -174,8 +141,7 @@ impl Shape {
     pub fn check(&self, value: &Value<'_>) -> Result<(), Misfit> {
         if let Some(validator) = &self.validator {
             let too_deep = |_| Misfit::broken("max_json_depth");
-            let value =
-                Json::from_value_within(value, EvalLimits::default().max_json_depth).map_err(too_deep)?;
+            let value = Json::from_value_within(value, validator.max_json_depth()).map_err(too_deep)?;
             return validator.check(value.root()).map_err(Into::into);
         }
         if self.nullable && matches!(value, Value::Null) {
@@ -261,101 +227,6 @@ impl Shape {
             }
         }
     }
-
-    /// The CEL type of every value that fits; `name` is what messages call an object. `number` and `integer` are `dyn`:
-    /// JSON makes ints and doubles of them, as they are written. So is what may be null: only a record stays one, because
-    /// null goes with a record, and its fields are worth more than the doubt.
-    #[must_use]
-    pub fn ty(&self, name: &str) -> Type {
-        match self.kind {
-            None if !self.alternatives.is_empty() && !self.nullable => {
-                let mut types = self.alternatives.iter().map(|shape| shape.ty(name));
-                let first = types.next().unwrap_or(Type::Dyn);
-                types.fold(first, |common, ty| common.common(&ty))
-            }
-            None => match self.allowed.as_deref() {
-                Some([only]) if matches!(only.value(), Value::Null) => Type::Null,
-                _ => Type::Dyn,
-            },
-            Some(SchemaKind::Object) if !self.fields.is_empty() => self.record(name),
-            Some(_) if self.nullable => Type::Dyn,
-            Some(SchemaKind::Number | SchemaKind::Integer) => Type::Dyn,
-            Some(SchemaKind::String) => Type::String,
-            Some(SchemaKind::Boolean) => Type::Bool,
-            Some(SchemaKind::Array) => {
-                let item = format!("{name}[]");
-                Type::list(self.items.as_ref().map_or(Type::Dyn, |items| items.ty(&item)))
-            }
-            Some(SchemaKind::Object) => {
-                let value = match &self.others {
-                    Others::Of(shape) => shape.ty(&format!("{name}[]")),
-                    Others::Any | Others::Refused => Type::Dyn,
-                };
-                Type::map(Type::String, value)
-            }
-        }
-    }
-
-    /// An object with known fields. A name that it lacks is worth a warning only where the schema is closed: elsewhere
-    /// JSON Schema lets any field through, tools add fields before their schemas do, and a warning that is mostly wrong
-    /// teaches authors to skip all of them.
-    fn record(&self, name: &str) -> Type {
-        let field = |field: &ShapeField| {
-            let ty = field.shape.ty(&format!("{name}.{}", field.name));
-            let domain = field.shape.domain().known();
-            (field.name.clone(), Field { required: field.required, domain, ..Field::required(ty) })
-        };
-        Type::Record(Arc::new(RecordType {
-            name: name.to_owned(),
-            fields: self.fields.iter().map(field).collect(),
-            aliases: Vec::new(),
-            storage: if matches!(self.others, Others::Refused) { Storage::Closed } else { Storage::Open },
-        }))
-    }
-
-    /// What every value that fits is beyond its type, and how large it is where its sender keeps to its schema.
-    #[must_use]
-    pub fn domain(&self) -> Domain {
-        let closed = matches!(self.others, Others::Refused) && !self.fields.is_empty();
-        let fields = u64::try_from(self.fields.len()).ok().filter(|_| closed);
-        Domain {
-            allowed: self.constants().map(Into::into),
-            max_size: self.max_size.or(fields),
-            items: self.items.as_ref().and_then(|items| items.domain().known()),
-        }
-    }
-
-    /// The constants that fit, if nothing else does. Of several shapes with constants, such as a `oneOf` of `const`, all.
-    fn constants(&self) -> Option<Vec<Constant>> {
-        let mut constants: Vec<Constant> = match &self.allowed {
-            Some(allowed) => {
-                allowed.iter().map(|allowed| constant(&allowed.value())).collect::<Option<_>>()?
-            }
-            None if self.alternatives.is_empty() => return None,
-            None => {
-                let of_each: Option<Vec<_>> = self.alternatives.iter().map(Self::constants).collect();
-                of_each?.into_iter().flatten().collect()
-            }
-        };
-        constants.extend(self.nullable.then_some(Constant::Null));
-        Some(constants)
-    }
-}
-
-/// A value as a constant, if it is a scalar.
-pub(super) fn constant(value: &Value<'_>) -> Option<Constant> {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "two numbers that become one make a warning less, never a wrong one"
-    )]
-    Some(match value {
-        Value::Null => Constant::Null,
-        Value::Bool(value) => Constant::Bool(*value),
-        Value::Int(value) => Constant::Number(*value as f64),
-        Value::Double(value) => Constant::Number(*value),
-        Value::String(text) => Constant::Text((&**text).into()),
-        _ => return None,
-    })
 }
 
 fn fields_of(node: &Node) -> Box<[ShapeField]> {
@@ -419,41 +290,5 @@ fn is_of_kind(value: &Value<'_>, kind: SchemaKind) -> bool {
         | (Value::List(_), SchemaKind::Array) => true,
         (Value::Double(value), SchemaKind::Integer) => value.fract() == 0.0,
         _ => false,
-    }
-}
-
-impl From<Violation> for Misfit {
-    fn from(violation: Violation) -> Self {
-        let Violation { at, keyword, expected, found } = violation;
-        let kind = expected.as_deref().and_then(SchemaKind::named);
-        match keyword {
-            "type" => match (kind, found) {
-                (Some(expected), Some(found)) => Self::Kind { at, expected, found },
-                _ => Self::Broken { at, keyword, expected },
-            },
-            "anyOf" | "oneOf" if expected.is_none() => Self::NoAlternative { at },
-            "enum" | "const" => Self::NotAllowed { at },
-            "required" => Self::Missing { at },
-            "additionalProperties" | "unevaluatedProperties" => Self::Undeclared { at },
-            _ => Self::Broken { at, keyword, expected },
-        }
-    }
-}
-
-impl Misfit {
-    fn broken(keyword: &'static str) -> Self {
-        Self::Broken { at: String::new(), keyword, expected: None }
-    }
-
-    /// The same, seen from one level further out.
-    fn inside(mut self, step: &str) -> Self {
-        let (Self::Kind { at, .. }
-        | Self::NotAllowed { at }
-        | Self::Missing { at }
-        | Self::Undeclared { at }
-        | Self::NoAlternative { at }
-        | Self::Broken { at, .. }) = &mut self;
-        at.insert_str(0, step);
-        self
     }
 }

@@ -8,8 +8,9 @@ use super::template::{PathStep, Placeholder, Template};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::agent::MountScope;
 use crate::manifest::catalog::{CapabilityEntry, Function};
+use crate::manifest::event::{Receive, ReceiveKind};
 use crate::manifest::node::{Data, Node};
-use crate::manifest::tool::{Execute, Receive, ReceiveKind, Runtime, RuntimeKind, Tool};
+use crate::manifest::tool::{Execute, Runtime, RuntimeKind, Tool};
 use crate::source::Embedded;
 
 /// The roots of a tool's fields (INT-03).

@@ -4,10 +4,13 @@
 //! map of names of a tool applies (TRG-05). Whatever goes wrong makes no task (TRG-03). Starting the task and putting the
 //! first input through its guardrails (TRG-12) is the host's next step.
 
+use super::event::{check_payload, payload_type};
 use super::expression::Texts;
 use super::launch::check_inputs;
 use super::message::compile_event_message;
+use super::messages;
 use super::origin::Origin;
+use super::shape::Shape;
 use super::step::{Step, StepAction, StepScopes};
 use super::template::Template;
 use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
@@ -23,6 +26,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Trigger {
     written: Arc<Written>,
+    /// What the payload of its events looks like, if it says so.
+    payload: Option<Shape>,
     before: Vec<Step>,
     message: Option<Template>,
 }
@@ -44,6 +49,13 @@ pub enum FiringOutcome {
     Create(Option<Json>),
     /// None: the trigger is not enabled (TRG-09).
     Disabled,
+    /// None: the payload is not what the trigger declares. No step has looked at it.
+    Misfit {
+        /// What does not fit, without anything of the payload.
+        message: String,
+        /// The schema.
+        by: Origin,
+    },
     /// None: an assert did not pass (TRG-01).
     Refused {
         /// What the step says to it, if its manifest says anything.
@@ -64,8 +76,9 @@ impl Trigger {
         let mut texts = Texts::new(cache);
         let written = &resolved.document;
         let launch = &written.launch;
+        let payload = written.payload.as_deref().map(Shape::of);
         let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
-            event: event_type([]),
+            event: event_type(payload_type(payload.as_ref()), []),
             libraries: LANGUAGE,
             limits: *limits,
             ..ScopeDecl::new(Scope::Trigger)
@@ -82,7 +95,8 @@ impl Trigger {
         }
         let sound = resolved.sound && !texts.findings.iter().any(Diagnostic::is_error);
         let before = before.into_iter().collect::<Option<Vec<_>>>().filter(|_| sound);
-        let trigger = before.map(|before| Arc::new(Self { written: written.clone(), before, message }));
+        let trigger =
+            before.map(|before| Arc::new(Self { written: written.clone(), payload, before, message }));
         (trigger, texts.findings)
     }
 
@@ -92,7 +106,7 @@ impl Trigger {
         &self.written.launch
     }
 
-    /// Judges an event of the trigger's source. Costs a copy of the payload and the asserts.
+    /// Judges an event of the trigger's source. Costs a copy of the payload, the look at its schema and the asserts.
     #[must_use]
     pub fn fire(&self, payload: &Json, now: Timestamp) -> Firing {
         let mut trace = Vec::new();
@@ -103,6 +117,12 @@ impl Trigger {
     fn judge(&self, payload: &Json, now: Timestamp, trace: &mut Vec<(usize, bool)>) -> FiringOutcome {
         if !self.launch().enabled {
             return FiringOutcome::Disabled;
+        }
+        if let (Err(message), Some(schema)) =
+            (check_payload(self.payload.as_ref(), payload), &self.written.payload)
+        {
+            let by = Origin::new(&self.launch().path_of("source.payload"), &schema.node.place);
+            return FiringOutcome::Misfit { message: messages::unfit_payload(&message), by };
         }
         let event = Json::object([("payload", payload.clone())]);
         let now = Moment::from(now);

@@ -76,7 +76,7 @@ impl Case {
                 let mut findings = Vec::new();
                 let documents = nodes.iter().filter_map(|(path, node)| {
                     let document = yaml::YamlDocument { node: node.clone(), sound: true };
-                    let read = Document::read(&document, path, &mut findings)?;
+                    let read = Document::read(&document, path, limits, &mut findings)?;
                     // the agent alone has no prefix
                     if path.is_empty() && !matches!(read, Document::Agent(_)) {
                         let kind = node.get("kind").map_or(&node.place, |kind| &kind.place);

@@ -302,6 +302,9 @@ impl<'c> Running<'c> {
             }
             FiringOutcome::Create(None) => failed("create", None::<String>),
             FiringOutcome::Disabled => failed("none", None::<String>),
+            FiringOutcome::Misfit { message, by } => {
+                Found { decided_by: Some(by), ..failed("none", Some(message)) }
+            }
             FiringOutcome::Refused { message, by } => {
                 Found { decided_by: Some(by), ..failed("none", message) }
             }

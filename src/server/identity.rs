@@ -29,6 +29,8 @@ pub(super) enum Scope {
     TasksWrite,
     /// Take tasks away for good.
     TasksPurge,
+    /// Decide under which policy tasks go on, of all callers.
+    PoliciesWrite,
     /// See which manifests are served.
     ManifestsRead,
     /// Load them anew.
@@ -47,10 +49,11 @@ pub(super) enum Scope {
 
 impl Scope {
     /// All of them.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::TasksRead,
         Self::TasksWrite,
         Self::TasksPurge,
+        Self::PoliciesWrite,
         Self::ManifestsRead,
         Self::ManifestsWrite,
         Self::AgentRead,
@@ -66,6 +69,7 @@ impl Scope {
             Self::TasksRead => "tasks:read",
             Self::TasksWrite => "tasks:write",
             Self::TasksPurge => "tasks:purge",
+            Self::PoliciesWrite => "policies:write",
             Self::ManifestsRead => "manifests:read",
             Self::ManifestsWrite => "manifests:write",
             Self::AgentRead => "agent:read",

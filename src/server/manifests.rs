@@ -9,24 +9,30 @@ use super::error::ServeError;
 use super::problem::{Kind, Problem};
 use crate::cel::Timestamp;
 use crate::diagnostic::{Diagnostic, Standing};
-use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::limits::EvalLimits;
 use crate::manifest::load::{File, LoadError, Stamp, stamps};
 use crate::manifest::{Catalog, load};
+use crate::store::ManifestSet;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tracing::warn;
 
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
     limits: EvalLimits,
-    engine: Arc<Engine>,
+    served: RwLock<Arc<Served>>,
     /// The file of digests that the publisher writes last, if there is to be one.
     digests: Option<PathBuf>,
     state: Mutex<State>,
+}
+
+/// A set of manifests that is or was served: its text, and what was made of it. One never changes.
+pub(super) struct Served {
+    pub(super) engine: Engine,
+    pub(super) set: Arc<ManifestSet>,
 }
 
 struct State {
@@ -104,15 +110,17 @@ impl Manifests {
         }
         let serving = Serving::of(&files, &catalog, &findings, now);
         let state = State { stamps, seen: None, serving, problem: None };
-        let (paths, engine) = (paths.to_vec(), Arc::new(engine));
-        let manifests = Self { paths, limits, engine, digests, state: Mutex::new(state) };
+        let served = Served { engine, set: Arc::new(ManifestSet::of(&files)) };
+        let (paths, served) = (paths.to_vec(), RwLock::new(Arc::new(served)));
+        let manifests = Self { paths, limits, served, digests, state: Mutex::new(state) };
         manifests.state().stamps = manifests.stamps();
         Ok(manifests)
     }
 
-    /// The engine of what is served.
-    pub(super) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    /// What is served now.
+    pub(super) fn served(&self) -> Arc<Served> {
+        // a poisoned lock still holds a whole set: writers only ever swap one pointer
+        self.served.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What is served, and what is wrong with what is not.
@@ -190,14 +198,15 @@ impl Manifests {
             let checked = digest_list::check(path, &files);
             checked.map_err(|what| setback(Some(format!("`{}`: {what}", path.display())), &[]))?;
         }
-        // tried apart first: an error that stops no agent by itself must not be served either
-        let (_, compiled) = Engine::from_catalog(&catalog, self.limits);
+        // made beside what is served: an error that stops no agent by itself must not be served either
+        let (engine, compiled) = self.served().engine.beside(&catalog);
         findings.extend(compiled);
         tell(&findings);
-        if findings.iter().any(Diagnostic::is_refused) {
+        if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
             return Err(setback(None, &findings));
         }
-        self.engine.replace(&catalog).map_err(|findings| setback(None, &findings))?;
+        let served = Arc::new(Served { engine, set: Arc::new(ManifestSet::of(&files)) });
+        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
         Ok(Serving::of(&files, &catalog, &findings, now))
     }
 
@@ -222,7 +231,7 @@ fn tell(findings: &[Diagnostic]) {
 
 /// SHA-256 over names and texts.
 fn digest_of(files: &[File]) -> String {
-    Digest::of_parts(files.iter().flat_map(|file| [file.source.name(), file.source.text()])).to_string()
+    ManifestSet::of(files).digest().to_owned()
 }
 
 fn read(paths: &[PathBuf], limits: &EvalLimits) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {

@@ -1,7 +1,7 @@
 //! Every sentence of the server, one function each: lower case, no final stop, no value of task data.
 
-use super::ledger::Behind;
-use crate::store::StoreError;
+use crate::store::{Age, LogBehind, StoreError};
+use crate::task::TaskError;
 use std::net::SocketAddr;
 
 pub(super) fn open_to_all(address: &SocketAddr) -> String {
@@ -181,7 +181,7 @@ pub(super) fn store_unwritable(error: &StoreError) -> String {
     format!("the store cannot be written: {error}")
 }
 
-pub(super) fn log_unwritable(error: &Behind, owed: usize) -> String {
+pub(super) fn log_unwritable(error: &LogBehind, owed: usize) -> String {
     format!("the decision log cannot be written and lacks {owed} decision(s): {error}")
 }
 
@@ -206,6 +206,34 @@ pub(super) fn bad_switch() -> &'static str {
      `name`"
 }
 
+pub(super) const fn manifests_not_kept() -> &'static str {
+    "the store does not have the manifests that the task is under"
+}
+
+pub(super) const fn manifests_not_compiled() -> &'static str {
+    "this release cannot take the manifests that the task is under, or makes another policy of them"
+}
+
+pub(super) const fn held_locked() -> &'static str {
+    "the task was begun under another policy than the one that is served, and takes no step until an operator decides"
+}
+
+pub(super) fn held_unreadable(error: &TaskError) -> String {
+    format!("the policy that is served cannot take the task over ({error}), and an operator is to decide")
+}
+
+pub(super) fn held_lost(lack: &str) -> String {
+    format!("the task is to keep its policy, and that cannot be had: {lack}")
+}
+
+pub(super) fn cannot_adopt(error: &TaskError) -> String {
+    format!("the policy that is served cannot take the task over: {error}")
+}
+
+pub(super) const fn has_ended() -> &'static str {
+    "the task has ended, and takes no step under any policy"
+}
+
 pub(super) fn no_digest_line(line: usize) -> String {
     format!("line {line} is not one of `sha256sum`: 64 hexadecimal digits, two spaces, a name")
 }
@@ -220,4 +248,13 @@ pub(super) fn file_not_listed(name: &str) -> String {
 
 pub(super) fn file_differs(name: &str) -> String {
     format!("has another digest for `{name}`: the files are being written, or the list is of another set")
+}
+
+/// A rule of retention, as it is set.
+pub(super) fn rule(kind: &str, age: Age) -> String {
+    format!("{kind}={age}")
+}
+
+pub(super) fn retention_failed(kinds: &[&str]) -> String {
+    format!("what is too old could not all be taken away ({}); the next sweep tries again", kinds.join(", "))
 }

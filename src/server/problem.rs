@@ -74,8 +74,8 @@ kinds! {
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
     /// An answer to a task that asks nothing.
     NothingAsked = "nothing-asked", 409, "The task asks for nothing";
-    /// The task waits under a policy that is not loaded any more.
-    PolicyChanged = "policy-changed", 409, "The policy has changed since the task was suspended";
+    /// The task is under another policy than the one that is served, and takes no step.
+    PolicyChanged = "policy-changed", 409, "The task is under a policy that is not served any more";
     /// Other processes were first, again and again.
     Contended = "contended", 409, "Other requests for the task were first";
     /// The task was there and was purged.
@@ -154,6 +154,11 @@ impl Problem {
     /// The same with what is wrong with a text, finding by finding.
     pub(super) fn with_findings(self, findings: Vec<serde_json::Value>) -> Self {
         Self { findings, ..self }
+    }
+
+    /// The sentence about this one.
+    pub(super) fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
     }
 
     /// The body; `instance` names the request.

@@ -4,6 +4,7 @@
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
 use super::evaluate::{AgentName, Check, Evaluate, Render};
+use super::gate::lacking;
 use super::identity::Scope;
 use super::problem::{Kind, Problem};
 use super::protocols;
@@ -14,11 +15,12 @@ use super::steps::{
     After, Before, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
     Step,
 };
-use super::switches;
+use super::task_opening::Open;
+use super::{switches, task_policies};
 use crate::cel::Shortened;
 use crate::context::{PageError, PageRequest, Runtime};
 use crate::policy::Policy;
-use crate::task::{Offer, StartTask, TaskState, User};
+use crate::task::{Offer, StartTask, Task, User};
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -72,8 +74,8 @@ pub(super) enum Work {
 pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
-        ManifestsRead, ManifestsWrite, MetricsRead, SwitchesRead, SwitchesWrite, TasksPurge, TasksRead,
-        TasksWrite,
+        ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite, SwitchesRead, SwitchesWrite, TasksPurge,
+        TasksRead, TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -101,7 +103,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         post("/v1/tasks", "createTask", write, create),
         get("/v1/tasks", "listTasks", read, list),
-        get("/v1/tasks/{task}", "readTask", read, state),
+        get("/v1/tasks/{task}", "readTask", read, task_policies::state),
         Route { method: Method::DELETE, ..get("/v1/tasks/{task}", "purgeTask", Needs(TasksPurge), purge) },
         long(get("/v1/tasks/{task}/context", "readContext", read, context)),
         get("/v1/tasks/{task}/offers", "readOffers", read, offers),
@@ -119,6 +121,7 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
         post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
         post("/v1/tasks/{task}/output", "output", write, step::<Output>),
+        post("/v1/tasks/{task}/policy", "decidePolicy", Needs(PoliciesWrite), task_policies::decide),
         long(post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task)),
         long(post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task)),
         long(post("/v1/tasks/{task}/render", "render", read, render)),
@@ -201,8 +204,11 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [after] = request.query(["after"])?;
-    let page = service.tasks.list(&request.caller, after.as_deref())?;
+    const KNOWN: [&str; 2] = ["after", "current"];
+    let [after, current] = request.query(KNOWN)?;
+    let bad = |_| Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
+    let current = current.map(|current| current.parse().map_err(bad)).transpose()?;
+    let page = service.tasks.list(&request.caller, after.as_deref(), current)?;
     Answer::json(200, &page)
 }
 
@@ -213,51 +219,6 @@ fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
     };
     let after = after.map(number).transpose()?;
     Answer::json(200, &service.tasks.events(request, after.unwrap_or_default())?)
-}
-
-/// A task as it stands.
-#[derive(Serialize)]
-struct Standing<'t> {
-    task: &'t str,
-    version: u64,
-    namespace: &'t str,
-    agent: &'t str,
-    #[serde(flatten)]
-    state: TaskState,
-    /// What it waits for.
-    asks: Option<&'t crate::task::Request>,
-    interrupted: bool,
-    policy: TaskPolicy,
-}
-
-/// The policy that a task is under.
-#[derive(Serialize)]
-struct TaskPolicy {
-    /// As the decision log has it.
-    manifest: String,
-    /// Whether it is the one that is served now.
-    current: bool,
-}
-
-fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    service.tasks.look(request, |task, version| {
-        let agent = task.policy().agent();
-        let served = service.manifests.engine().policy(&agent.namespace.text, &agent.name.text);
-        let manifest = task.policy().fingerprint();
-        let current = served.is_ok_and(|served| served.fingerprint() == manifest);
-        let policy = TaskPolicy { manifest: format!("{manifest:016x}"), current };
-        let standing = Standing {
-            task: task.id(),
-            version,
-            namespace: &agent.namespace.text,
-            agent: &agent.name.text,
-            state: task.state(),
-            asks: task.request(),
-            interrupted: task.is_interrupted(),
-            policy,
-        };
-        Answer::json(200, &standing)
-    })
 }
 
 fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
@@ -294,7 +255,9 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
     });
     let cursor = cursor.map(|cursor| cursor.ok_or_else(refuse)).transpose()?;
     let max_bytes = service.settings.eval_limits.max_page_bytes;
-    service.tasks.look(request, |task, version| {
+    service.tasks.look(request, |open| {
+        let Open { task, head, .. } = open;
+        let version = head.version();
         if cursor.is_some_and(|(of, _)| of != version) {
             return Err(Problem::new(Kind::BadRequest, super::messages::cursor_of_the_past()));
         }
@@ -327,13 +290,20 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
         name: &'t str,
         description: Option<&'t str>,
         schema: &'t serde_json::Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output_schema: Option<&'t serde_json::Value>,
     }
     #[derive(Serialize)]
     struct Offers<'t> {
         functions: Vec<Function<'t>>,
     }
-    service.tasks.look(request, |task, _| {
-        let function = |Offer { name, description, schema }| Function { name, description, schema };
+    service.tasks.look(request, |Open { task, .. }| {
+        let function = |Offer { name, description, schema, output }| Function {
+            name,
+            description,
+            schema,
+            output_schema: output,
+        };
         Answer::json(200, &Offers { functions: task.offers().map(function).collect() })
     })
 }
@@ -349,7 +319,17 @@ fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Prob
     if expression.agent.is_some() || expression.context.is_some() {
         return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
     }
-    service.tasks.look(request, |task, _| Answer::json(200, &expression.on_task(task, service.now())?))
+    service.tasks.look(request, |Open { task, .. }| {
+        may_compute(request, task)?;
+        Answer::json(200, &expression.on_task(task, service.now())?)
+    })
+}
+
+/// An expression can compute anything from a secret, so that no masking of its value would do. Where a task has secrets, it
+/// is for those who may take steps of the task, and are told them anyway.
+fn may_compute(request: &Request, task: &Task) -> Result<(), Problem> {
+    let may = task.policy().secrets().is_empty() || request.caller.may(Scope::TasksWrite);
+    if may { Ok(()) } else { Err(lacking(Scope::TasksWrite)) }
 }
 
 fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
@@ -357,13 +337,16 @@ fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem
     if expression.agent.is_some() {
         return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
     }
-    let policy = service.tasks.look(request, |task, _| Ok(task.policy().clone()))?;
+    let policy = service.tasks.look(request, |Open { task, .. }| Ok(task.policy().clone()))?;
     Answer::json(200, &expression.run(Some(&policy), &service.settings.eval_limits))
 }
 
 fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let template: Render = request.read(&service.settings.eval_limits)?;
-    service.tasks.look(request, |task, _| Answer::json(200, &template.on_task(task, service.now())?))
+    service.tasks.look(request, |Open { task, .. }| {
+        may_compute(request, task)?;
+        Answer::json(200, &template.on_task(task, service.now())?)
+    })
 }
 
 fn evaluate(service: &Service, request: &Request) -> Result<Answer, Problem> {
@@ -384,7 +367,7 @@ fn check(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 fn policy_of(service: &Service, agent: Option<&AgentName>) -> Result<Option<Arc<Policy>>, Problem> {
-    let policy = agent.map(|agent| service.manifests.engine().policy(&agent.namespace, &agent.name));
+    let policy = agent.map(|agent| service.manifests.served().engine.policy(&agent.namespace, &agent.name));
     policy.transpose().map_err(Problem::from)
 }
 
@@ -414,7 +397,7 @@ fn readiness(service: &Service, _: &Request) -> Result<Answer, Problem> {
 }
 
 fn metrics(service: &Service, _: &Request) -> Result<Answer, Problem> {
-    let text = service.metrics.render(service.tasks.live(), service.manifests.engine().cache_stats());
+    let text = service.metrics.render(service.tasks.live(), service.manifests.served().engine.cache_stats());
     Ok(Answer {
         status: 200,
         media_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",

@@ -5,6 +5,7 @@
 use crate::cel::Json;
 use crate::conversation;
 use crate::limits::{EvalLimits, ServerLimits};
+use crate::store::Retention;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -49,6 +50,10 @@ pub struct Settings {
     pub log_required: bool,
     /// Whether the decision log holds what was handled and answered.
     pub log_content: bool,
+    /// How long what is kept; for ever unless something is set.
+    pub retention: Retention,
+    /// How often it is looked whether something is over its age.
+    pub sweep_every: Duration,
     /// Its own bounds.
     pub limits: ServerLimits,
     /// The engine's.
@@ -58,11 +63,14 @@ pub struct Settings {
 /// What becomes of tasks that are under way when other manifests are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LiveTasks {
-    /// A task goes on under the new policy with its next step, if that can read its state; else it takes no step.
+    /// A task goes on under the new policy with its next step, if that can read its state; else it takes no step until an
+    /// operator decides.
     #[default]
     Adopt,
-    /// A task goes on under its own policy as long as it is in memory.
+    /// A task goes on under the policy that it was begun under, after a restart, too.
     Keep,
+    /// A task takes no step until an operator decides, or the policy that it was begun under is served again.
+    Lock,
 }
 
 /// Where callers are known from. With neither file nobody has to say who he is.
@@ -141,6 +149,8 @@ impl Settings {
             allowed_origins: Vec::new(),
             log_required: false,
             log_content: false,
+            retention: Retention::default(),
+            sweep_every: Duration::from_secs(600),
             limits: ServerLimits::default(),
             eval_limits: EvalLimits::default(),
         }

@@ -4,11 +4,13 @@
 //! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
 //! read is tested against its digest before anything is made of it.
 
+use super::all_tasks::summary;
 use super::decision_lines::DueLine;
 use super::purge;
 use super::rows::{
     EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
 };
+use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, hex, policy_of};
 use super::task_store::{
     Facts, LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskStore, TaskSummary,
     Tombstone, Verified,
@@ -17,7 +19,7 @@ use super::writer::{Write, Writer};
 use super::{Database, Sql, SqlValue, StoreError, messages, switches, verify};
 use crate::cel::Timestamp;
 use crate::limits::EvalLimits;
-use crate::task::{SavedTask, Task};
+use crate::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -37,9 +39,22 @@ struct Happening<'s> {
     change: String,
     once: Option<&'s Once>,
     snapshot: Option<String>,
-    /// The version of the switches that must be there, if that matters.
-    switches: Option<u64>,
-    due: Option<DueLine>,
+    terms: Terms,
+}
+
+/// What else is stored with a step, and what must hold when it is.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// The version of the operator's switches under which it was decided: it is stored only if no switch was turned since,
+    /// which is asked in the same transaction. Nothing if that does not matter.
+    pub switches: Option<u64>,
+    /// The line that a decision log is to hold of it.
+    pub due: Option<DueLine>,
+    /// The manifests that the policy of the task is made of. They are stored with the first step that names them, if it is
+    /// another policy than before, and with each snapshot; a set of more than `max_kept_manifests_bytes` never is.
+    pub manifests: Option<Arc<ManifestSet>>,
+    /// What an operator has decided about the policy of the task, if the step is that.
+    pub decided: Option<PolicyDecided>,
 }
 
 impl StoredTasks {
@@ -56,10 +71,16 @@ impl StoredTasks {
         &self.database
     }
 
-    /// Writes an event after a head; answers the new one.
-    fn put(&self, head: &TaskHead, task: &Task, happening: Happening<'_>) -> Result<TaskHead, StoreError> {
+    /// Writes an event after a head, and the state that the task is in then, under a policy; answers the new head.
+    fn put(
+        &self,
+        head: &TaskHead,
+        (state, fingerprint): (&str, u64),
+        happening: Happening<'_>,
+    ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot, switches, due } = happening;
+        let Happening { operation, at, decision, change, once, snapshot, terms } = happening;
+        let Terms { switches, due, manifests, decided: by_operator } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -69,7 +90,7 @@ impl StoredTasks {
         let row = TaskRow {
             owner: owner.to_owned(),
             facts: Facts::clone(facts),
-            state: task.state().as_str().to_owned(),
+            state: state.to_owned(),
             changed_at: at.clone(),
             version,
             chain: chain.clone(),
@@ -82,6 +103,21 @@ impl StoredTasks {
             let digest = snapshot_digest(owner, id, version, &saved, &chain);
             (saved, digest)
         });
+        let says_policy = head.policy.is_none() || snapshot.is_some() || by_operator.is_some();
+        let policy = manifests.filter(|_| says_policy).map(|set| {
+            let set = Some(set).filter(|set| set.bytes() <= self.limits.max_kept_manifests_bytes);
+            let before = head.policy.as_ref().and_then(|policy| policy.decided.clone());
+            let policy = TaskPolicy {
+                manifest: hex(fingerprint),
+                manifests: set.as_ref().map(|set| set.digest().to_owned()),
+                decided: by_operator.or(before),
+            };
+            PolicyWrite { policy, set }
+        });
+        let present = match &policy {
+            Some(write) => Some(Arc::new(write.policy.clone())),
+            None => head.policy.clone(),
+        };
         let write = Write {
             expected: *expected,
             expected_chain: expected_chain.clone(),
@@ -92,17 +128,82 @@ impl StoredTasks {
             snapshot,
             switches,
             due,
+            policy,
             digest: row.digest(),
             row,
         };
         write.storable()?;
         self.writer.write(write)?;
-        let fingerprint = task.policy().fingerprint();
-        Ok(TaskHead { owner: head.owner.clone(), facts: facts.clone(), version, chain, fingerprint })
+        let of = |policy: &Option<Arc<TaskPolicy>>| policy.as_ref().and_then(|it| it.manifests.clone());
+        if of(&head.policy).is_some_and(|before| Some(&before) != of(&present).as_ref()) {
+            self.forget_sets();
+        }
+        let (owner, facts) = (head.owner.clone(), facts.clone());
+        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present })
     }
 
-    /// As [`StoredTasks::append_due`], for a step that was decided under a version of the operator's switches: it is stored
-    /// only if no switch was turned since, which is asked in the same transaction.
+    /// Ends a task that waits for nothing, without its policy.
+    pub(super) fn put_end(
+        &self,
+        head: &TaskHead,
+        at: Timestamp,
+        (change, decision): &(TaskChange, Decision),
+        due: Option<DueLine>,
+    ) -> Result<TaskHead, StoreError> {
+        let happening = Happening {
+            operation: Operation::End,
+            at,
+            decision: Some(json(decision)?),
+            change: json(change)?,
+            once: None,
+            snapshot: None,
+            terms: Terms { due, ..Terms::default() },
+        };
+        let terminated = TaskState::Terminated(String::new());
+        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+    }
+
+    /// The bounds.
+    pub(super) fn limits(&self) -> &EvalLimits {
+        &self.limits
+    }
+
+    /// Stores a task that has just started as [`TaskStore::create`] does, and with it the manifests that its policy is made
+    /// of.
+    ///
+    /// # Errors
+    /// Those of [`TaskStore::create`].
+    pub fn create_under(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        at: Timestamp,
+        once: Option<Once>,
+        manifests: Option<Arc<ManifestSet>>,
+    ) -> Result<TaskHead, StoreError> {
+        let agent = task.policy().agent();
+        let facts = Facts {
+            id: task.id().to_owned(),
+            namespace: agent.namespace.text.to_string(),
+            agent: agent.name.text.to_string(),
+            started_at: task.context().started_at().to_string(),
+        };
+        let fingerprint = task.policy().fingerprint();
+        let (owner, facts) = (owner.clone(), Arc::new(facts));
+        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
+        let happening = Happening {
+            operation: Operation::Started,
+            at,
+            decision: None,
+            change: json(&task.save())?,
+            once: once.as_ref(),
+            snapshot: None,
+            terms: Terms { manifests, ..Terms::default() },
+        };
+        self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
+    }
+
+    /// Stores a step as [`TaskStore::append`] does, under more terms.
     ///
     /// # Errors
     /// [`StoreError::SwitchesTurned`], and those of [`TaskStore::append`].
@@ -110,39 +211,7 @@ impl StoredTasks {
         &self,
         head: &TaskHead,
         step: &Step<'_>,
-        switches: u64,
-        due: Option<DueLine>,
-    ) -> Result<TaskHead, StoreError> {
-        self.append_if(head, step, Some(switches), due)
-    }
-
-    /// Stores a step as [`TaskStore::append`] does, and with it the line that a decision log is to hold of it.
-    ///
-    /// # Errors
-    /// Those of [`TaskStore::append`].
-    pub fn append_due(
-        &self,
-        head: &TaskHead,
-        step: &Step<'_>,
-        due: Option<DueLine>,
-    ) -> Result<TaskHead, StoreError> {
-        self.append_if(head, step, None, due)
-    }
-
-    /// The number of the last turn of a switch. One row.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub fn switches_version(&self) -> Result<u64, StoreError> {
-        self.database.read(switches::version)
-    }
-
-    fn append_if(
-        &self,
-        head: &TaskHead,
-        step: &Step<'_>,
-        switches: Option<u64>,
-        due: Option<DueLine>,
+        terms: Terms,
     ) -> Result<TaskHead, StoreError> {
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
         let happening = Happening {
@@ -152,10 +221,18 @@ impl StoredTasks {
             change: json(&step.task.change_since(step.before))?,
             once: step.once.as_ref(),
             snapshot,
-            switches,
-            due,
+            terms,
         };
-        self.put(head, step.task, happening)
+        let task = step.task;
+        self.put(head, (task.state().as_str(), task.policy().fingerprint()), happening)
+    }
+
+    /// The number of the last turn of a switch. One row.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn switches_version(&self) -> Result<u64, StoreError> {
+        self.database.read(switches::version)
     }
 
     /// Whether the whole task is to be stored with its next event: now and then, and when another policy has changed more
@@ -199,7 +276,8 @@ impl StoredTasks {
         self.limits.max_page.max(1)
     }
 
-    fn page(&self, limit: usize) -> SqlValue<'static> {
+    /// The rows of one page, as a value.
+    pub(super) fn page(&self, limit: usize) -> SqlValue<'static> {
         (limit.min(self.max_page()) as u64).into()
     }
 }
@@ -212,31 +290,11 @@ impl TaskStore for StoredTasks {
         at: Timestamp,
         once: Option<Once>,
     ) -> Result<TaskHead, StoreError> {
-        let agent = task.policy().agent();
-        let facts = Facts {
-            id: task.id().to_owned(),
-            namespace: agent.namespace.text.to_string(),
-            agent: agent.name.text.to_string(),
-            started_at: task.context().started_at().to_string(),
-        };
-        let fingerprint = task.policy().fingerprint();
-        let (owner, facts) = (owner.clone(), Arc::new(facts));
-        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint };
-        let happening = Happening {
-            operation: Operation::Started,
-            at,
-            decision: None,
-            change: json(&task.save())?,
-            once: once.as_ref(),
-            snapshot: None,
-            switches: None,
-            due: None,
-        };
-        self.put(&nowhere, task, happening)
+        self.create_under(owner, task, at, once, None)
     }
 
     fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError> {
-        self.append_due(head, step, None)
+        self.append_under(head, step, Terms::default())
     }
 
     fn load(&self, owner: &Owner, id: &str) -> Result<LoadedTask, StoreError> {
@@ -264,8 +322,10 @@ impl TaskStore for StoredTasks {
                 return Err(StoreError::Corrupt(messages::altered_task(id)));
             }
             let fingerprint = saved.fingerprint();
-            let (owner, facts) = (owner.clone(), Arc::new(row.facts));
-            Ok(LoadedTask { saved, head: TaskHead { owner, facts, version, chain, fingerprint }, replayed })
+            let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.manifest == hex(fingerprint));
+            let (owner, facts, policy) = (owner.clone(), Arc::new(row.facts), policy.map(Arc::new));
+            let head = TaskHead { owner, facts, version, chain, fingerprint, policy };
+            Ok(LoadedTask { saved, head, replayed })
         })
     }
 
@@ -296,12 +356,7 @@ impl TaskStore for StoredTasks {
         let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3");
         let values = [owner.as_str().into(), after.unwrap_or_default().into(), self.page(limit)];
         let rows = self.database.read(|sql| sql.query(&statement, &values))?;
-        let summary = |row| {
-            let TaskRow { facts, state, changed_at, version, .. } = TaskRow::read(row)?;
-            let Facts { id, namespace, agent, started_at } = facts;
-            Ok(TaskSummary { id, namespace, agent, state, started_at, changed_at, version })
-        };
-        rows.iter().map(summary).collect()
+        rows.iter().map(|row| Ok(summary(row)?.1)).collect()
     }
 
     fn events(
@@ -324,8 +379,7 @@ impl TaskStore for StoredTasks {
     }
 
     fn purge(&self, owner: &Owner, id: &str, purge: &Purge<'_>) -> Result<Tombstone, StoreError> {
-        purge::check_reason(purge.reason, self.limits.max_reason_bytes)?;
-        self.database.write_rows(|sql| purge::purge(sql, owner, id, purge))
+        self.purge_due(owner, id, purge, None, |_| None)
     }
 
     fn tombstone(&self, owner: &Owner, id: &str) -> Result<Option<Tombstone>, StoreError> {

@@ -4,7 +4,7 @@
 //! task as it was after its last step. Two writers of one task never both succeed on the same version. Whoever asks for
 //! a task says for whom: of another's it learns nothing, not even that it is there. All of it blocks.
 
-use super::StoreError;
+use super::{PolicyDecision, StoreError, TaskPolicy};
 use crate::cel::Timestamp;
 use crate::task::{Decision, SavedTask, Task, TaskMark};
 use std::sync::Arc;
@@ -88,6 +88,8 @@ operations! {
     Record = "record",
     /// [`Task::end`]
     End = "end",
+    /// An operator has decided under which policy the task goes on.
+    Policy = "policy",
 }
 
 /// One operation that was done to a task and is to be stored.
@@ -128,6 +130,8 @@ pub struct TaskHead {
     pub(super) chain: String,
     /// The policy under which the stored state came about.
     pub(super) fingerprint: u64,
+    /// What is stored of it.
+    pub(super) policy: Option<Arc<TaskPolicy>>,
 }
 
 /// What of a task never changes.
@@ -162,6 +166,32 @@ impl TaskHead {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.facts.id
+    }
+
+    /// Its agent: namespace and name.
+    #[must_use]
+    pub fn agent(&self) -> (&str, &str) {
+        (&self.facts.namespace, &self.facts.agent)
+    }
+
+    /// What tells the policy under which the stored state came about from others
+    /// ([`Policy::fingerprint`](crate::policy::Policy::fingerprint)).
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// What the store knows of that policy; nothing of a task that was stored without it.
+    #[must_use]
+    pub fn policy(&self) -> Option<&TaskPolicy> {
+        self.policy.as_deref()
+    }
+
+    /// Whether an operator has decided that the task keeps its policy.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        let decided = self.policy().and_then(|policy| policy.decided.as_ref());
+        decided.is_some_and(|decided| decided.decision == PolicyDecision::Keep)
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::purge::{TABLES, TOMBSTONE};
 use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest};
+use super::task_policies::{POLICY, TaskPolicy};
 use super::task_store::{Owner, Tombstone, Verified};
-use super::{Database, Row, SqlValue, StoreError, messages, switches};
+use super::{Database, Row, SqlValue, StoreError, messages, switches, task_policies};
 
 /// Tests everything, in pages of so many rows.
 pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError> {
@@ -31,7 +32,33 @@ pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError
     verified.answers = answers(database, page)?;
     verified.tombstones = tombstones(database, page)?;
     database.read(|sql| switches::all(sql).map(drop))?;
+    policies(database, page)?;
     Ok(verified)
+}
+
+/// Tests what is said of the policies of tasks, and the manifests that they are made of.
+fn policies(database: &Database, page: u64) -> Result<(), StoreError> {
+    let statement = format!(
+        "SELECT {POLICY} FROM task_policy WHERE owner > $1 OR (owner = $1 AND task > $2) \
+         ORDER BY owner, task LIMIT $3"
+    );
+    let mut last = (String::new(), String::new());
+    loop {
+        let values = [(&last.0).into(), (&last.1).into(), page.into()];
+        let rows = database.read(|sql| sql.query(&statement, &values))?;
+        let Some(end) = rows.last() else { break };
+        last = (end.text(0)?.to_owned(), end.text(1)?.to_owned());
+        rows.iter().try_for_each(|row| TaskPolicy::read(row).map(drop))?;
+    }
+    let names = database.read(|sql| sql.query("SELECT digest FROM manifest_set ORDER BY digest", &[]))?;
+    for name in &names {
+        let name = name.text(0)?;
+        // one that has gone meanwhile has no task
+        if let Some(set) = database.read(|sql| task_policies::set(sql, name))? {
+            set.files()?;
+        }
+    }
+    Ok(())
 }
 
 /// Tests the tombstones, and that nothing else is left of their tasks.

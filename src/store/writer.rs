@@ -9,6 +9,7 @@ use super::decision_lines::DueLine;
 use super::purge::{missing, tombstone};
 use super::rows::TaskRow;
 use super::switches::version;
+use super::task_policies::PolicyWrite;
 use super::task_store::{Facts, Once};
 use super::{Database, Sql, SqlValue, StoreError, messages};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(super) struct Write {
     pub(super) switches: Option<u64>,
     /// What a decision log is to hold of it.
     pub(super) due: Option<DueLine>,
+    /// The policy that the task is under now, if that is to be said.
+    pub(super) policy: Option<PolicyWrite>,
 }
 
 impl Write {
@@ -47,7 +50,9 @@ impl Write {
     pub(super) fn storable(&self) -> Result<(), StoreError> {
         let once = self.once.iter().flat_map(|(once, _)| [&once.key, &once.request, &once.answer]);
         let due = self.due.iter().flat_map(|due| [&due.log, &due.line]);
-        let texts = once.chain(due).chain([&self.row.owner, &self.row.facts.id]);
+        let decided = self.policy.iter().filter_map(|write| write.policy.decided.as_ref());
+        let decided = decided.flat_map(|decided| [&decided.who, &decided.reason]);
+        let texts = once.chain(due).chain(decided).chain([&self.row.owner, &self.row.facts.id]);
         storable(&texts.map(SqlValue::from).collect::<Vec<_>>())
     }
 }
@@ -257,6 +262,9 @@ fn rest(sql: &mut Sql<'_>, write: &Write) -> Result<(), StoreError> {
         if made == 0 {
             return Err(StoreError::AlreadyExists);
         }
+    }
+    if let Some(policy) = &write.policy {
+        policy.put(sql, owner, task)?;
     }
     if let Some((saved, digest)) = &write.snapshot {
         sql.execute(

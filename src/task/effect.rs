@@ -105,7 +105,7 @@ pub struct CallResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
-    /// It did.
+    /// It did. A result that breaks what its tool declares is taken as [`CallStatus::Errored`].
     Successful,
     /// The tool says no: HTTP errors and the like. The model gets to see it (LIFE-03).
     Errored,

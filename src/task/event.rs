@@ -2,13 +2,14 @@
 //!
 //! In: a payload or a request as it came, and the event that it is said to be. Out: route with the entry that was added to
 //! the task's inputs, or discard with the stage that it did not pass. In this order (EVT-15): subscription, signature (and
-//! whether the signed delivery was taken before), filter, `before`, format, `after`, `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a
-//! secret stands in what is said about it, but for what a step's own message shows.
+//! whether the signed delivery was taken before), the schema of the payload, filter, `before`, format, `after`,
+//! `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a secret stands in what is said about it, but for what a step's own message shows.
 
 use super::decision::{Decision, EventStage, Finding, Verdict};
 use super::driver::Host;
 use super::effect::Progress;
 use super::operation::{EventUnderWay, Operation, Sender, Stage, Subject};
+use super::secret::Hidden;
 use super::start::Next;
 use super::state::End;
 use super::steps::Stopped;
@@ -166,7 +167,7 @@ impl Task {
         ids.map(|(header, id)| delivered::name(capability, &event.name, header, id)).collect()
     }
 
-    /// Signature, delivery and filter: what `event` is to expressions, if it passes all.
+    /// Signature, delivery, schema and filter: what `event` is to expressions, if it passes all.
     fn judge(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Refusal> {
         let request = match delivery.content {
             Content::Payload(_) => None,
@@ -185,6 +186,8 @@ impl Task {
                 payload.ok_or_else(|| Refusal::new(EventStage::Filter, messages::no_json_body()))?
             }
         };
+        let takes = event.takes(&payload);
+        takes.map_err(|why| Refusal::new(EventStage::Payload, messages::unfit_payload(&why)))?;
         let data = event.data(&payload);
         let allowed = self.allowed.get(event.capability);
         let passes = allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed));
@@ -243,12 +246,15 @@ impl Task {
         let Stopped { verdict, message, origin } = stopped;
         let stage = operation.course.stage.of_event();
         let decided_by = Some(origin);
+        let secret = Hidden { message: message.shown.clone(), ..Hidden::default() }.some();
         if verdict == Verdict::LockTask {
-            self.end = Some(End::Locked(message.clone()));
-            let reason = Some(message.clone());
-            return Decision { message: Some(message), reason, decided_by, ..operation.decide(verdict) };
+            self.end = Some(End::Locked(message.shown().to_owned()));
+            let reason = Some(message.text.clone());
+            let message = Some(message.text);
+            return Decision { message, reason, decided_by, secret, ..operation.decide(verdict) };
         }
-        Decision { message: Some(message), stage, decided_by, ..operation.decide(Verdict::Discard) }
+        let message = Some(message.text);
+        Decision { message, stage, decided_by, secret, ..operation.decide(Verdict::Discard) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Task;
 use super::decision::Finding;
-use super::effect::{Answer, CallResult, Caller, Invocation, Request};
+use super::effect::{Answer, CallResult, CallStatus, Caller, Invocation, Request};
 use super::messages;
 use super::operation::Operation;
 use super::replay::{Halt, Replay};
@@ -18,6 +18,24 @@ pub(super) enum Carried {
     Result(CallResult),
     /// The host must do it, or answer a question of a CEL tool.
     Asks(Request),
+}
+
+/// The result of a call as all that follows sees it. One that breaks what its function declares is a failed one, with the
+/// place and the word that it breaks; the value itself goes no further, to no step, no record and no model. The call has run
+/// all the same. A result that tells of a failure is held to nothing.
+pub(super) fn held_to_schema(
+    function: &Function,
+    result: CallResult,
+    findings: &mut Vec<Finding>,
+) -> CallResult {
+    let Some(declared) = function.output.as_ref().filter(|_| result.status == CallStatus::Successful) else {
+        return result;
+    };
+    let Err(why) = declared.check(&result.output) else { return result };
+    let text = messages::output_misfit(&function.key, &why);
+    findings.push(Finding::new("output_misfit", text.clone(), Some(declared.origin())));
+    let output = Json::object([("error", Json::string(&text))]);
+    CallResult { output, task_id: result.task_id, ..CallResult::errored(Json::null()) }
 }
 
 impl Task {

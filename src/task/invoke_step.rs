@@ -7,7 +7,7 @@
 use super::Task;
 use super::decision::Finding;
 use super::effect::{CallResult, CallStatus, Caller, Request};
-use super::execution::Carried;
+use super::execution::{Carried, held_to_schema};
 use super::messages;
 use super::operation::Operation;
 use super::replay::Halt;
@@ -65,20 +65,19 @@ impl Task {
             }
         }
         let arguments = operation.course.formed.clone().unwrap_or_else(Json::null);
-        match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
-            Carried::Asks(request) => StepEnd::Asks(request),
-            Carried::Result(result) if result.status == CallStatus::Successful => {
-                let id = self.record_invoke(position, arguments, Some(result), Status::Successful, now);
-                operation.course.recorded.push(id);
-                StepEnd::Passed
-            }
-            Carried::Result(result) => {
-                let id = self.record_invoke(position, arguments, Some(result), Status::Errored, now);
-                operation.course.recorded.push(id);
-                let message = messages::invoke_failed(&function.key);
-                StepEnd::Failed(Some(Finding::new("invoke_failed", message, Some(step.origin()))))
-            }
+        let result = match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
+            Carried::Asks(request) => return StepEnd::Asks(request),
+            Carried::Result(result) => held_to_schema(function, result, &mut operation.course.findings),
+        };
+        let worked = result.status == CallStatus::Successful;
+        let status = if worked { Status::Successful } else { Status::Errored };
+        let id = self.record_invoke(position, arguments, Some(result), status, now);
+        operation.course.recorded.push(id);
+        if worked {
+            return StepEnd::Passed;
         }
+        let message = messages::invoke_failed(&function.key);
+        StepEnd::Failed(Some(Finding::new("invoke_failed", message, Some(step.origin()))))
     }
 
     /// Forms the arguments: those of the step over those of the invoked capability over defaults (BND-16).

@@ -35,6 +35,11 @@ pub(super) fn tool_failed(code: &str) -> String {
     format!("the tool failed: {code}")
 }
 
+/// What a call gives in place of a result that does not fit the schema of its action.
+pub(super) fn output_misfit(function: &str, why: &str) -> String {
+    format!("`{function}` has run, and its result is withheld, for it is not what the tool declares: {why}")
+}
+
 /// What a delegation gives in place of a response.
 pub(super) fn child_failed(why: &str) -> String {
     format!("the agent gave no response: {why}")
@@ -86,6 +91,10 @@ pub(super) fn not_subscribed() -> String {
 
 pub(super) fn no_json_body() -> String {
     "the body of the request is no JSON, or more than the engine's bounds allow".to_owned()
+}
+
+pub(super) fn unfit_payload(why: &str) -> String {
+    format!("the payload is not what the tool declares: {why}")
 }
 
 pub(super) fn filtered() -> String {

@@ -46,6 +46,7 @@ mod record;
 mod replay;
 mod save;
 mod script;
+mod secret;
 mod size;
 mod start;
 mod state;
@@ -67,6 +68,7 @@ pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use record::{Past, PastCall};
 pub use replay::Exchange;
 pub use save::SavedTask;
+pub use secret::Hidden;
 pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use state::TaskState;
 pub use switches::{Switch, Switches};
@@ -74,7 +76,7 @@ pub use trial::{Trial, Tried};
 
 use crate::cel::{Cache, Fault, Json, Timestamp};
 use crate::context::{Bound, Moment, Mount, Runtime, TaskContext, TaskStart};
-use crate::policy::{AllowList, Policy};
+use crate::policy::{AllowList, OutputSchema, Policy};
 use activity::Activity;
 use delivered::Deliveries;
 use operation::{OpenCall, Pending, Sender, Subject};
@@ -199,6 +201,7 @@ impl Task {
             name: &function.key,
             description: function.description.as_deref(),
             schema: &function.schema,
+            output: function.output.as_ref().map(OutputSchema::schema),
         })
     }
 

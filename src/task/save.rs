@@ -10,7 +10,7 @@ use super::decision::CallId;
 use super::delivered::Deliveries;
 use super::operation::{OpenCall, Pending};
 use super::state::End;
-use super::{Switches, Task, TaskError, size};
+use super::{Request, Switches, Task, TaskError, TaskState, size};
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
 use crate::manifest::agent::Capability;
@@ -80,6 +80,30 @@ impl SavedTask {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whether it takes steps, as [`Task::state`].
+    #[must_use]
+    pub fn state(&self) -> TaskState {
+        TaskState::of(self.end.as_ref(), self.request())
+    }
+
+    /// What it waits for, as [`Task::request`].
+    #[must_use]
+    pub fn request(&self) -> Option<&Request> {
+        self.pending.as_ref().map(|pending| &pending.request)
+    }
+
+    /// As [`Task::is_interrupted`].
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.activity.is_interrupted()
+    }
+
+    /// Whether it is at its end, and takes no step any more.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.end.is_some()
     }
 
     /// What tells its policy from others ([`Policy::fingerprint`]). Restored under another one, a task has other

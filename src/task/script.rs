@@ -79,7 +79,8 @@ impl Task {
             let request = match evaluate(&policy, &program, &script.course.exchanges) {
                 Ok(value) => {
                     let value = Some(with_summaries(value, &script.course.exchanges));
-                    return Decision { value, ..script.decide(Verdict::Allow) }.into();
+                    let secret = self.hidden_of_script();
+                    return Decision { value, secret, ..script.decide(Verdict::Allow) }.into();
                 }
                 Err(Halt::Failed(error)) => {
                     let code = Cow::Borrowed(error.code.as_str());
@@ -154,10 +155,11 @@ impl Decision {
 fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Result<Json, Halt> {
     let mut replay = Replay::of_script(exchanges, policy);
     let scope = policy.trial_scope(Scope::Script);
-    let result = scope.activation(&Bound::default()).map_err(|fault| whole_failure(program, fault));
+    let result =
+        scope.activation(&Bound::default()).map_err(|fault| whole_failure(program, fault, policy.limits()));
     let result = result.and_then(|activation| {
         let value = program.run(&activation, Some(&mut replay))?;
-        Json::from_value(&value).map_err(|fault| whole_failure(program, fault))
+        Json::from_value(&value).map_err(|fault| whole_failure(program, fault, policy.limits()))
     });
     replay.settle(result)
 }

@@ -58,6 +58,8 @@ pub struct Offer<'t> {
     pub description: Option<&'t str>,
     /// The JSON Schema of its arguments, without those that are bound (BND-03, BND-20).
     pub schema: &'t serde_json::Value,
+    /// The JSON Schema of what it returns where it succeeds, if its tool says so.
+    pub output: Option<&'t serde_json::Value>,
 }
 
 /// What one turn of the model cost.

@@ -2,7 +2,7 @@
 
 use super::decision::{Decision, StepOutcome, Verdict};
 use super::effect::Request;
-use super::operation::Pending;
+use super::operation::{Pending, Stage};
 use super::{Progress, Task, messages};
 use crate::cel::Timestamp;
 use crate::policy::Step;
@@ -30,6 +30,16 @@ pub(super) enum End {
 }
 
 impl TaskState {
+    /// Of a task with this end that waits for this.
+    pub(super) fn of(end: Option<&End>, request: Option<&Request>) -> Self {
+        match (end, request) {
+            (Some(End::Locked(reason)), _) => Self::Locked(reason.clone()),
+            (Some(End::Terminated(reason)), _) => Self::Terminated(reason.clone()),
+            (None, Some(Request::Review { .. })) => Self::Suspended,
+            (None, _) => Self::Active,
+        }
+    }
+
     /// The word for wires and logs.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
@@ -46,12 +56,7 @@ impl Task {
     /// Whether it takes steps.
     #[must_use]
     pub fn state(&self) -> TaskState {
-        match &self.end {
-            Some(End::Locked(reason)) => TaskState::Locked(reason.clone()),
-            Some(End::Terminated(reason)) => TaskState::Terminated(reason.clone()),
-            None if self.is_in_review() => TaskState::Suspended,
-            None => TaskState::Active,
-        }
+        TaskState::of(self.end.as_ref(), self.request())
     }
 
     /// Marks the task as interrupted: its event subscriptions end until its next step (SUB-11).
@@ -81,6 +86,15 @@ impl Task {
     /// Why no step may be taken now, whatever it is; an expired review ends the task first (RV-12).
     pub(super) fn refusal(&mut self, now: Timestamp) -> Option<Decision> {
         self.expire(now).or_else(|| self.rejection())
+    }
+
+    /// Whether what it waits for is the result of a call that was let through, or of one that a step behind that call makes:
+    /// such a result is of something that has run, whatever becomes of the task.
+    #[must_use]
+    pub fn awaits_result(&self) -> bool {
+        let Some(Pending { operation, request, .. }) = self.pending.as_deref() else { return false };
+        matches!(request, Request::Invoke(_))
+            && matches!(operation.course.stage, Stage::Execute | Stage::After)
     }
 
     pub(super) fn is_in_review(&self) -> bool {

@@ -76,10 +76,12 @@ impl Task {
             ..self.surroundings(&now)
         };
         let mut replay = self.replay(answers);
-        let result =
-            scope.activation(&bound).map_err(|fault| whole_failure(&program, fault)).and_then(|activation| {
+        let result = scope
+            .activation(&bound)
+            .map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
+            .and_then(|activation| {
                 let value = program.run(&activation, Some(&mut replay))?;
-                Json::from_value(&value).map_err(|fault| whole_failure(&program, fault))
+                Json::from_value(&value).map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
             });
         Ok(match replay.settle(result) {
             Ok(value) => Tried::Value(value),

@@ -33,20 +33,22 @@ const OF_MANIFESTS: [&str; 8] = [
     "max_diagnostics",
 ];
 
-/// Tested with the schemas, the depth in `tests/data/manifest/tool-schema-words.yaml`, the number here.
-const OF_SCHEMAS: [&str; 2] = ["max_schema_nodes", "max_schema_depth"];
+/// Tested with the schemas, the depth in `tests/data/manifest/tool-schema-words.yaml`, the number here,
+/// what all of them weigh in `schema_bounds.rs`.
+const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
 /// Tested with the operations of a task.
 const OF_TASKS: [&str; 5] =
     ["max_folds", "max_deliveries", "max_questions", "max_task_bytes", "max_kept_value_bytes"];
 
 /// Tested with the stores.
-const OF_STORES: [&str; 8] = [
+const OF_STORES: [&str; 9] = [
     "max_connections",
     "max_connection_wait",
     "max_checked_file_bytes",
     "max_events_to_replay",
     "max_commit_batch",
+    "max_kept_manifests_bytes",
     "max_page",
     "max_page_bytes",
     "max_reason_bytes",

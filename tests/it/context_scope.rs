@@ -183,7 +183,9 @@ fn what_is_tested_has_the_types_of_the_agent() {
     assert_eq!(schema.input_type().fields["repo"].ty, Type::String);
     let untyped = ScopeEnv::new(&ScopeDecl::new(Scope::Before));
     assert_eq!(untyped.env().variable("context").unwrap().ty, Type::Dyn);
-    let Type::Record(event) = event_type([("author".into(), Type::String)]) else { panic!("a record") };
+    let Type::Record(event) = event_type(Type::Dyn, [("author".into(), Type::String)]) else {
+        panic!("a record")
+    };
     assert_eq!(event.storage, Storage::Closed);
     assert_eq!(event.fields.keys().map(|key| &**key).collect::<Vec<_>>(), ["payload", "author"]);
 }

@@ -34,6 +34,8 @@ struct Row {
     name: String,
     /// Standing, code, path and underlined characters of each finding.
     found: Vec<[String; 4]>,
+    /// What the help of one of them says.
+    help: Vec<String>,
     folder: TempDir,
 }
 
@@ -57,7 +59,10 @@ fn corpus() -> Vec<Row> {
         let (head, body) = row.split_once("\n--- ").unwrap();
         let mut lines = head.lines();
         let name = lines.next().unwrap().to_owned();
-        let found = lines.filter(|line| !line.is_empty()).map(|line| {
+        let (help, found): (Vec<&str>, Vec<&str>) =
+            lines.filter(|line| !line.is_empty()).partition(|line| line.starts_with("help  "));
+        let help = help.iter().map(|line| line["help  ".len()..].to_owned()).collect();
+        let found = found.into_iter().map(|line| {
             let parts: Vec<_> = line.splitn(4, "  ").map(str::to_owned).collect();
             parts.try_into().unwrap_or_else(|parts| panic!("{name}: {parts:?}"))
         });
@@ -76,7 +81,7 @@ fn corpus() -> Vec<Row> {
             };
             fs::write(manifests.join(file), text).unwrap();
         }
-        Row { name, found, folder }
+        Row { name, found, help, folder }
     });
     let rows: Vec<Row> = rows.collect();
     assert!(rows.len() > 70, "only {} rows", rows.len());
@@ -116,6 +121,13 @@ fn the_corpus_is_found_as_it_says() {
     for row in corpus() {
         let (_, _, findings) = findings(&[&row.manifests()]);
         let found: Vec<_> = findings.iter().map(told).collect();
+        for help in &row.help {
+            let is_said = findings.iter().any(|it| it.help.as_ref().is_some_and(|said| said.contains(help)));
+            if !is_said {
+                let said: Vec<_> = findings.iter().map(|finding| &finding.help).collect();
+                writeln!(wrong, "{}\n  expected help {help:?}\n  found    {said:?}", row.name).unwrap();
+            }
+        }
         if found != row.found {
             writeln!(wrong, "{}\n  expected {:?}\n  found    {found:?}", row.name, row.found).unwrap();
         }

@@ -14,6 +14,7 @@
 
 mod agent_loop;
 mod architecture;
+mod attacks;
 mod before_first;
 mod bounds;
 mod bounds_growth;
@@ -56,11 +57,19 @@ mod laws_values;
 mod life;
 #[cfg(feature = "server")]
 mod live_tasks;
+mod live_tasks_decisions;
+mod live_tasks_kept;
+#[cfg(feature = "server")]
+mod log_promises;
 #[cfg(feature = "server")]
 mod log_store;
 mod manifest;
+mod manifest_files;
 mod manifest_links;
 mod manifest_scalars;
+#[cfg(feature = "server")]
+mod masking;
+mod masking_schemas;
 #[cfg(feature = "server")]
 mod openapi;
 mod policy;
@@ -71,8 +80,16 @@ mod readiness;
 mod readme;
 mod repl;
 mod requirements;
+#[cfg(feature = "server")]
+mod retention;
+#[cfg(feature = "store")]
+mod retention_rules;
 mod rules;
 mod scenario_read;
+mod schema_bounds;
+mod schema_payloads;
+mod schema_results;
+mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;
@@ -99,6 +116,8 @@ mod serving;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
+#[cfg(feature = "server")]
+mod store_commands;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]

@@ -35,6 +35,7 @@ fn limits(path: &Path) -> EvalLimits {
             "max_yaml_nodes" => &mut limits.max_yaml_nodes,
             "max_bundle_documents" => &mut limits.max_bundle_documents,
             "max_document_bytes" => &mut limits.max_document_bytes,
+            "max_schema_bytes" => &mut limits.max_schema_bytes,
             _ => &mut limits.max_diagnostics,
         };
         *limit = value.parse().unwrap();

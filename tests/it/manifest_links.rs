@@ -154,8 +154,8 @@ fn documents_may_stand_in_another() {
     };
     let tools = part(&["manifest", "tools"]);
     let first = yaml::YamlDocument { node: tools.node.as_sequence().unwrap()[0].clone(), sound: true };
-    let agent = Document::read(&part(&["manifest", "agent"]), "", &mut findings);
-    let tool = Document::read(&first, "tools[0]", &mut findings);
+    let agent = Document::read(&part(&["manifest", "agent"]), "", &EvalLimits::default(), &mut findings);
+    let tool = Document::read(&first, "tools[0]", &EvalLimits::default(), &mut findings);
     let catalog = Catalog::link(agent.into_iter().chain(tool).collect(), &limits, &mut findings);
     let found = findings.iter().map(|finding| (finding.path.as_str(), source.slice(finding.place.span)));
     let wanted = [("mount", "user"), ("tools[0].actions[0].execute", "{name: x}")];

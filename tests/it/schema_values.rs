@@ -15,15 +15,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-struct Row {
-    word: String,
-    schema: Value,
-    definitions: Value,
-    values: Vec<(Value, bool)>,
-    says: Option<String>,
+pub(crate) struct Row {
+    pub(crate) word: String,
+    pub(crate) schema: Value,
+    pub(crate) definitions: Value,
+    pub(crate) values: Vec<(Value, bool)>,
+    pub(crate) says: Option<String>,
 }
 
-fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/schemas/words.yaml");
     let source = Source::new("words.yaml", fs::read_to_string(path).unwrap());
     let mut findings = Vec::new();
@@ -58,7 +58,7 @@ fn tool(number: usize, row: &Row) -> Value {
     })
 }
 
-fn agent(capabilities: Value) -> Value {
+pub(crate) fn agent(capabilities: Value) -> Value {
     json!({
         "kind": "commonagents.info/v1beta2/agent", "namespace": "demo", "name": "clerk",
         "description": "Test agent.", "prompt": "You are a careful clerk.", "capabilities": capabilities,
@@ -72,20 +72,20 @@ fn manifests(rows: &[Row]) -> String {
     documents.map(|document| format!("---\n{document}\n")).collect()
 }
 
-fn engine(manifests: &str) -> Engine {
+pub(crate) fn engine(manifests: &str) -> Engine {
     let (engine, findings) = Engine::parse("test.yaml", manifests);
     let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
     assert!(errors.is_empty(), "{}", errors[0].render(false));
     engine
 }
 
-fn start(engine: &Engine, id: &str) -> Task {
+pub(crate) fn start(engine: &Engine, id: &str) -> Task {
     let user = User { id: "u-1".into(), email: None };
     engine.start(StartTask::new(id, "demo", "clerk", user, noon())).unwrap()
 }
 
 /// The values of all rows, each with the number of its row.
-fn values(rows: &[Row]) -> impl Iterator<Item = (usize, &Row, &Value, bool)> {
+pub(crate) fn values(rows: &[Row]) -> impl Iterator<Item = (usize, &Row, &Value, bool)> {
     let rows = rows.iter().enumerate();
     rows.flat_map(|(number, row)| row.values.iter().map(move |(value, fits)| (number, row, value, *fits)))
 }
@@ -99,7 +99,7 @@ fn wrong(row: &Row, value: &Value, fits: bool, verdict: &str, message: &str) -> 
     (!right || !names).then(|| format!("{} {}: {value}: {verdict} {message}", row.word, row.schema))
 }
 
-fn none(wrong: Vec<String>) {
+pub(crate) fn none(wrong: Vec<String>) {
     assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
 }
 

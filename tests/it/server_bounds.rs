@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 const HERE: [&str; 5] =
     ["max_header_bytes", "max_shutdown_ms", "max_conflicts", "max_page_entries", "max_idempotency_key_bytes"];
 
-/// Tested with the stories of `tests/data/http`, with the rim, with connections, and with shares.
-const ELSEWHERE: [&str; 12] = [
+/// Tested with the stories of `tests/data/http`, with the rim, with connections, with shares, and with policies of before.
+const ELSEWHERE: [&str; 13] = [
     "max_caller_requests",
     "max_requests_waiting",
     "max_wait_ms",
@@ -34,6 +34,7 @@ const ELSEWHERE: [&str; 12] = [
     "max_request_ms",
     "max_header_ms",
     "max_live_tasks",
+    "max_former_manifests",
     "max_client_connections",
     "max_answer_ms",
 ];

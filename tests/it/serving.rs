@@ -23,10 +23,11 @@ use ureq::http::{HeaderMap, Request};
 pub const NOON: &str = "2026-06-01T12:00:00Z";
 
 /// All scopes that a token may have.
-pub const SCOPES: [&str; 10] = [
+pub const SCOPES: [&str; 11] = [
     "tasks:read",
     "tasks:write",
     "tasks:purge",
+    "policies:write",
     "manifests:read",
     "manifests:write",
     "agent:read",

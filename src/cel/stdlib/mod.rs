@@ -8,7 +8,7 @@ mod math;
 mod network;
 mod operators;
 mod optionals;
-mod pattern;
+pub(in crate::cel) mod pattern;
 mod regex;
 mod sets;
 mod strings;

@@ -37,6 +37,25 @@ pub(in crate::cel) struct Extent {
     ranges: u64,
 }
 
+/// What a pattern takes that somebody else compiles, before they do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatternPrice {
+    /// About the bytes that it holds once it is compiled.
+    pub(crate) bytes: usize,
+    /// How many times the price of looking at a text a search in it costs.
+    #[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the validator searches with it"))]
+    pub(crate) factor: u64,
+}
+
+impl PatternPrice {
+    /// Reads a pattern; nothing if it is none. Linear in it, but for what it names by property.
+    pub(crate) fn of(pattern: &str, limits: &EvalLimits) -> Option<Self> {
+        let extent = Extent::of(pattern).ok()?;
+        let by_property = properties(pattern).saturating_mul(BYTES_PER_PROPERTY);
+        Some(Self { bytes: extent.bytes(limits).max(by_property), factor: extent.factor() })
+    }
+}
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub(in crate::cel) struct Pattern {

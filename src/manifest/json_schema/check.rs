@@ -2,13 +2,14 @@
 //!
 //! In: a schema. Out: findings. Where a schema leads by reference is not looked at here. Linear in the schema.
 
+use super::budget::Refusal;
 use super::parts::{Step, schemas};
-use super::pattern;
-use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, Takes, Treatment, WORDS, Word, word};
+use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, word};
 use crate::manifest::messages;
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::schema::SchemaKind;
+use crate::source::Embedded;
 
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub(in crate::manifest) fn check_word(
         reader.report(path, messages::not_enforced(key));
     }
     // null is the same as absent where the specification writes it so
-    let may_be_null = word.treatment == Treatment::Annotation
+    let may_be_null = (word.treatment == Treatment::Annotation && word.name != SECRET)
         || matches!(word.name, "enum" | "format" | "items" | "properties" | "required" | "type" | "const");
     let by_absence = position == Position::Parameter && word.name == "required";
     if (value.is_null() && may_be_null) || by_absence {
@@ -152,9 +153,7 @@ fn check_value(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
         }
         Takes::SchemasByPattern => {
             for entry in value.as_mapping().unwrap_or_default() {
-                if let Err(reason) = pattern::translate(&entry.key.text) {
-                    reader.report(&path.key(&entry.key.text), messages::bad_pattern(&entry.key, reason));
-                }
+                check_expression(&entry.key, &path.key(&entry.key.text), reader);
             }
             value.as_mapping().is_none().then_some("a mapping to schemas")
         }
@@ -275,13 +274,21 @@ fn is_names(value: &Node) -> bool {
 
 fn check_pattern(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
     match value.as_string() {
-        Some(text) => {
-            if let Err(reason) = pattern::translate(&text.text) {
-                reader.report(path, messages::bad_pattern(text, reason));
-            }
-        }
+        Some(text) => check_expression(text, path, reader),
         None => reader.report(path, messages::bad_keyword(word.name, value, "text")),
     }
+}
+
+/// A regular expression: whether it can be said, and there is room for it.
+fn check_expression(text: &Embedded, path: &Path, reader: &mut Reader) {
+    let finding = match reader.schemas.pattern(&text.text) {
+        Ok(()) => return,
+        Err(Refusal::Bad(reason)) => messages::bad_pattern(text, reason),
+        Err(Refusal::Spent) => {
+            messages::schemas_too_large(&text.place, reader.schemas.limits().max_schema_bytes)
+        }
+    };
+    reader.report(path, finding);
 }
 
 fn check_format(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {

@@ -9,18 +9,22 @@
 //! | `words` | the words and formats, one row each |
 //! | `parts` | the schemas within a schema |
 //! | `check` | words and their values |
+//! | `budget` | what all schemas of a document may weigh |
 //! | `references` | where references lead, and how large a schema becomes by them |
 //! | `plain` | whether a schema needs no validator |
 //! | `pattern` | the regular expressions of ECMA 262 that are linear here |
+//! | `secret` | which values a schema marks as secret |
 //! | `standard` | a schema as plain JSON Schema 2020-12, for the validator and for the model |
 //! | `violation` | what of a value does not fit |
 //! | `validator`, `values` | a schema made ready, and the values that it looks at where they lie |
 
+mod budget;
 pub(super) mod check;
 mod parts;
 mod pattern;
 pub(super) mod plain;
 pub(super) mod references;
+pub(super) mod secret;
 mod standard;
 #[cfg(feature = "schemas")]
 mod validator;
@@ -34,7 +38,10 @@ mod without;
 #[cfg(not(feature = "schemas"))]
 pub use without::Validator;
 
+pub(super) use budget::Budget;
 pub use standard::Shown;
+#[cfg(feature = "schemas")]
+pub(super) use validator::NotReady;
 #[cfg(feature = "schemas")]
 pub use validator::Validator;
 pub use violation::Violation;

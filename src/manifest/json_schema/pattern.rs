@@ -12,19 +12,37 @@ const REFERS: &str = "it refers back to a group, which takes more than linear ti
 const FLAGS: &str = "it sets flags, which patterns of JSON Schema do not have";
 const EMPTY_CLASS: &str = "an empty class fits nothing";
 const MALFORMED: &str = "it is no regular expression of ECMA 262 with the flag `u`";
-const LARGE: &str = "it is malformed or larger than `max_regex_bytes`";
+pub(super) const LARGE: &str = "it is malformed or larger than `max_regex_bytes`";
 
 /// `\s` of ECMA 262, as the inside of a class.
 const SPACE: &str = r"\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}";
 
-/// The pattern as the engine reads it. Linear in the pattern, and as much again as its compiled form takes.
+/// The pattern as the engine reads it, if it is one of ECMA 262. It is not compiled. Linear in the pattern.
 ///
 /// # Errors
 /// Why it cannot be said.
-pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
-    if pattern.len() > EvalLimits::default().max_source_bytes {
+pub(super) fn translate(pattern: &str, limits: &EvalLimits) -> Result<String, &'static str> {
+    if pattern.len() > limits.max_source_bytes {
         return Err("it is longer than `max_source_bytes`");
     }
+    let out = rewrite(pattern)?;
+    if is_ecma(pattern) { Ok(out) } else { Err(MALFORMED) }
+}
+
+/// Compiles a pattern that was translated, to see that it can be. As much work as its compiled form takes.
+///
+/// # Errors
+/// Why it cannot be.
+pub(super) fn try_out(translated: &str, limits: &EvalLimits) -> Result<(), &'static str> {
+    let compiled = RegexBuilder::new(translated).size_limit(limits.max_regex_bytes).build();
+    compiled.map(drop).map_err(|_| LARGE)
+}
+
+/// The same words for the engine. Linear in the pattern.
+///
+/// # Errors
+/// Why it cannot be said.
+pub(super) fn rewrite(pattern: &str) -> Result<String, &'static str> {
     let mut out = String::new();
     let mut rest = pattern;
     let mut in_class = false;
@@ -54,11 +72,6 @@ pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
             }
         };
     }
-    if !is_ecma(pattern) {
-        return Err(MALFORMED);
-    }
-    let compiled = RegexBuilder::new(&out).size_limit(EvalLimits::default().max_regex_bytes).build();
-    compiled.map_err(|_| LARGE)?;
     Ok(out)
 }
 

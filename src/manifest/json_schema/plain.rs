@@ -27,7 +27,15 @@ fn is_plain_word(Entry { key, value }: &Entry, schema: &Node) -> bool {
             let both = has("enum") && has("const");
             !both && !schema.get("type").is_some_and(is_all_null)
         }
-        "required" => true,
+        // the shape asks for fields that it knows; of a parameter, what is no list means nothing (PAR-06)
+        "required" => {
+            let known = |name: &Node| {
+                let name = name.as_string().map(|name| &*name.text);
+                let fields = schema.get("properties").and_then(Node::as_mapping).unwrap_or_default();
+                fields.iter().any(|field| Some(&*field.key.text) == name)
+            };
+            value.as_sequence().is_none_or(|names| names.iter().all(known))
+        }
         "items" => value.is_null() || is_plain(value),
         "properties" => {
             let fields = value.as_mapping().unwrap_or_default();

@@ -18,10 +18,13 @@ const ELSEWHERE: &str = "a reference leads to a schema of the same block; nothin
 const NOWHERE: &str = "the block has no such schema";
 const ROUND: &str = "the reference leads back to itself without going into the value";
 
+/// What a look at a schema weighs: each parameter that refers to a definition has it looked at anew.
+const BYTES_PER_LOOK: usize = 32;
+
 /// Follows every reference of a schema.
 pub(in crate::manifest) fn check(root: &Node, schema: &Node, path: &Path, reader: &mut Reader) {
-    let mut survey = Survey { root, path, reader, known: HashMap::new(), waiting: vec![schema] };
-    let limits = EvalLimits::default();
+    let limits = *reader.schemas.limits();
+    let mut survey = Survey { root, path, reader, limits, known: HashMap::new(), waiting: vec![schema] };
     while let Some(next) = survey.waiting.pop() {
         let Some(extent) = survey.extent(next, &mut Vec::new()) else { return };
         let bound = match extent {
@@ -103,6 +106,7 @@ struct Survey<'n, 's> {
     root: &'n Node,
     path: &'s Path,
     reader: &'s mut Reader,
+    limits: EvalLimits,
     /// The schemas that were referred to.
     known: HashMap<String, Extent>,
     /// Schemas of parts of values, not looked at yet.
@@ -113,6 +117,11 @@ impl<'n> Survey<'n, '_> {
     /// What a value is held to by a schema; `under_way` are the references that led here. Nothing if one leads nowhere,
     /// of which a finding says so.
     fn extent(&mut self, schema: &'n Node, under_way: &mut Vec<String>) -> Option<Extent> {
+        if self.reader.schemas.pay(BYTES_PER_LOOK).is_err() {
+            let limit = self.limits.max_schema_bytes;
+            self.reader.report(self.path, messages::schemas_too_large(&schema.place, limit));
+            return None;
+        }
         let mut extent = Extent { schemas: 1, depth: 0 };
         let mut add = |inner: Extent| {
             extent.schemas = extent.schemas.saturating_add(inner.schemas);
@@ -142,8 +151,8 @@ impl<'n> Survey<'n, '_> {
         }
         let target = if under_way.iter().any(|above| above == name) {
             Err(ROUND)
-        } else if under_way.len() >= EvalLimits::default().max_schema_depth {
-            let limit = EvalLimits::default().max_schema_depth;
+        } else if under_way.len() >= self.limits.max_schema_depth {
+            let limit = self.limits.max_schema_depth;
             let finding = messages::schema_refused(&reference.place, &exceeded("max_schema_depth", limit));
             self.reader.report(self.path, finding);
             return None;

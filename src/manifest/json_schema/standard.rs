@@ -9,7 +9,7 @@ use super::check::count;
 use super::parts::{Step, schemas};
 use super::pattern;
 use super::references::resolve;
-use super::words::{FORMATS, PARAMETER_WORDS, Takes, Treatment, word};
+use super::words::{FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, word};
 use crate::manifest::node::{Data, Entry, Node};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -91,7 +91,7 @@ impl Writer<'_> {
 
     /// A word for the model.
     fn show(&mut self, Entry { key, value }: &Entry, members: &mut Map<String, Value>) {
-        if PARAMETER_WORDS.contains(&&*key.text) {
+        if PARAMETER_WORDS.contains(&&*key.text) || *key.text == *SECRET {
             return;
         }
         let takes = word(&key.text).map_or(Takes::Anything, |word| word.takes);
@@ -144,7 +144,7 @@ impl Writer<'_> {
             (Takes::SchemasByPattern, _) => {
                 let entries = value.as_mapping().unwrap_or_default().iter();
                 let by_pattern = entries.map(|entry| {
-                    let pattern = pattern::translate(&entry.key.text).unwrap_or_default();
+                    let pattern = pattern::rewrite(&entry.key.text).unwrap_or_default();
                     (pattern, self.schema(&entry.value))
                 });
                 (word.name, Value::Object(by_pattern.collect()))
@@ -232,7 +232,7 @@ fn and(members: &mut Map<String, Value>, more: Value) {
 
 /// A pattern that cannot be said was refused.
 fn translated(text: &str) -> Value {
-    Value::from(pattern::translate(text).unwrap_or_default())
+    Value::from(pattern::rewrite(text).unwrap_or_default())
 }
 
 /// A format, if values are held to it. Those of OpenAPI are bounds.

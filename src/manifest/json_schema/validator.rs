@@ -3,6 +3,7 @@
 //! In: a schema that was checked. Out: a [`Validator`] that says of a value whether it fits and, if not, what does not.
 //! Nothing is fetched, patterns are linear, and the work is bounded by `max_cost`.
 
+use super::budget::Budget;
 use super::standard;
 use super::values::{Meter, Packed, Seen};
 use super::violation::Violation;
@@ -23,26 +24,52 @@ pub struct Validator {
     ready: jsonschema::Validator<Packed>,
     /// The names of fields that the schema speaks of: in messages no other is repeated.
     names: BTreeSet<String>,
+    /// What one look at a value may cost.
+    max_cost: u64,
+    /// How deep values are.
+    max_json_depth: usize,
+    /// How many times the price of a text its patterns make of it.
+    factor: u64,
+}
+
+/// Why a schema is not made ready.
+pub(in crate::manifest) enum NotReady {
+    /// It cannot be, for this reason.
+    Refused(String),
+    /// It is too much together with the schemas before it.
+    TooLarge,
 }
 
 impl Validator {
-    /// Makes a schema ready that was checked.
+    /// Makes a schema ready that was checked, and pays for it.
     ///
     /// # Errors
-    /// Why it cannot be, in a line.
-    pub(in crate::manifest) fn new(schema: &Node, root: &Node) -> Result<Self, String> {
+    /// Why it cannot be.
+    pub(in crate::manifest) fn new(
+        schema: &Node,
+        root: &Node,
+        budget: &mut Budget,
+    ) -> Result<Self, NotReady> {
         let schema = standard::for_validator(schema, root);
-        let limits = EvalLimits::default();
+        let factor = budget.schema(&schema).map_err(|_| NotReady::TooLarge)?;
+        let limits = *budget.limits();
         let options = jsonschema::options_for::<Packed>()
             .with_draft(Draft::Draft202012)
             .with_pattern_options(PatternOptions::regex().size_limit(limits.max_regex_bytes))
             .should_validate_formats(true)
             .should_ignore_unknown_formats(false)
             .offline();
-        let ready = options.build(&schema).map_err(|error| error.to_string())?;
+        let ready = options.build(&schema).map_err(|error| NotReady::Refused(error.to_string()))?;
         let mut names = BTreeSet::new();
         name_fields(&schema, &mut names);
-        Ok(Self { schema, ready, names })
+        let EvalLimits { max_cost, max_json_depth, .. } = limits;
+        Ok(Self { schema, ready, names, max_cost, max_json_depth, factor })
+    }
+
+    /// How deep the values are that it looks at.
+    #[must_use]
+    pub fn max_json_depth(&self) -> usize {
+        self.max_json_depth
     }
 
     /// Whether a value fits. A value that fits is looked at once and nothing is built.
@@ -50,8 +77,8 @@ impl Validator {
     /// # Errors
     /// The first thing that does not fit.
     pub fn check(&self, value: JsonRef<'_>) -> Result<(), Violation> {
-        let limit = EvalLimits::default().max_cost;
-        let meter = Meter::new(limit);
+        let limit = self.max_cost;
+        let meter = Meter::new(limit, self.factor);
         let fits = self.ready.is_valid(Seen { value, meter: Some(&meter) });
         if !meter.is_left() {
             return Err(too_much(limit));
@@ -59,7 +86,7 @@ impl Validator {
         if fits {
             return Ok(());
         }
-        let meter = Meter::new(limit);
+        let meter = Meter::new(limit, self.factor);
         let found = self.ready.validate(Seen { value, meter: Some(&meter) });
         match found {
             Err(error) if meter.is_left() => Err(self.violation(&error)),

@@ -12,24 +12,37 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 /// The work that is left.
-pub(super) struct Meter(Cell<u64>);
+pub(super) struct Meter {
+    left: Cell<u64>,
+    /// How many times the price of a text a look at it costs: patterns have many places at which each character may stand.
+    factor: u64,
+}
+
+/// The bytes of a text that are looked at for the price of one value.
+const BYTES_PER_LOOK: usize = 16;
 
 impl Meter {
-    pub(super) fn new(work: u64) -> Self {
-        Self(Cell::new(work))
+    pub(super) fn new(work: u64, factor: u64) -> Self {
+        Self { left: Cell::new(work), factor }
     }
 
     /// Pays for a look at something of this size. False if there is nothing left.
     fn pay(&self, size: usize) -> bool {
         let price = u64::try_from(size).unwrap_or(u64::MAX).saturating_add(1);
-        let left = self.0.get().saturating_sub(price);
-        self.0.set(left);
+        let left = self.left.get().saturating_sub(price);
+        self.left.set(left);
         left > 0
+    }
+
+    /// Pays for a look at a text. False if there is nothing left.
+    fn pay_text(&self, bytes: usize) -> bool {
+        let factor = usize::try_from(self.factor).unwrap_or(usize::MAX);
+        self.pay((bytes / BYTES_PER_LOOK).saturating_mul(factor))
     }
 
     /// Whether all that was looked at was seen.
     pub(super) fn is_left(&self) -> bool {
-        self.0.get() > 0
+        self.left.get() > 0
     }
 }
 
@@ -151,7 +164,8 @@ impl<'v> json::Node<'v, Packed> for Seen<'v> {
 
     fn as_string(&self) -> Option<Cow<'v, str>> {
         let text = self.value.as_str()?;
-        self.may_look(text.len() / 16).then_some(Cow::Borrowed(text))
+        let may_look = self.meter.is_none_or(|meter| meter.pay_text(text.len()));
+        may_look.then_some(Cow::Borrowed(text))
     }
 
     fn as_number(&self) -> Option<Figure> {

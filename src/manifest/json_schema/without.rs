@@ -8,6 +8,12 @@ use crate::cel::JsonRef;
 pub enum Validator {}
 
 impl Validator {
+    /// How deep the values are that it looks at.
+    #[must_use]
+    pub fn max_json_depth(&self) -> usize {
+        match *self {}
+    }
+
     /// Whether a value fits.
     ///
     /// # Errors

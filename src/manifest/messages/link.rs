@@ -3,6 +3,7 @@
 //! In: the name that refers, what it may have meant, and where the other side stands. What depends on a document that
 //! is not loaded is a warning: it may be loaded yet.
 
+use super::meant::{meant_by_capability, meant_by_match};
 use super::named;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::step::Invoke;
@@ -13,9 +14,10 @@ pub(in crate::manifest) fn unresolved_capability(reference: &Embedded, near: Opt
         format!("no tool or agent `{}` is loaded; what depends on it is not checked", reference.text);
     let finding =
         Diagnostic::warning("unresolved_capability", message, reference.place.clone()).rule("AG-18");
-    match near {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
-        None => finding,
+    match (meant_by_capability(&reference.text), near) {
+        (Some(help), _) => finding.help(help),
+        (None, Some(near)) => finding.help(format!("did you mean `{near}`?")),
+        (None, None) => finding,
     }
 }
 
@@ -46,7 +48,11 @@ pub(in crate::manifest) fn unknown_include(name: &Embedded, target: &str, known:
 
 pub(in crate::manifest) fn unknown_match(name: &Embedded, target: &str, known: &[&str]) -> Diagnostic {
     let message = format!("`{target}` has no action or event `{}`; the step never runs", name.text);
-    named(Diagnostic::warning("unknown_match", message, name.place.clone()).rule("MW-23"), name, known)
+    let finding = Diagnostic::warning("unknown_match", message, name.place.clone()).rule("MW-23");
+    match meant_by_match(&name.text) {
+        Some(help) => finding.help(help),
+        None => named(finding, name, known),
+    }
 }
 
 pub(in crate::manifest) fn unknown_binding(name: &Embedded, target: &str, known: &[&str]) -> Diagnostic {

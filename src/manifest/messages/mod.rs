@@ -8,6 +8,7 @@ mod agent;
 mod document;
 mod launch;
 mod link;
+mod meant;
 mod mount;
 mod schema;
 mod step;

@@ -26,6 +26,12 @@ pub(in crate::manifest) fn only_of_parameters(key: &Embedded) -> Diagnostic {
     Diagnostic::error("misplaced_keyword", message, key.place.clone())
 }
 
+pub(in crate::manifest) fn secret_of_all(key: &Embedded) -> Diagnostic {
+    let message = "`secret` marks one parameter, not all of them together";
+    Diagnostic::error("secret_of_all", message, key.place.clone())
+        .help("write `secret: true` in the schema of each parameter that is secret")
+}
+
 pub(in crate::manifest) fn not_enforced(key: &Embedded) -> Diagnostic {
     let message = format!("no value is held to `{}`", key.text);
     Diagnostic::warning("not_enforced", message, key.place.clone())
@@ -76,6 +82,17 @@ pub(in crate::manifest) fn bad_reference(found: &Embedded, reason: &str) -> Diag
 pub(in crate::manifest) fn schema_refused(place: &Place, reason: &str) -> Diagnostic {
     let message = format!("no value can be held to this schema: {reason}");
     Diagnostic::error("schema_refused", message, place.clone()).rule("PAR-08")
+}
+
+pub(in crate::manifest) fn schemas_too_large(place: &Place, limit: usize) -> Diagnostic {
+    let message =
+        format!("`max_schema_bytes` {limit} exceeded by this schema and those before it in the document");
+    Diagnostic::error("schemas_too_large", message, place.clone())
+        .label("no schema from here on was looked at")
+        .help(
+            "a definition weighs once for each parameter that refers to it, a pattern what it takes compiled",
+        )
+        .rule("PAR-08")
 }
 
 pub(in crate::manifest) fn all_arguments(key: &Embedded) -> Diagnostic {

@@ -3,6 +3,7 @@
 //! In: the node or the name, the words that are known, and the rule that a document cites. No message here knows a kind
 //! of document.
 
+use super::meant::meant_by_key;
 use super::{nearest_key, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::duration::Problem;
@@ -34,10 +35,11 @@ fn other_key(finding: Diagnostic, key: &Embedded, owner: &str, known: &[&str]) -
     match (owner, &*key.text) {
         ("a capability", "timeout") => finding.help("the field is `event_timeout`").rule("AG-25"),
         ("a tool", "capabilities") => finding.help("the field is `actions`; `capabilities` is that of `v1`"),
-        _ => match nearest_key(key, known) {
-            Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None if known.is_empty() => finding,
-            None => finding.help(format!("the keys of {owner} are {}", quoted(known))),
+        _ => match (meant_by_key(owner, &key.text), nearest_key(key, known)) {
+            (Some(help), _) => finding.help(help),
+            (None, Some(near)) => finding.help(format!("did you mean `{near}`?")),
+            (None, None) if known.is_empty() => finding,
+            (None, None) => finding.help(format!("the keys of {owner} are {}", quoted(known))),
         },
     }
 }

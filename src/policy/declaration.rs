@@ -1,0 +1,150 @@
+//! What the functions of an agent are before anything of them is compiled: parameters, results, and what the model is shown.
+//!
+//! In: a resolved agent. Out: [`Declaration`]s, from which the types of its context and its functions are made. Linear in
+//! the manifests.
+
+use super::function::InvocationTarget;
+use super::parameters::{InputOf, Parameters};
+use super::result::OutputSchema;
+use crate::cel::{Json, Type};
+use crate::context::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
+use crate::manifest::agent::Agent;
+use crate::manifest::catalog::{CapabilityEntry, Function as Declared, ResolvedAgent, Target};
+use crate::manifest::json_schema::Shown;
+use crate::manifest::schema::Property;
+use crate::manifest::tool::Execute as WrittenExecute;
+use std::sync::Arc;
+
+/// A function as its tool or agent declares it.
+pub(super) struct Declaration<'d> {
+    /// The position of its capability.
+    pub(super) capability: usize,
+    pub(super) function: &'d Declared,
+    pub(super) parameters: Parameters,
+    /// What it returns, if its tool says so.
+    pub(super) output: Option<OutputSchema>,
+}
+
+/// All functions of an agent, in the order of its manifest.
+pub(super) fn declarations(resolved: &ResolvedAgent) -> Vec<Declaration<'_>> {
+    let mut all = Vec::new();
+    for (capability, entry) in resolved.capabilities.iter().enumerate() {
+        for function in &entry.functions {
+            let output = entry.action(function).and_then(|action| {
+                action.output.as_ref().map(|schema| OutputSchema::of(schema, &action.path))
+            });
+            let parameters = parameters(&resolved.agent, entry, function);
+            all.push(Declaration { capability, function, parameters, output });
+        }
+    }
+    all
+}
+
+/// The parameters of a function. Those of a tool that lie elsewhere take whatever comes (PAR-12), and whatever is bound.
+fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &Declared) -> Parameters {
+    let derived = match entry.action(function).map(|action| &action.execute) {
+        Some(WrittenExecute::Runtime(runtime)) => runtime.kind.derives_parameters(),
+        Some(WrittenExecute::Cel(_)) | None => false,
+    };
+    let bindings = entry.capability(agent).map_or(&[][..], |capability| &capability.bindings);
+    let bound = bindings.iter().map(|binding| &binding.name.text);
+    if derived {
+        Parameters::open(&function.parameters, bound)
+    } else if function.action.is_none() {
+        Parameters::of_delegation(&function.parameters)
+    } else {
+        Parameters::closed(&function.parameters)
+    }
+}
+
+/// What the task context of the agent consists of.
+pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -> SchemaDecl {
+    let function = |declaration: &Declaration<'_>| {
+        let Declaration { function, parameters, output, .. } = declaration;
+        let name = |of: &str| format!("{of} of {}", function.key);
+        FunctionDecl {
+            key: function.key.as_str().into(),
+            input: Parameters::input_type(&name("input"), &[parameters], InputOf::Attempt),
+            output: OutputSchema::ty(&name("output"), std::iter::once(output.as_ref())),
+            delegation: function.action.is_none(),
+        }
+    };
+    let tools = resolved.capabilities.iter().enumerate().filter_map(|(at, entry)| {
+        let members = (0..).map(FunctionId).zip(functions).filter(|(_, function)| function.capability == at);
+        Some(ToolDecl { key: entry.tool_record()?.into(), members: members.map(|(id, _)| id).collect() })
+    });
+    let parameters = Parameters::of_agent(&resolved.agent.parameters);
+    SchemaDecl {
+        functions: functions.iter().map(function).collect(),
+        tools: tools.collect(),
+        parameters: parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty())).collect(),
+        exposes: resolved.agent.exposes.iter().map(|expose| (expose.name.text.clone(), Type::Dyn)).collect(),
+    }
+}
+
+/// The schema that the model sees: the offered parameters, without the words that are not for it (BND-20).
+pub(super) fn offered_schema(function: &Declared) -> serde_json::Value {
+    let mut shown = Shown::default();
+    let mut properties = serde_json::Map::new();
+    let mut required = Vec::new();
+    for parameter in function.parameters.iter().filter(|parameter| parameter.offered) {
+        let declared = parameter.declared.as_ref().map(|property| &property.schema);
+        let schema = match declared {
+            Some(schema) if function.action.is_some() => shown.schema(&schema.node, &schema.root),
+            _ => serde_json::json!({ "type": "string" }),
+        };
+        if declared.is_none_or(|schema| schema.is_required()) {
+            required.push(serde_json::Value::from(parameter.name.as_str()));
+        }
+        properties.insert(parameter.name.clone(), schema);
+    }
+    let mut schema = serde_json::json!({ "type": "object", "properties": properties, "required": required });
+    let definitions = shown.definitions();
+    if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
+        schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
+    }
+    schema
+}
+
+/// The defaults of a tool's settings.
+pub(super) fn setting_defaults(entry: &CapabilityEntry) -> Arc<[(Arc<str>, Json)]> {
+    let settings = entry.tool().map_or(&[][..], |tool| &tool.settings);
+    let default = |setting: &Property| {
+        let default = setting.schema.default.as_ref()?;
+        Some((setting.name.text.clone(), Json::from(default)))
+    };
+    settings.iter().filter_map(default).collect()
+}
+
+/// The words of the action, or those of its tool if it has none; of a sub-agent its own.
+pub(super) fn description(entry: &CapabilityEntry, function: &Declared) -> Option<Arc<str>> {
+    let written = match &entry.target {
+        Target::Tool(tool) => {
+            let action = function.action.and_then(|at| tool.actions.get(at));
+            action.and_then(|action| action.description.as_ref()).or(tool.description.as_ref())
+        }
+        Target::Agent(agent) => agent.description.as_ref(),
+        Target::Unknown => None,
+    };
+    written.map(|text| text.text.clone())
+}
+
+pub(super) fn target(entry: &CapabilityEntry, function: &Declared) -> InvocationTarget {
+    match &entry.target {
+        Target::Tool(tool) => InvocationTarget::Action {
+            namespace: tool.namespace.text.clone(),
+            tool: tool.name.text.clone(),
+            action: function.name.as_str().into(),
+        },
+        Target::Agent(agent) => InvocationTarget::Agent {
+            namespace: agent.namespace.text.clone(),
+            agent: agent.name.text.clone(),
+        },
+        // a reference to nothing that is loaded brings no functions
+        Target::Unknown => InvocationTarget::Action {
+            namespace: "".into(),
+            tool: entry.reference.as_str().into(),
+            action: function.name.as_str().into(),
+        },
+    }
+}

@@ -1,0 +1,140 @@
+//! What an action says that it returns (`output`), made ready: results are held to it, and expressions typed by it.
+//!
+//! In: the schema of an action. Out: an [`OutputSchema`], which says whether a result fits, what `output` and `outputs` are
+//! to the checker, and whether a transform makes something else altogether. A call that failed gives what it likes, mostly
+//! `{error: …}`, and is not held to the schema; so no type claims more than that a field is what the schema says where it
+//! is there. Linear in the schema; holding a result to it costs at most `max_cost`.
+
+use super::expression::Expression;
+use super::messages;
+use super::origin::Origin;
+use super::shape::Shape;
+use crate::cel::{Field, Json, Kind, Part, RecordType, Storage, Type};
+use crate::manifest::json_schema::Shown;
+use crate::manifest::schema::{Schema, SchemaKind};
+use crate::source::Place;
+use indexmap::IndexMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The field in which a failed call says what went wrong (TOOL-08, DEL-02).
+const ERROR: &str = "error";
+
+/// What the results of an action look like where it succeeds.
+#[derive(Clone)]
+pub struct OutputSchema {
+    shape: Shape,
+    shown: Arc<serde_json::Value>,
+    path: String,
+    place: Place,
+}
+
+impl OutputSchema {
+    /// The schema of the action at this path.
+    pub(super) fn of(declared: &Schema, action: &str) -> Self {
+        let mut shown = Shown::default();
+        let mut schema = shown.schema(&declared.node, &declared.root);
+        let definitions = shown.definitions();
+        if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
+            schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
+        }
+        Self {
+            shape: Shape::of(declared),
+            shown: Arc::new(schema),
+            path: format!("{action}.output"),
+            place: declared.node.place.clone(),
+        }
+    }
+
+    /// Whether a result fits.
+    ///
+    /// # Errors
+    /// What of it does not, in words that hold no value.
+    ///
+    /// # Cost
+    /// Linear in the result for a schema of types and constants; for any other at most `max_cost`.
+    pub fn check(&self, output: &Json) -> Result<(), String> {
+        self.shape.check_part(Part::Json(output.root())).map_err(|misfit| messages::output_misfit(&misfit))
+    }
+
+    /// The schema as the model may see it: what it refers to stands in its own `$defs`.
+    #[must_use]
+    pub fn schema(&self) -> &serde_json::Value {
+        &self.shown
+    }
+
+    /// Where it stands, as decisions name it.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        Origin::new(&self.path, &self.place)
+    }
+
+    /// Where it stands.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The type of a result of any of these functions, successful or not; `name` is what messages call it. Only an object
+    /// stays one: what a failed call gives is mostly one too.
+    pub(super) fn ty<'o>(name: &str, outputs: impl Iterator<Item = Option<&'o Self>>) -> Type {
+        let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
+        let mut storage = Storage::Closed;
+        for output in outputs {
+            let Some(Type::Record(record)) = output.map(|output| output.shape.ty(name)) else {
+                return Type::Dyn;
+            };
+            if record.storage == Storage::Open {
+                storage = Storage::Open;
+            }
+            for (name, field) in &record.fields {
+                let new = Field { required: false, ..field.clone() };
+                let known = fields.entry(name.clone()).or_insert_with(|| new.clone());
+                if known.ty != new.ty {
+                    known.ty = Type::Dyn;
+                }
+                if known.domain != new.domain {
+                    known.domain = None;
+                }
+            }
+        }
+        if fields.is_empty() {
+            return Type::Dyn;
+        }
+        let error = Field { required: false, ..Field::required(Type::Dyn) };
+        fields.entry(ERROR.into()).or_insert(error);
+        Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
+    }
+
+    /// Whether nothing that an expression gives can fit: by its type, or because it is a constant that does not.
+    pub(super) fn excludes(&self, expression: &Expression) -> bool {
+        let program = expression.program();
+        let constant = program.constant().and_then(|constant| Json::from_value(&constant).ok());
+        self.excludes_type(program.result_type())
+            || constant.is_some_and(|constant| self.check(&constant).is_err())
+    }
+
+    /// Whether no value of this type can fit. What JSON writes as text (times, durations, bytes) may.
+    fn excludes_type(&self, ty: &Type) -> bool {
+        let Some(kind) = ty.kind() else { return false };
+        match (kind, self.shape.kind()) {
+            (Kind::Null, Some(_)) => !self.shape.takes_null(),
+            (Kind::Bool, Some(expected)) => expected != SchemaKind::Boolean,
+            (Kind::Int | Kind::UInt | Kind::Double, Some(expected)) => {
+                !matches!(expected, SchemaKind::Number | SchemaKind::Integer)
+            }
+            (Kind::String | Kind::Bytes | Kind::Timestamp | Kind::Duration, Some(expected)) => {
+                expected != SchemaKind::String
+            }
+            (Kind::List, Some(expected)) => expected != SchemaKind::Array,
+            (Kind::Map, Some(expected)) => expected != SchemaKind::Object,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for OutputSchema {
+    /// What it means, which the fingerprint of a policy is made of: where it stands says nothing more.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OutputSchema").field(&self.shape).finish()
+    }
+}

@@ -1,0 +1,108 @@
+//! Lists of tasks and of the events of one, a page at a time, read from the store.
+
+use super::identity::Caller;
+use super::problem::{Kind, Problem};
+use super::request::Request;
+use super::tasks::{Tasks, owner};
+use crate::store::{StoredEvent, TaskStore, TaskSummary};
+use crate::task::Decision;
+use serde::Serialize;
+
+/// The tasks of a caller, in the order of their ids.
+#[derive(Serialize)]
+pub(super) struct Page {
+    tasks: Vec<Listed>,
+    /// What to ask for next; nothing at the end.
+    next: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    task: String,
+    version: u64,
+    namespace: String,
+    agent: String,
+    state: String,
+    started_at: String,
+    changed_at: String,
+    /// Whether its last step was stored under the policy that is served now; nothing if the store does not know.
+    current: Option<bool>,
+}
+
+/// What happened to a task, in the order in which it did.
+#[derive(Serialize)]
+pub(super) struct Events {
+    events: Vec<Event>,
+    next: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Event {
+    version: u64,
+    at: String,
+    operation: &'static str,
+    /// As it was decided, with its secrets masked; nothing of the beginning of the task.
+    decision: Option<Box<serde_json::value::RawValue>>,
+}
+
+impl Tasks {
+    /// The tasks of a caller behind an id, a page at a time: all of them, or those that are under the policy that is served,
+    /// or those that are not, have not ended, and so may be held. A page of those may be short, and another follow all the
+    /// same.
+    pub(super) fn list(
+        &self,
+        caller: &Caller,
+        after: Option<&str>,
+        wanted: Option<bool>,
+    ) -> Result<Page, Problem> {
+        let owner = owner(caller);
+        let found = self.store.tasks(&owner, after, self.page);
+        let found = found.map_err(|error| self.problem(&error))?;
+        let last = found.last().map_or("", |last| &last.id);
+        let under = self.store.policies(&owner, after.unwrap_or_default(), last);
+        let under = under.map_err(|error| self.problem(&error))?;
+        let served = self.manifests.served();
+        let current = |task: &TaskSummary| {
+            let policy = served.engine.policy(&task.namespace, &task.agent);
+            let served = policy.ok().map(|policy| policy.fingerprint());
+            under.get(&task.id).map(|under| served.is_some_and(|served| under.is(served)))
+        };
+        let is_wanted = |state: &str, current: Option<bool>| match wanted {
+            Some(true) => current == Some(true),
+            Some(false) => current == Some(false) && !["locked", "terminated"].contains(&state),
+            None => true,
+        };
+        let next = found.last().filter(|_| found.len() >= self.page).map(|last| last.id.clone());
+        let listed = found.into_iter().map(|it| Listed {
+            current: current(&it),
+            task: it.id,
+            version: it.version,
+            namespace: it.namespace,
+            agent: it.agent,
+            state: it.state,
+            started_at: it.started_at,
+            changed_at: it.changed_at,
+        });
+        let listed = listed.filter(|task| is_wanted(&task.state, task.current));
+        Ok(Page { tasks: listed.collect(), next })
+    }
+
+    /// What happened to a task behind a version, a page at a time.
+    pub(super) fn events(&self, request: &Request, after: u64) -> Result<Events, Problem> {
+        let found = self.store.events(&owner(&request.caller), &request.id, after, self.page);
+        let found = found.map_err(|error| self.problem(&error))?;
+        // a page may also end where its bytes do
+        let present = self.store.version(&owner(&request.caller), &request.id);
+        let present = present.map_err(|error| self.problem(&error))?;
+        let is_cut = |last: &&StoredEvent| found.len() >= self.page || last.version < present;
+        let next = found.last().filter(is_cut).map(|last| last.version);
+        let events = found.into_iter().map(|it| {
+            let decision = it.decision.map(Decision::masked_json).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            Ok(Event { version: it.version, at: it.at, operation: it.operation.as_str(), decision })
+        });
+        Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
+    }
+}

@@ -1,0 +1,253 @@
+//! Tasks in memory: the seat of each, how one is opened, and the policy that it is opened under.
+//!
+//! In: whose task. Out: its seat, and with the seat held the task as its last step left it, whichever process took that step.
+//! A task that was begun under another policy than the one that is served is brought under that one, keeps its own, or is
+//! held until an operator decides: see [`LiveTasks`]. What is held takes no step, but stays open to be looked at.
+
+use super::former_policies::Lack;
+use super::manifests::Served;
+use super::messages;
+use super::problem::{Kind, Problem};
+use super::request::Request;
+use super::settings::LiveTasks;
+use super::tasks::{Tasks, owner};
+use crate::store::{ManifestSet, Owner, StoreError, TaskHead, TaskStore};
+use crate::task::{SavedTask, Task, TaskError, TaskState};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A task in memory; nothing while nobody has opened it.
+pub(super) type Seat = Mutex<Option<Open>>;
+
+/// A task that is open.
+pub(super) struct Open {
+    pub(super) task: Task,
+    pub(super) head: TaskHead,
+    /// The manifests that its policy is made of.
+    pub(super) manifests: Option<Arc<ManifestSet>>,
+    /// Why it takes no step, if so.
+    pub(super) held: Option<Held>,
+    /// Whether it is open under another policy than its own, which could not be had: to be looked at, and to be ended.
+    pub(super) is_borrowed: bool,
+    /// What was served when that was found out.
+    pub(super) judged: Arc<Served>,
+}
+
+/// Why a task takes no step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Another policy is served than the one that it was begun under, and an operator is to decide.
+    Locked,
+    /// The policy that is served cannot take it over.
+    Unreadable(TaskError),
+    /// It is to keep its policy, which cannot be had.
+    Lost(Lack),
+}
+
+impl Held {
+    /// In words.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Locked => messages::held_locked().to_owned(),
+            Self::Unreadable(error) => messages::held_unreadable(error),
+            Self::Lost(lack) => messages::held_lost(lack.as_str()),
+        }
+    }
+}
+
+impl From<&Held> for Problem {
+    fn from(held: &Held) -> Self {
+        Self::new(Kind::PolicyChanged, held.reason())
+    }
+}
+
+/// A task before it is known under which policy it goes on.
+enum Found {
+    /// In memory, under a policy.
+    Task(Box<Task>, Option<Arc<ManifestSet>>),
+    /// From the store.
+    Saved(Box<SavedTask>),
+}
+
+impl Found {
+    fn fingerprint(&self) -> u64 {
+        match self {
+            Self::Task(task, _) => task.policy().fingerprint(),
+            Self::Saved(saved) => saved.fingerprint(),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        match self {
+            Self::Task(task, _) => has_ended(task),
+            Self::Saved(saved) => saved.has_ended(),
+        }
+    }
+
+    fn saved(&self) -> SavedTask {
+        match self {
+            Self::Task(task, _) => task.save(),
+            Self::Saved(saved) => SavedTask::clone(saved),
+        }
+    }
+}
+
+/// Whether a task takes no step any more.
+pub(super) fn has_ended(task: &Task) -> bool {
+    matches!(task.state(), TaskState::Locked(_) | TaskState::Terminated(_))
+}
+
+impl Tasks {
+    /// Looks at a task as it is now, whichever process took its last step.
+    pub(super) fn look<T>(
+        &self,
+        request: &Request,
+        look: impl FnOnce(&Open) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let owner = owner(&request.caller);
+        let present = self.store.version(&owner, &request.id);
+        let present = present.map_err(|error| self.gone(&owner, &request.id, &error))?;
+        let seat = self.seat(&owner, &request.id);
+        let mut open = sit(&seat);
+        let found = match open.take() {
+            Some(found) if found.head.version() >= present => self.brought_up(found)?,
+            _ => self.open(&owner, &request.id)?,
+        };
+        look(open.insert(found))
+    }
+
+    /// The seat of a task.
+    pub(super) fn seat(&self, owner: &Owner, id: &str) -> Arc<Seat> {
+        let key = (owner.clone(), id.to_owned());
+        if let Some(seat) = self.live.get(&key) {
+            return seat;
+        }
+        // two that come at once may take two seats: the store then lets only one of them step
+        let seat = Arc::new(Mutex::new(None));
+        self.live.insert(key, seat.clone());
+        seat
+    }
+
+    /// A task that is open under what is served now.
+    pub(super) fn opened(&self, task: Task, head: TaskHead, served: Arc<Served>) -> Open {
+        let manifests = Some(served.set.clone());
+        Open { task, head, manifests, held: None, is_borrowed: false, judged: served }
+    }
+
+    /// A task in memory, judged by what is served now. One that has ended stays as it was.
+    pub(super) fn brought_up(&self, open: Open) -> Result<Open, Problem> {
+        if Arc::ptr_eq(&open.judged, &self.manifests.served()) || has_ended(&open.task) {
+            return Ok(open);
+        }
+        let Open { task, head, manifests, is_borrowed, .. } = open;
+        if is_borrowed {
+            return self.open(head.owner(), head.id());
+        }
+        self.judge(Found::Task(Box::new(task), manifests), head)
+    }
+
+    /// A task from the store.
+    pub(super) fn open(&self, owner: &Owner, id: &str) -> Result<Open, Problem> {
+        let loaded = self.store.load(owner, id).map_err(|error| self.gone(owner, id, &error))?;
+        self.judge(Found::Saved(Box::new(loaded.saved)), loaded.head)
+    }
+
+    /// Opens a task under the policy that it is to go on under, or says why it takes no step.
+    ///
+    /// # Errors
+    /// [`Kind::PolicyChanged`] for a task that no policy at hand can read; those of the store.
+    fn judge(&self, found: Found, head: TaskHead) -> Result<Open, Problem> {
+        let served = self.manifests.served();
+        let (namespace, agent) = head.agent();
+        let policy = served.engine.policy(namespace, agent);
+        let is_served = policy.is_ok_and(|policy| policy.fingerprint() == found.fingerprint());
+        if is_served && let Found::Task(task, manifests) = found {
+            return Ok(Open { manifests, ..self.opened(*task, head, served) });
+        }
+        // the same text may come to another policy by another release
+        let has_text = head.policy().and_then(|policy| policy.manifests.as_deref());
+        let is_adopted = is_served || has_text == Some(served.set.digest());
+        let has_ended = found.has_ended();
+        let how = if head.is_kept() { LiveTasks::Keep } else { self.live_tasks };
+        // what has ended is only looked at, and what is served is at hand
+        let held = if is_adopted || has_ended || how == LiveTasks::Adopt {
+            match served.engine.restore(found.saved()) {
+                Ok(task) => return Ok(self.opened(task, head, served)),
+                Err(error) => Some(Held::Unreadable(error)),
+            }
+        } else {
+            (how == LiveTasks::Lock).then_some(Held::Locked)
+        };
+        match self.own(found, &head, &served).map_err(|error| self.problem(&error))? {
+            Own::Had(task, manifests) => {
+                let held = held.filter(|_| !has_ended);
+                Ok(Open { manifests, held, ..self.opened(*task, head, served) })
+            }
+            Own::Lost(saved, lack) => {
+                let held = held.unwrap_or(Held::Lost(lack));
+                let task = served.engine.restore(*saved).map_err(|_| Problem::from(&held))?;
+                let held = Some(held).filter(|_| !has_ended);
+                Ok(Open { held, is_borrowed: true, ..self.opened(task, head, served) })
+            }
+        }
+    }
+
+    /// A task under its own policy.
+    fn own(&self, found: Found, head: &TaskHead, served: &Served) -> Result<Own, StoreError> {
+        let saved = match found {
+            Found::Task(task, manifests) => return Ok(Own::Had(task, manifests)),
+            Found::Saved(saved) => saved,
+        };
+        let Some(digest) = head.policy().and_then(|policy| policy.manifests.as_deref()) else {
+            return Ok(Own::Lost(saved, Lack::NotKept));
+        };
+        let former = match self.former.set(&self.store, digest, served)? {
+            Ok(former) => former,
+            Err(lack) => return Ok(Own::Lost(saved, lack)),
+        };
+        Ok(match former.engine.restore(SavedTask::clone(&saved)) {
+            Ok(task) => Own::Had(Box::new(task), Some(former.set.clone())),
+            Err(_) => Own::Lost(saved, Lack::NotCompiled),
+        })
+    }
+
+    /// A task under the policy that is served, as an operator decides that it is to go on.
+    pub(super) fn open_as_served(&self, saved: SavedTask, head: TaskHead) -> Result<Open, Problem> {
+        let served = self.manifests.served();
+        let task = served.engine.restore(saved);
+        let task = task.map_err(|error| Problem::new(Kind::PolicyChanged, messages::cannot_adopt(&error)))?;
+        Ok(self.opened(task, head, served))
+    }
+
+    /// A task under its own policy, as an operator decides that it is to go on.
+    pub(super) fn open_as_own(&self, saved: SavedTask, head: TaskHead) -> Result<Open, Problem> {
+        let served = self.manifests.served();
+        let (namespace, agent) = head.agent();
+        let policy = served.engine.policy(namespace, agent);
+        if policy.is_ok_and(|policy| policy.fingerprint() == saved.fingerprint()) {
+            return self.open_as_served(saved, head);
+        }
+        let own = self.own(Found::Saved(Box::new(saved)), &head, &served);
+        match own.map_err(|error| self.problem(&error))? {
+            Own::Had(task, manifests) => Ok(Open { manifests, ..self.opened(*task, head, served) }),
+            Own::Lost(_, lack) => Err(Problem::from(&Held::Lost(lack))),
+        }
+    }
+}
+
+/// What came of looking for the policy that a task is under.
+enum Own {
+    /// The task, under it.
+    Had(Box<Task>, Option<Arc<ManifestSet>>),
+    /// The task as it is stored, and why there is none.
+    Lost(Box<SavedTask>, Lack),
+}
+
+/// Takes the seat of a task. After a panic in the middle of a step, what is in memory may be half of it.
+pub(super) fn sit(seat: &Seat) -> MutexGuard<'_, Option<Open>> {
+    seat.lock().unwrap_or_else(|poisoned| {
+        seat.clear_poison();
+        let mut open = poisoned.into_inner();
+        *open = None;
+        open
+    })
+}

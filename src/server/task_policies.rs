@@ -1,0 +1,235 @@
+//! The policy that a task is under: how it is shown, and what an operator decides about it.
+//!
+//! In: a task, or a decision about one, of whichever caller it is. Out: which policy it is under, whether that is the one
+//! that is served, why the task takes no step if it takes none, and what can be done. A decision is an event of the task and
+//! a line of the decision log, with who and why.
+
+use super::manifests::Served;
+use super::messages;
+use super::problem::{Kind, Problem};
+use super::request::{Answer, Request};
+use super::service::Service;
+use super::steps::check_reason;
+use super::task_opening::{Held, Open, has_ended, sit};
+use super::tasks::{Tasks, owner};
+use crate::decision_log::Notice;
+use crate::store::{
+    Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, TaskStore, Terms,
+};
+use crate::task::TaskState;
+use serde::{Deserialize, Serialize};
+
+/// A task as it stands.
+#[derive(Serialize)]
+struct Standing<'t> {
+    task: &'t str,
+    version: u64,
+    namespace: &'t str,
+    agent: &'t str,
+    #[serde(flatten)]
+    state: TaskState,
+    /// What it waits for.
+    asks: Option<crate::task::Request>,
+    interrupted: bool,
+    policy: Shown<'t>,
+}
+
+/// The policy that a task is under.
+#[derive(Serialize)]
+struct Shown<'t> {
+    /// As the decision log has it.
+    manifest: String,
+    /// The digest of the manifests that it was made of; nothing if they are not known.
+    manifests: Option<&'t str>,
+    /// Whether it is the one that is served now.
+    current: bool,
+    /// Why the task takes no step, if so.
+    held: Option<Hold>,
+    /// What an operator decided last.
+    decided: Option<&'t PolicyDecided>,
+}
+
+/// Why a task takes no step, and what can be done about it.
+#[derive(Serialize)]
+struct Hold {
+    reason: String,
+    can: Vec<&'static str>,
+}
+
+impl<'t> Shown<'t> {
+    /// The policy of a task that is open.
+    fn of(open: &'t Open, served: &Served) -> Self {
+        let Open { task, head, manifests, held, is_borrowed, .. } = open;
+        let held = held.as_ref().filter(|_| !has_ended(task));
+        if held.is_some() || *is_borrowed || has_ended(task) {
+            return Self {
+                held: held.map(|held| Hold::of(held, open, served)),
+                ..Self::stored(head, served)
+            };
+        }
+        // what was brought under the policy that is served is stored with its next step
+        let manifest = task.policy().fingerprint();
+        let known = manifests.as_ref().map(|set| set.digest());
+        Self { manifests: known, ..Self::under(manifest, head, served) }
+    }
+
+    /// The policy under which the last step of a task was stored.
+    fn stored(head: &'t TaskHead, served: &Served) -> Self {
+        let manifests = head.policy().and_then(|policy| policy.manifests.as_deref());
+        Self { manifests, ..Self::under(head.fingerprint(), head, served) }
+    }
+
+    fn under(manifest: u64, head: &'t TaskHead, served: &Served) -> Self {
+        let (namespace, agent) = head.agent();
+        let policy = served.engine.policy(namespace, agent);
+        Self {
+            manifest: format!("{manifest:016x}"),
+            manifests: None,
+            current: policy.is_ok_and(|policy| policy.fingerprint() == manifest),
+            held: None,
+            decided: head.policy().and_then(|policy| policy.decided.as_ref()),
+        }
+    }
+}
+
+impl Hold {
+    /// Of a task that is open to be looked at. Whether the policy that is served can take it over is tried: linear in the
+    /// task.
+    fn of(held: &Held, open: &Open, served: &Served) -> Self {
+        let is_unreadable = matches!(held, Held::Unreadable(_));
+        let adopts = !is_unreadable && served.engine.restore(open.task.save()).is_ok();
+        let ways = [(adopts, "adopt"), (!open.is_borrowed, "keep"), (true, "end"), (true, "purge")];
+        let can = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
+        Self { reason: held.reason(), can }
+    }
+}
+
+/// `GET /v1/tasks/{task}`
+pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let served = service.manifests.served();
+    let looked = service.tasks.look(request, |open| {
+        let (namespace, agent) = open.head.agent();
+        let standing = Standing {
+            task: open.task.id(),
+            version: open.head.version(),
+            namespace,
+            agent,
+            state: open.task.state(),
+            asks: open.task.masked_request(),
+            interrupted: open.task.is_interrupted(),
+            policy: Shown::of(open, &served),
+        };
+        Answer::json(200, &standing)
+    });
+    match looked {
+        Err(problem) if problem.kind == Kind::PolicyChanged => {
+            service.tasks.closed(request, &served, &problem)
+        }
+        looked => looked,
+    }
+}
+
+/// What an operator decides about the policy of a task.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decide {
+    decision: PolicyDecision,
+    reason: String,
+    /// Whose task it is, if not the operator's own.
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+/// `POST /v1/tasks/{task}/policy`
+pub(super) fn decide(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let decide: Decide = request.read(&service.settings.eval_limits)?;
+    check_reason(&decide.reason, service.settings.eval_limits.max_reason_bytes)?;
+    let owner = decide.owner.as_deref().map_or_else(|| owner(&request.caller), Owner::caller);
+    service.tasks.decide(request, &owner, &decide)
+}
+
+impl Tasks {
+    /// A task that no policy at hand can read, as far as it can be shown without one.
+    fn closed(&self, request: &Request, served: &Served, problem: &Problem) -> Result<Answer, Problem> {
+        let owner = owner(&request.caller);
+        let loaded = self.store.load(&owner, &request.id);
+        let loaded = loaded.map_err(|error| self.gone(&owner, &request.id, &error))?;
+        let (head, saved) = (&loaded.head, &loaded.saved);
+        let (namespace, agent) = head.agent();
+        let reason = problem.detail().unwrap_or_default().to_owned();
+        let held = (!saved.has_ended()).then(|| Hold { reason, can: vec!["purge"] });
+        let standing = Standing {
+            task: saved.id(),
+            version: head.version(),
+            namespace,
+            agent,
+            state: saved.state(),
+            asks: saved.request().map(crate::task::Request::masked),
+            interrupted: saved.is_interrupted(),
+            policy: Shown { held, ..Shown::stored(head, served) },
+        };
+        Answer::json(200, &standing)
+    }
+
+    /// Brings a task under the policy that is served, or has it keep its own. Nothing else happens to it.
+    fn decide(&self, request: &Request, owner: &Owner, decide: &Decide) -> Result<Answer, Problem> {
+        let Decide { decision, reason, .. } = decide;
+        let who = request.caller.identity.as_deref();
+        let seat = self.seat(owner, &request.id);
+        let mut open = sit(&seat);
+        for _ in 0..=self.limits.max_conflicts {
+            *open = None;
+            let loaded = self.store.load(owner, &request.id);
+            let loaded = loaded.map_err(|error| self.gone(owner, &request.id, &error))?;
+            if loaded.saved.has_ended() {
+                return Err(Problem::new(Kind::BadRequest, messages::has_ended()));
+            }
+            let found = match decision {
+                PolicyDecision::Adopt => self.open_as_served(loaded.saved, loaded.head)?,
+                PolicyDecision::Keep => self.open_as_own(loaded.saved, loaded.head)?,
+            };
+            let (at, before) = ((self.clock)(), found.task.mark());
+            let decided = PolicyDecided {
+                decision: *decision,
+                at: at.to_string(),
+                who: who.unwrap_or_default().to_owned(),
+                reason: reason.clone(),
+            };
+            let (operation, task) = (Operation::Policy, &found.task);
+            let step = Step { operation, at, task, before: &before, decision: None, once: None };
+            let manifests = found.manifests.clone();
+            let terms = Terms { manifests, decided: Some(decided), ..Terms::default() };
+            match self.store.append_under(&found.head, &step, terms) {
+                Ok(head) => {
+                    self.recorder.note(&Notice {
+                        who,
+                        task: Some(&request.id),
+                        subject: Some(owner.as_str())
+                            .filter(|owner| Some(*owner) != who && !owner.is_empty()),
+                        reason: Some(reason),
+                        ..Notice::new(at, decision.operation())
+                    });
+                    return Decision::answer(open.insert(Open { head, ..found }), &self.manifests.served());
+                }
+                Err(StoreError::Conflict { .. }) => self.metrics().conflict(),
+                Err(error) => return Err(self.problem(&error)),
+            }
+        }
+        Err(Kind::Contended.into())
+    }
+}
+
+/// What a decision came to.
+#[derive(Serialize)]
+struct Decision<'t> {
+    task: &'t str,
+    version: u64,
+    policy: Shown<'t>,
+}
+
+impl Decision<'_> {
+    fn answer(open: &Open, served: &Served) -> Result<Answer, Problem> {
+        let (task, version) = (open.task.id(), open.head.version());
+        Answer::json(200, &Decision { task, version, policy: Shown::of(open, served) })
+    }
+}

@@ -1,0 +1,189 @@
+//! A step of a task over HTTP: decided under the task's lock, stored, written down, answered.
+//!
+//! In: a step and the request that brings it. Out: an answer that the store has on disk. What another process did meanwhile
+//! is a conflict: the task is opened again and the step decided anew. What the store did not take leaves nothing in memory.
+
+use super::problem::{Kind, Problem};
+use super::recorder::Taken;
+use super::request::{Answer, Request};
+use super::steps::{Circumstances, Step, WhileHeld};
+use super::task_opening::{Open, has_ended, sit};
+use super::tasks::{Tasks, once, owner};
+use crate::cel::{Json, Timestamp};
+use crate::store::{self, Owner, StoreError, TaskStore, Terms};
+use crate::task::{Progress, Task};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What became of a step.
+#[derive(Serialize)]
+struct Stepped<'p> {
+    task: &'p str,
+    version: u64,
+    #[serde(flatten)]
+    progress: Shown<'p>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Shown<'p> {
+    Decided(&'p crate::task::Decision),
+    Asks(&'p crate::task::Request),
+}
+
+/// What a step is about, in the words of the decision log.
+#[derive(Clone, Copy)]
+struct About<'s> {
+    operation: &'static str,
+    function: Option<&'s str>,
+    reason: Option<&'s str>,
+}
+
+impl<'s> About<'s> {
+    fn of(step: &'s impl Step) -> Self {
+        Self { operation: step.operation().as_str(), function: step.function(), reason: step.reason() }
+    }
+}
+
+impl Tasks {
+    /// Takes a step of a task and answers when it is durable.
+    pub(super) fn step<S: Step>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
+        let begun = Instant::now();
+        let owner = owner(&request.caller);
+        let seat = self.seat(&owner, &request.id);
+        let mut open = sit(&seat);
+        let about = About::of(step);
+        for _ in 0..=self.limits.max_conflicts {
+            self.recorder.ready()?;
+            if let Some(answer) = self.answered(request, Some(&request.id))? {
+                let about = (about.operation, about.function);
+                self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
+                return Ok(answer);
+            }
+            let mut found = match open.take() {
+                Some(open) => self.brought_up(open)?,
+                None => self.open(&owner, &request.id)?,
+            };
+            if let Some(problem) = hindrance(&found, step) {
+                // another process may have been told what becomes of it
+                let present = self.store.version(&owner, &request.id);
+                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != found.head.version() {
+                    self.metrics().conflict();
+                    continue;
+                }
+                *open = Some(found);
+                return Err(problem);
+            }
+            let switches = self.engine_switches().version();
+            let (now, before) = ((self.clock)(), found.task.mark());
+            let at = Circumstances { now, settings: self.settings_of(&found.task) };
+            // before the step is taken: it may close the call that its body is about
+            let content = self.recorder.content_of(step, &found.task, &request.body);
+            let progress = match step.take(&mut found.task, &at) {
+                Ok(progress) => progress,
+                Err(problem) => {
+                    // nothing has happened, as the operations promise
+                    *open = Some(found);
+                    return Err(problem);
+                }
+            };
+            let Open { task, head, manifests, .. } = &found;
+            if let Progress::Decided(decision) = &progress
+                && task.turned_away_since(&before, decision)
+            {
+                // nothing is stored that would tell that another process was ahead, or has purged the task
+                let present = self.store.version(&owner, &request.id);
+                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != head.version() {
+                    self.metrics().conflict();
+                    continue;
+                }
+                if decision.switch.is_some() && self.store.switches_version() != Ok(switches) {
+                    self.learn_switches().map_err(|error| self.problem(&error))?;
+                    continue;
+                }
+                // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
+                let shown = Shown::Decided(decision);
+                let stepped = Stepped { task: &request.id, version: head.version(), progress: shown };
+                let answer = Answer::json(200, &stepped)?;
+                let taken =
+                    Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
+                let recorded = self.recorder.record_rejection(&taken);
+                *open = Some(found);
+                return recorded.map(|()| answer);
+            }
+            let (shown, suspension) = match &progress {
+                Progress::Decided(decision) => (Shown::Decided(decision), None),
+                Progress::Asks(request) => (Shown::Asks(request), task.suspension()),
+            };
+            let version = head.version().saturating_add(1);
+            let answer = Answer::json(200, &Stepped { task: &request.id, version, progress: shown })?;
+            let decision = match &progress {
+                Progress::Decided(decision) => Some(decision),
+                Progress::Asks(_) => suspension.as_ref(),
+            };
+            let operation = step.operation();
+            let once = once(request, &answer);
+            let stored = store::Step { operation, at: now, task, before: &before, decision, once };
+            let taken =
+                Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
+            let due = self.recorder.due(&taken, version);
+            let (switches, manifests) = (Some(switches), manifests.clone());
+            let terms = Terms { switches, due: due.clone(), manifests, decided: None };
+            match self.store.append_under(head, &stored, terms) {
+                Ok(head) => {
+                    let taken = Taken { took: begun.elapsed(), ..taken };
+                    let recorded = self.recorder.record(&taken, due.as_ref(), &head);
+                    if recorded.is_err() {
+                        self.writing.failed();
+                    }
+                    *open = Some(Open { head, ..found });
+                    // stored all the same: who sends it again under its key is answered when the log has it
+                    return recorded.map(|()| answer);
+                }
+                // what is in memory is no more than an attempt now, and goes
+                Err(StoreError::Conflict { .. } | StoreError::AlreadyExists) => self.metrics().conflict(),
+                Err(StoreError::SwitchesTurned) => {
+                    self.learn_switches().map_err(|error| self.problem(&error))?;
+                }
+                Err(error) => {
+                    if matches!(error, StoreError::Uncertain) {
+                        self.recorder.doubtful(due.as_ref());
+                    }
+                    return Err(self.problem(&error));
+                }
+            }
+        }
+        Err(Kind::Contended.into())
+    }
+
+    /// A step as the decision log is told of it.
+    fn taken<'t>(
+        request: &'t Request,
+        About { operation, function, reason }: About<'t>,
+        (task, owner, at): (&'t Task, &'t Owner, Timestamp),
+        begun: Instant,
+        (progress, answer): (&'t Progress, &'t Answer),
+        shown: Option<serde_json::Value>,
+    ) -> Taken<'t> {
+        let took = begun.elapsed();
+        Taken { request, task, owner, at, took, operation, function, reason, progress, answer, shown }
+    }
+
+    /// The settings of a task's namespace.
+    fn settings_of(&self, task: &Task) -> &BTreeMap<String, Json> {
+        self.namespaces.get(&*task.policy().agent().namespace.text).unwrap_or(&self.no_settings)
+    }
+}
+
+/// Why a task that is held does not take a step. The result of a call that was let through is taken under the policy that
+/// let it through, and a task can be ended under any.
+fn hindrance(open: &Open, step: &impl Step) -> Option<Problem> {
+    let held = open.held.as_ref().filter(|_| !has_ended(&open.task))?;
+    let is_taken = match step.while_held(&open.task) {
+        WhileHeld::Refused => false,
+        WhileHeld::Taken => !open.is_borrowed,
+        WhileHeld::Ends => true,
+    };
+    (!is_taken).then(|| Problem::from(held))
+}
