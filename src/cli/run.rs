@@ -68,6 +68,7 @@ impl Arguments {
             for event in events {
                 steps = steps.saturating_add(1);
                 last = event.decision.verdict;
+                let event = event.masked(replay.task().policy());
                 let goes_on = matches!(last, Verdict::Allow | Verdict::Route | Verdict::Suspend);
                 refused = refused.saturating_add(usize::from(!goes_on));
                 match screen.format() {

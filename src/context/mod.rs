@@ -21,6 +21,8 @@
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
 //! | `page` | a part of the context as JSON, for people and programs that look at it |
+//! | `secret` | which parts of a value are secret, and the value as views show it |
+//! | `task_secrets` | which places of a context are secret |
 //! | `change` | what became of a context since an earlier moment, for stores |
 //!
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
@@ -37,10 +39,12 @@ mod page;
 mod part;
 mod schema;
 mod scope;
+mod secret;
 mod snapshot;
 mod surroundings;
 mod task_context;
 mod task_io;
+mod task_secrets;
 mod unanswered;
 
 pub use activations::Activations;
@@ -52,8 +56,10 @@ pub use moment::Moment;
 pub use page::{ContextPage, PageError, PageRequest};
 pub use schema::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, SchemaError, ToolDecl};
 pub use scope::{Bound, Root, Scope, ScopeDecl, ScopeEnv, event_type};
+pub use secret::{MASK, Masked, SecretRule, SecretStep, SecretView, Secrets, mask_places};
 pub use snapshot::{RestoreError, TaskState};
 pub use surroundings::{Mount, Runtime};
 pub use task_context::{TaskContext, TaskStart, TurnKind};
 pub use task_io::{TaskIo, TaskIoError};
+pub use task_secrets::{CallSecrets, TaskSecrets};
 pub use unanswered::Unanswered;

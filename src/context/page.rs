@@ -1,11 +1,15 @@
 //! A part of a context as JSON: of some of its records, and of each of its lists so many entries.
 //!
 //! In: which paths, from which entry on, how many, and how many bytes. Out: JSON text that is written as it is read, and
-//! never more of it than was asked for. What was shortened stands there as null, and beside the text where: a tool's result
+//! never more of it than was asked for. What is secret stands there as [`MASK`]: no page is made without looking, as the
+//! context's own schema says what is. What was shortened stands there as null, and beside the text where: a tool's result
 //! can say what it likes, but not what stands beside it.
 
 use super::TaskContext;
-use crate::cel::{List, Map, Shortened, Value, View};
+use super::history::Status;
+use super::part::Part;
+use super::secret::{MASK, SecretView};
+use crate::cel::{At, List, Map, Shortened, Value, View};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, Serializer};
 use std::cell::{Cell, RefCell};
@@ -47,6 +51,7 @@ pub enum PageError {
 
 /// One pass over the context.
 struct Pass<'p> {
+    context: &'p TaskContext,
     paths: &'p [String],
     /// Which of them were found.
     found: RefCell<Vec<bool>>,
@@ -100,6 +105,7 @@ impl TaskContext {
         loop {
             let most = if entries == 1 { usize::MAX } else { request.max_bytes };
             let pass = Pass {
+                context: self,
                 paths: &request.paths,
                 found: RefCell::new(vec![false; request.paths.len()]),
                 entries: request.from..request.from.saturating_add(entries),
@@ -127,6 +133,34 @@ impl TaskContext {
     }
 }
 
+impl Pass<'_> {
+    /// What is secret of an item of one of the context's own lists.
+    fn secrets_of_item(&self, at: At, index: usize) -> SecretView<'_> {
+        let secrets = self.context.schema().secrets();
+        let (part, record) = Part::of(at);
+        if secrets.is_empty() || !matches!(part, Part::RecordInputs | Part::RecordOutputs) {
+            return SecretView::nothing();
+        }
+        let call = self.context.history.newest(record, index);
+        let function = call.map(|call| call.function);
+        if part == Part::RecordInputs {
+            return secrets.arguments(function);
+        }
+        secrets.outcome(function, call.is_some_and(|call| call.status == Status::Successful))
+    }
+
+    /// What is secret of a field of an entry of inputs or responses.
+    fn secrets_of_field(&self, map: &Map<'_>, name: &str) -> SecretView<'_> {
+        let secrets = self.context.schema().secrets();
+        let Map::Live { at, .. } = map else { return SecretView::nothing() };
+        match Part::of(*at).0 {
+            Part::Input => secrets.input.view().member(name),
+            Part::Output => secrets.exposed(name),
+            _ => SecretView::nothing(),
+        }
+    }
+}
+
 impl Seen<'_, '_> {
     /// Whether a path was asked for, or lies on the way to one that was.
     fn is_wanted(&self, path: &str) -> bool {
@@ -146,11 +180,17 @@ impl Seen<'_, '_> {
             let pointer = format!("{}/{shown}", self.pointer);
             if let List::Live { of, at } = list
                 && let Some(View::Json(json)) = of.item(*at, index)
-                && let Some(shortened) = json.shortened()
             {
-                self.pass.shortened.borrow_mut().push((pointer, shortened));
-                array.serialize_element(&())?;
-                continue;
+                let secrets = self.pass.secrets_of_item(*at, index);
+                if !secrets.is_empty() {
+                    array.serialize_element(&secrets.masked(json))?;
+                    continue;
+                }
+                if let Some(shortened) = json.shortened() {
+                    self.pass.shortened.borrow_mut().push((pointer, shortened));
+                    array.serialize_element(&())?;
+                    continue;
+                }
             }
             let Some(value) = list.get(index) else { continue };
             let entry = Seen { value: &value, pointer: &pointer, in_entry: true, ..*self };
@@ -173,7 +213,15 @@ impl Seen<'_, '_> {
             }
             let pointer = format!("{}/{}", self.pointer, name.replace('~', "~0").replace('/', "~1"));
             let field = Seen { value: &value, path: &path, pointer: &pointer, ..*self };
-            object.serialize_entry(name, &field)?;
+            let secrets = self.pass.secrets_of_field(map, name);
+            match &value {
+                _ if secrets.is_empty() => object.serialize_entry(name, &field)?,
+                Value::List(List::Json(json)) | Value::Map(Map::Json(json)) => {
+                    object.serialize_entry(name, &secrets.masked(*json))?;
+                }
+                // a mark on a part of what has none says that the author took it for something else
+                _ => object.serialize_entry(name, MASK)?,
+            }
         }
         object.end()
     }

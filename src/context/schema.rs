@@ -10,6 +10,7 @@
 
 use super::messages;
 use super::part::Part;
+use super::task_secrets::TaskSecrets;
 use crate::cel::{At, Field, RecordType, Storage, Type};
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -78,6 +79,8 @@ pub struct ContextSchema {
     /// The keys of all records: functions, then tools.
     keys: IndexMap<Arc<str>, ()>,
     pub(super) shapes: Shapes,
+    /// What of its tasks views do not show.
+    secrets: TaskSecrets,
 }
 
 #[derive(Debug)]
@@ -110,6 +113,14 @@ impl ContextSchema {
     /// # Errors
     /// Two records with one key, a record called `_meta`, or a tool with a member that is no function here.
     pub fn new(declared: &SchemaDecl) -> Result<Arc<Self>, SchemaError> {
+        Self::with_secrets(declared, TaskSecrets::default())
+    }
+
+    /// The same where some values are secret.
+    ///
+    /// # Errors
+    /// As [`ContextSchema::new`].
+    pub fn with_secrets(declared: &SchemaDecl, secrets: TaskSecrets) -> Result<Arc<Self>, SchemaError> {
         let keys = keys(declared)?;
         let mut records: Vec<Vec<u32>> = (0..).take(declared.functions.len()).map(|own| vec![own]).collect();
         let first_tool = u32::try_from(declared.functions.len()).unwrap_or(u32::MAX);
@@ -124,7 +135,27 @@ impl ContextSchema {
             .iter()
             .zip(records)
             .map(|(function, records)| Function { delegation: function.delegation, records: records.into() });
-        Ok(Arc::new(Self { functions: functions.collect(), shapes: Shapes::new(declared, &keys), keys }))
+        let shapes = Shapes::new(declared, &keys);
+        Ok(Arc::new(Self { functions: functions.collect(), shapes, keys, secrets }))
+    }
+
+    /// Which places of a task are secret.
+    #[must_use]
+    pub fn secrets(&self) -> &TaskSecrets {
+        &self.secrets
+    }
+
+    /// The functions whose calls the record of a key holds; of no key all of them.
+    pub(super) fn functions_in(&self, key: Option<&str>) -> Vec<FunctionId> {
+        let record = key.and_then(|key| self.keys.get_index_of(key));
+        let record = record.and_then(|record| u32::try_from(record).ok());
+        let is_in = |function: &Function| match (key, record) {
+            (None, _) => true,
+            (Some(_), Some(record)) => function.records.contains(&record),
+            (Some(_), None) => false,
+        };
+        let functions = (0..).map(FunctionId).zip(&self.functions);
+        functions.filter(|(_, function)| is_in(function)).map(|(id, _)| id).collect()
     }
 
     /// A function by its key.

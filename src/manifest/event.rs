@@ -7,7 +7,7 @@ use super::binding::Binding;
 use super::messages;
 use super::node::Node;
 use super::reader::{Field, Fields, Path, Reader};
-use super::schema::{Property, Role, Schema, read_alone, read_properties};
+use super::schema::{Property, Role, Schema, read_payload, read_properties};
 use crate::source::{Embedded, Place};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -110,13 +110,18 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
     }
     let (parameters, aliases) = match fields.get("parameters") {
         Some(field) if is_schema(field.node) => {
-            (read_properties(field.node, &field.path, Role::Parameters, reader), Vec::new())
+            let parameters = read_properties(field.node, &field.path, Role::Parameters, reader);
+            for parameter in parameters.iter().filter(|parameter| !parameter.schema.secrets.is_empty()) {
+                let path = Path::document(&parameter.path);
+                reader.report(&path, messages::secret_of_an_event(&parameter.name.place));
+            }
+            (parameters, Vec::new())
         }
         Some(field) => (Vec::new(), read_aliases(&field, reader)),
         None => (Vec::new(), Vec::new()),
     };
     let payload = fields.get("payload");
-    let payload = payload.and_then(|field| read_alone(field.node, &field.path, reader));
+    let payload = payload.and_then(|field| read_payload(&field, reader));
     let receive = match fields.get("receive") {
         Some(field) => read_receive(&field, reader),
         None => {

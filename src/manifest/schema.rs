@@ -10,10 +10,12 @@ use super::json_schema::Validator;
 use super::json_schema::check::{self, Position};
 use super::json_schema::plain::is_plain;
 use super::json_schema::references;
-use super::json_schema::words::{Treatment, word};
+use super::json_schema::secret;
+use super::json_schema::words::{SECRET, Treatment, word};
 use super::messages;
 use super::node::{Entry, Node};
-use super::reader::{Fields, Path, Reader};
+use super::reader::{Field, Fields, Path, Reader};
+use crate::context::Secrets;
 use crate::source::Embedded;
 use serde_json::Value;
 use std::sync::Arc;
@@ -58,6 +60,8 @@ pub struct Schema {
     pub root: Node,
     /// The schema made ready, if it says more than types, constants and fields.
     pub validator: Option<Arc<Validator>>,
+    /// Which parts of its values views do not show.
+    pub secrets: Secrets,
 }
 
 impl Schema {
@@ -133,11 +137,21 @@ pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut
     entries.iter().filter_map(read).collect()
 }
 
+/// The same of what an event brings, of which nothing can be secret: it becomes a message, which everybody sees.
+pub(super) fn read_payload(field: &Field<'_>, reader: &mut Reader) -> Option<Arc<Schema>> {
+    let schema = read_alone(field.node, &field.path, reader)?;
+    if !schema.secrets.is_empty() {
+        reader.report(&field.path, messages::secret_of_an_event(&field.key.place));
+    }
+    Some(schema)
+}
+
 /// Reads a schema that stands alone, such as that of a result; nothing if it is no mapping. Its references lead into it.
 pub(super) fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
     reader.mapping(node, path)?;
     let mut schema = Schema::of(node, node);
     schema.validator = ready(node, node, path, Position::Inner, reader);
+    schema.secrets = secret::secrets(node, node);
     Some(Arc::new(schema))
 }
 
@@ -168,6 +182,7 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             ("$defs" | "definitions", _) => check::check_definitions(&entry.value, &path, reader),
             // an address of the whole changes nothing that is in it
             ("properties" | "required" | "additionalProperties" | "unevaluatedProperties" | "$id", _) => {}
+            (SECRET, _) => reader.report(&path, messages::secret_of_all(key)),
             (_, Treatment::Annotation) => check::check_word(entry, node, &path, Position::Inner, reader),
             (_, Treatment::Refused(reason)) => {
                 reader.report(&path, messages::unsupported_keyword(key, reason))
@@ -213,6 +228,7 @@ impl Schema {
             check::check_names("required", list.node, &list.path, reader);
         }
         schema.validator = ready(node, root, path, Position::Parameter, reader);
+        schema.secrets = secret::secrets(node, root);
         Some(schema)
     }
 
@@ -241,6 +257,7 @@ impl Schema {
             items: items.map(|items| Box::new(Self::of(items, root))),
             properties: fields.iter().map(property).collect(),
             validator: None,
+            secrets: Secrets::default(),
         }
     }
 }

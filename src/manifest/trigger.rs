@@ -6,7 +6,7 @@
 use super::kind::Kind;
 use super::launch::{Launch, Launches};
 use super::reader::{Path, Reader};
-use super::schema::{Schema, read_alone};
+use super::schema::{Schema, read_payload};
 use super::step::{Hook, Step};
 use super::yaml::YamlDocument;
 use crate::source::Embedded;
@@ -43,7 +43,7 @@ impl Trigger {
         {
             source_type = Some(source.name("type", "TRG-01", reader));
             if let Some(field) = source.get("payload") {
-                payload = read_alone(field.node, &field.path, reader);
+                payload = read_payload(&field, reader);
             }
             if let Some(field) = source.get("before") {
                 before = Step::read_all(field.node, &field.path, Hook::Trigger, reader);

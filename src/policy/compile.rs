@@ -18,7 +18,7 @@ use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::step::{Step, StepAction as CompiledAction, StepScopes};
 use super::tool_template::check_tool_templates;
-use super::{CapabilitySteps, Expose, Policy};
+use super::{CapabilitySteps, Expose, Policy, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
 use crate::context::{ContextSchema, FunctionId, Scope, ScopeDecl, ScopeEnv};
 use crate::diagnostic::Diagnostic;
@@ -88,7 +88,7 @@ impl<'c> Compiler<'c> {
     fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
         let functions = declarations(resolved);
-        let schema = ContextSchema::new(&declare(resolved, &functions)).ok()?;
+        let schema = secrets::schema(&declare(resolved, &functions), resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
             agent,
@@ -120,6 +120,9 @@ impl<'c> Compiler<'c> {
         self.fingerprint.debug(&input);
         self.fingerprint.debug(&agent.limits);
         self.fingerprint.debug(&agent.mount);
+        if !self.schema.secrets().is_empty() {
+            self.fingerprint.debug(self.schema.secrets());
+        }
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),

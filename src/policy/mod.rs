@@ -15,6 +15,7 @@
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
+//! | `secrets` | what of a task views do not show |
 //! | `script` | what the model writes itself, refused before it runs |
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
 //! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
@@ -44,6 +45,7 @@ mod parameters;
 mod result;
 mod schema_type;
 mod script;
+mod secrets;
 mod setting;
 mod shape;
 mod step;
@@ -65,6 +67,7 @@ pub use misfit::Misfit;
 pub use origin::Origin;
 pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
 pub use result::OutputSchema;
+pub(crate) use secrets::reads_secret;
 pub use setting::{SettingDefaults, setting};
 pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};

@@ -9,8 +9,8 @@ use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
 use super::template::{Placeholder, Template};
-use crate::cel::{ExprKind, Literal};
-use crate::context::{Bound, ScopeEnv};
+use crate::cel::{ExprKind, Literal, Value};
+use crate::context::{Bound, MASK, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
 use crate::source::Place;
@@ -134,8 +134,26 @@ impl Step {
     /// is absent renders as nothing (MW-53).
     #[must_use]
     pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
+        self.rendered(bound, |_| false)
+    }
+
+    /// The same with [`MASK`] in the place of each placeholder that shows a secret; nothing if none does.
+    #[must_use]
+    pub fn masked_message(
+        &self,
+        bound: &Bound<'_>,
+        is_secret: impl Fn(&Placeholder) -> bool,
+    ) -> Option<String> {
+        let any = self.message.as_ref()?.placeholders().any(&is_secret);
+        if any { self.rendered(bound, is_secret) } else { None }
+    }
+
+    fn rendered(&self, bound: &Bound<'_>, is_secret: impl Fn(&Placeholder) -> bool) -> Option<String> {
         let activation = self.scope.activation(bound).ok();
         let value = |placeholder: &Placeholder| {
+            if is_secret(placeholder) {
+                return Some(Value::text(MASK));
+            }
             let root = self.scope.env().variable(&placeholder.root)?;
             placeholder.follow(activation.as_ref()?.get(root.slot)?.clone())
         };

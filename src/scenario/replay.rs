@@ -11,7 +11,7 @@ use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
-use crate::policy::Execute;
+use crate::policy::{Execute, Policy};
 use crate::source::{Embedded, Place};
 use crate::task::{
     Answer, Call, CallId, CallResult, Decision, Next, Progress, Task, TaskState, Usage, Verdict,
@@ -120,6 +120,34 @@ pub enum Happened {
     },
     /// The model had a response.
     Output(Json),
+}
+
+impl Event {
+    /// The event as views show it, under the policy of its task.
+    #[must_use]
+    pub fn masked(self, policy: &Policy) -> Self {
+        let happened = match self.happened {
+            Happened::Input(input) => Happened::Input(policy.masked_input(&input)),
+            Happened::Call { id, call } => {
+                let arguments = policy.masked_arguments(&call.function, &call.arguments);
+                Happened::Call { id, call: Call { arguments, ..call } }
+            }
+            Happened::Result { id, function, result } => {
+                let output = policy.masked_result(&function, result.status, &result.output);
+                Happened::Result { id, function, result: CallResult { output, ..result } }
+            }
+            other @ (Happened::ModelTurn(_)
+            | Happened::Review { .. }
+            | Happened::Event { .. }
+            | Happened::Output(_)) => other,
+        };
+        let invoked = self.invoked.into_iter().map(|(function, arguments)| {
+            let arguments = policy.masked_arguments(&function, &arguments);
+            (function, arguments)
+        });
+        let invoked = invoked.collect();
+        Self { happened, invoked, decision: self.decision.masked(), ..self }
+    }
 }
 
 impl Replay {

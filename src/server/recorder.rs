@@ -1,18 +1,19 @@
-//! What is written down of every decision: a line of the decision log, a count in the figures.
+//! What is written down of every decision, purge and turn of a switch: a line of the decision log, a count in the figures.
 //!
-//! In: a decision, before and after the store has it. Out: nothing, or with a log that is required the problem that keeps
+//! In: what was done, before and after the store has it. Out: nothing, or with a log that is required the problem that keeps
 //! the decision from being answered. Otherwise a log that cannot be written is told and counted, and its lines are owed.
-//! Content is in a line only if the operator asked for it, and never in one that is written late.
+//! Content is in a line only if the operator asked for it, with secrets masked, and never in one that is written late.
 
-use super::ledger::{Behind, Ledger};
+use super::ledger::Ledger;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
 use super::readiness::Reason;
 use super::request::{Answer, Request};
+use super::steps::Step;
 use crate::cel::Timestamp;
-use crate::decision_log::{DecisionLog, Entry, LogError, Notice, Stored};
-use crate::store::{Database, DueLine, Owner, TaskHead};
+use crate::decision_log::{DecisionLog, Entry, LogError, Notice, Removal, Stored};
+use crate::store::{Database, DueLine, LogBehind, Owner, StoreError, SwitchTurn, TaskHead};
 use crate::task::{Progress, Task};
 use serde::Serialize;
 use serde_json::Value;
@@ -42,6 +43,8 @@ pub(super) struct Taken<'t> {
     pub(super) reason: Option<&'t str>,
     pub(super) progress: &'t Progress,
     pub(super) answer: &'t Answer,
+    /// The body of the request as the log may show it, if it is to.
+    pub(super) shown: Option<Value>,
 }
 
 /// A line that says that an answer was given once more.
@@ -68,7 +71,7 @@ impl Recorder {
         database: &Database,
         (required, with_content): (bool, bool),
         metrics: Arc<Metrics>,
-    ) -> Result<Self, Behind> {
+    ) -> Result<Self, LogBehind> {
         let ledger = log.map(|log| Ledger::open(log, database.clone())).transpose()?;
         let recorder = Self { ledger, required, with_content, metrics };
         recorder.settle().or_else(|error| if required { Err(error) } else { Ok(()) })?;
@@ -96,7 +99,7 @@ impl Recorder {
     }
 
     /// Writes what is owed.
-    fn settle(&self) -> Result<(), Behind> {
+    fn settle(&self) -> Result<(), LogBehind> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         match ledger.settle() {
             Ok(0) => Ok(()),
@@ -133,7 +136,7 @@ impl Recorder {
         let (Some(ledger), Some(due)) = (&self.ledger, due) else { return Ok(()) };
         let stored =
             Stored { owner: taken.owner.as_str(), version: head.version(), event: Some(head.digest()) };
-        let content = self.content(taken);
+        let content = Self::content(taken);
         self.judged(ledger.write(due.number, &entry(taken, Some(stored), content.as_ref())))
     }
 
@@ -144,7 +147,7 @@ impl Recorder {
     pub(super) fn record_rejection(&self, taken: &Taken<'_>) -> Result<(), Problem> {
         self.count(taken);
         let Some(ledger) = &self.ledger else { return Ok(()) };
-        let content = self.content(taken);
+        let content = Self::content(taken);
         self.judged(ledger.log().record(&entry(taken, None, content.as_ref())).map(|_| ()))
     }
 
@@ -184,7 +187,64 @@ impl Recorder {
         }
     }
 
-    /// Writes down what was done that is no decision.
+    /// A line that is to be stored with what it is about.
+    pub(super) fn due_line(&self, line: String) -> Option<DueLine> {
+        self.ledger.as_ref().map(|ledger| ledger.due(line))
+    }
+
+    /// Writes a line down whose subject the store has.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub(super) fn record_line(&self, due: Option<&DueLine>, line: &impl Serialize) -> Result<(), Problem> {
+        let (Some(ledger), Some(due)) = (&self.ledger, due) else { return Ok(()) };
+        self.judged(ledger.write(due.number, line))
+    }
+
+    /// Writes down turns of switches of which this log was never told. What cannot be written is owed, so it is
+    /// [`Recorder::ready`] that says whether the log has them.
+    ///
+    /// # Errors
+    /// Those of the store: then the log was told of none.
+    pub(super) fn record_turns(&self, turns: &[SwitchTurn], now: Timestamp) -> Result<(), StoreError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let subjects: Vec<String> = turns.iter().map(|turn| turn.switch.to_string()).collect();
+        let notices: Vec<Notice<'_>> =
+            turns.iter().zip(&subjects).map(|(turn, subject)| of_turn(turn, subject, now)).collect();
+        let due = |(turn, notice): (&SwitchTurn, &Notice<'_>)| {
+            (turn.number, ledger.due(serde_json::to_string(notice).unwrap_or_default()))
+        };
+        let lines: Vec<(u64, DueLine)> = turns.iter().zip(&notices).map(due).collect();
+        let put = ledger.put_turns(&lines)?;
+        for ((_, due), notice) in lines.iter().zip(&notices).filter(|((_, due), _)| put.contains(&due.number))
+        {
+            // what is not written is owed
+            let _ = self.record_line(Some(due), notice);
+        }
+        Ok(())
+    }
+
+    /// Writes down what other processes left for any log, and lets go of lines of purged tasks that the log has.
+    pub(super) fn tidy(&self) -> Result<(), LogBehind> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        ledger.take_over()?;
+        self.settle()?;
+        ledger.forget_purged()
+    }
+
+    /// Lets go of lines in the store that are older than a time and that the log has on disk; how many.
+    pub(super) fn forget_before(&self, before: Timestamp) -> Result<u64, LogBehind> {
+        self.ledger.as_ref().map_or(Ok(0), |ledger| ledger.forget_before(before))
+    }
+
+    /// Removes files of the log; how many. Their lines go from the store first, or the next start would miss them.
+    pub(super) fn remove_files(&self, removal: &Removal<'_>) -> Result<u64, LogBehind> {
+        let Some(ledger) = &self.ledger else { return Ok(0) };
+        ledger.forget_before(removal.before)?;
+        Ok(ledger.log().remove_before(removal)? as u64)
+    }
+
+    /// Writes down what was done that is no decision, and of which the store has no line.
     pub(super) fn note(&self, notice: &Notice<'_>) {
         let Some(ledger) = &self.ledger else { return };
         if let Err(error) = ledger.log().note(notice) {
@@ -208,11 +268,40 @@ impl Recorder {
         self.metrics.decision(taken.operation, verdict);
     }
 
-    fn content(&self, taken: &Taken<'_>) -> Option<Value> {
+    /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
+    pub(super) fn content_of(&self, step: &impl Step, task: &Task, body: &[u8]) -> Option<Value> {
         self.with_content.then(|| {
-            let value = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
-            serde_json::json!({ "request": value(&taken.request.body), "answer": value(&taken.answer.body) })
+            let body = serde_json::from_slice(body).unwrap_or_default();
+            if task.policy().secrets().is_empty() { body } else { step.masked(task, body) }
         })
+    }
+
+    fn content(taken: &Taken<'_>) -> Option<Value> {
+        let request = taken.shown.as_ref()?;
+        let mut answer: Value = serde_json::from_slice(&taken.answer.body).unwrap_or_default();
+        let (key, shown) = match taken.progress {
+            Progress::Decided(decision) => ("decided", serde_json::to_value(decision.clone().masked())),
+            Progress::Asks(asked) => {
+                ("asks", serde_json::to_value(taken.task.policy().masked_request(asked)))
+            }
+        };
+        if let Some(members) = answer.as_object_mut() {
+            members.insert(key.to_owned(), shown.unwrap_or_default());
+        }
+        Some(serde_json::json!({ "request": request, "answer": answer }))
+    }
+}
+
+/// What the log says of a turn.
+fn of_turn<'t>(turn: &'t SwitchTurn, subject: &'t str, now: Timestamp) -> Notice<'t> {
+    let SwitchTurn { number, who, on, reason, .. } = turn;
+    Notice {
+        who: Some(who),
+        owner: Some(""),
+        version: Some(*number),
+        subject: Some(subject),
+        reason: Some(reason),
+        ..Notice::new(now, if *on { "switch_on" } else { "switch_off" })
     }
 }
 

@@ -4,6 +4,7 @@
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
 use super::evaluate::{AgentName, Check, Evaluate, Render};
+use super::gate::lacking;
 use super::identity::Scope;
 use super::problem::{Kind, Problem};
 use super::protocols;
@@ -19,7 +20,7 @@ use super::{switches, task_policies};
 use crate::cel::Shortened;
 use crate::context::{PageError, PageRequest, Runtime};
 use crate::policy::Policy;
-use crate::task::{Offer, StartTask, User};
+use crate::task::{Offer, StartTask, Task, User};
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -318,9 +319,17 @@ fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Prob
     if expression.agent.is_some() || expression.context.is_some() {
         return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
     }
-    service
-        .tasks
-        .look(request, |Open { task, .. }| Answer::json(200, &expression.on_task(task, service.now())?))
+    service.tasks.look(request, |Open { task, .. }| {
+        may_compute(request, task)?;
+        Answer::json(200, &expression.on_task(task, service.now())?)
+    })
+}
+
+/// An expression can compute anything from a secret, so that no masking of its value would do. Where a task has secrets, it
+/// is for those who may take steps of the task, and are told them anyway.
+fn may_compute(request: &Request, task: &Task) -> Result<(), Problem> {
+    let may = task.policy().secrets().is_empty() || request.caller.may(Scope::TasksWrite);
+    if may { Ok(()) } else { Err(lacking(Scope::TasksWrite)) }
 }
 
 fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
@@ -334,9 +343,10 @@ fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem
 
 fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let template: Render = request.read(&service.settings.eval_limits)?;
-    service
-        .tasks
-        .look(request, |Open { task, .. }| Answer::json(200, &template.on_task(task, service.now())?))
+    service.tasks.look(request, |Open { task, .. }| {
+        may_compute(request, task)?;
+        Answer::json(200, &template.on_task(task, service.now())?)
+    })
 }
 
 fn evaluate(service: &Service, request: &Request) -> Result<Answer, Problem> {

@@ -6,6 +6,7 @@
 use super::messages;
 use super::problem::{Kind, Problem};
 use crate::cel::{Json, Timestamp};
+use crate::context::MASK;
 use crate::store::Operation;
 use crate::task::{
     Answer, Call, CallId, CallResult, CallStatus, Content, Decision, Delivery, Next, Progress, Task,
@@ -15,6 +16,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
@@ -30,6 +32,11 @@ pub(super) trait Step: DeserializeOwned {
     /// Why, if it ends the task.
     fn reason(&self) -> Option<&str> {
         None
+    }
+
+    /// Its body as the decision log may show it, for a task that has secrets and has not taken it yet.
+    fn masked(&self, _: &Task, body: Value) -> Value {
+        body
     }
 
     /// Whether it is taken by a task that is held until an operator decides about its policy.
@@ -67,6 +74,10 @@ pub(super) struct Input(Json);
 impl Step for Input {
     fn operation(&self) -> Operation {
         Operation::Input
+    }
+
+    fn masked(&self, task: &Task, _: Value) -> Value {
+        written(&task.policy().masked_input(&self.0))
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -125,6 +136,12 @@ impl Step for Before {
         Some(&self.function)
     }
 
+    fn masked(&self, task: &Task, mut body: Value) -> Value {
+        let arguments = task.policy().masked_arguments(&self.function, &self.arguments);
+        replace(&mut body, "/arguments", written(&arguments));
+        body
+    }
+
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let call = Call { function: self.function.clone(), arguments: self.arguments.clone() };
         Ok(task.before(&call, at.now))
@@ -143,6 +160,10 @@ impl Step for Invoke {
 
     fn function(&self) -> Option<&str> {
         self.0.function()
+    }
+
+    fn masked(&self, task: &Task, body: Value) -> Value {
+        self.0.masked(task, body)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -170,6 +191,10 @@ struct ToolResult {
 }
 
 impl ToolResult {
+    fn masked(&self, task: &Task, function: &str) -> Value {
+        written(&task.policy().masked_result(function, self.status, &self.output))
+    }
+
     fn to_result(&self) -> CallResult {
         CallResult { status: self.status, output: self.output.clone(), task_id: self.task_id.clone() }
     }
@@ -178,6 +203,12 @@ impl ToolResult {
 impl Step for After {
     fn operation(&self) -> Operation {
         Operation::After
+    }
+
+    fn masked(&self, task: &Task, mut body: Value) -> Value {
+        let function = task.function_of(self.call).unwrap_or_default();
+        replace(&mut body, "/result/output", self.result.masked(task, function));
+        body
     }
 
     fn while_held(&self, _: &Task) -> WhileHeld {
@@ -231,6 +262,23 @@ impl Step for Resume {
             Given::Review(_) => Operation::Review,
             _ => Operation::Resume,
         }
+    }
+
+    fn masked(&self, task: &Task, mut body: Value) -> Value {
+        match (&self.answer, task.request()) {
+            (Given::Result(result), asked) => {
+                let function = match asked {
+                    Some(crate::task::Request::Invoke(invocation)) => &*invocation.function,
+                    // the answer fits no question, and is a problem
+                    _ => "",
+                };
+                replace(&mut body, "/answer/result/output", result.masked(task, function));
+            }
+            // no schema is about what stands in a file
+            (Given::Text(_), _) => replace(&mut body, "/answer/text", MASK.into()),
+            _ => {}
+        }
+        body
     }
 
     fn while_held(&self, task: &Task) -> WhileHeld {
@@ -291,6 +339,12 @@ pub(super) struct Script {
 impl Step for Script {
     fn operation(&self) -> Operation {
         Operation::Script
+    }
+
+    fn masked(&self, _: &Task, mut body: Value) -> Value {
+        // arguments stand in it as the model wrote them
+        replace(&mut body, "/source", MASK.into());
+        body
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -396,6 +450,19 @@ impl Step for End {
         check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
         Ok(task.end(&self.reason, at.now).into())
     }
+}
+
+/// Puts a value in the place of a part of a body.
+fn replace(body: &mut Value, place: &str, value: Value) {
+    match body.pointer_mut(place) {
+        Some(part) => *part = value,
+        // then it is not the body that was read, and none of it is shown
+        None => *body = MASK.into(),
+    }
+}
+
+fn written(json: &Json) -> Value {
+    serde_json::to_value(json).unwrap_or_else(|_| MASK.into())
 }
 
 /// Whether a reason says something, and no more than is allowed.

@@ -5,6 +5,7 @@ use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
 use crate::store::{StoredEvent, TaskStore, TaskSummary};
+use crate::task::Decision;
 use serde::Serialize;
 
 /// The tasks of a caller, in the order of their ids.
@@ -40,7 +41,7 @@ struct Event {
     version: u64,
     at: String,
     operation: &'static str,
-    /// As it was decided; nothing of the beginning of the task.
+    /// As it was decided, with its secrets masked; nothing of the beginning of the task.
     decision: Option<Box<serde_json::value::RawValue>>,
 }
 
@@ -96,7 +97,9 @@ impl Tasks {
         let is_cut = |last: &&StoredEvent| found.len() >= self.page || last.version < present;
         let next = found.last().filter(is_cut).map(|last| last.version);
         let events = found.into_iter().map(|it| {
-            let decision = it.decision.map(serde_json::value::RawValue::from_string).transpose();
+            let decision = it.decision.map(Decision::masked_json).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
             Ok(Event { version: it.version, at: it.at, operation: it.operation.as_str(), decision })
         });

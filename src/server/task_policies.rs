@@ -29,7 +29,7 @@ struct Standing<'t> {
     #[serde(flatten)]
     state: TaskState,
     /// What it waits for.
-    asks: Option<&'t crate::task::Request>,
+    asks: Option<crate::task::Request>,
     interrupted: bool,
     policy: Shown<'t>,
 }
@@ -115,7 +115,7 @@ pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
             namespace,
             agent,
             state: open.task.state(),
-            asks: open.task.request(),
+            asks: open.task.masked_request(),
             interrupted: open.task.is_interrupted(),
             policy: Shown::of(open, &served),
         };
@@ -164,7 +164,7 @@ impl Tasks {
             namespace,
             agent,
             state: saved.state(),
-            asks: saved.request(),
+            asks: saved.request().map(crate::task::Request::masked),
             interrupted: saved.is_interrupted(),
             policy: Shown { held, ..Shown::stored(head, served) },
         };

@@ -78,6 +78,8 @@ impl Tasks {
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());
             let at = Circumstances { now, settings: self.settings_of(&found.task) };
+            // before the step is taken: it may close the call that its body is about
+            let content = self.recorder.content_of(step, &found.task, &request.body);
             let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
@@ -104,7 +106,8 @@ impl Tasks {
                 let shown = Shown::Decided(decision);
                 let stepped = Stepped { task: &request.id, version: head.version(), progress: shown };
                 let answer = Answer::json(200, &stepped)?;
-                let taken = Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer));
+                let taken =
+                    Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
                 let recorded = self.recorder.record_rejection(&taken);
                 *open = Some(found);
                 return recorded.map(|()| answer);
@@ -122,7 +125,8 @@ impl Tasks {
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::Step { operation, at: now, task, before: &before, decision, once };
-            let taken = Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer));
+            let taken =
+                Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
             let terms = Terms { switches, due: due.clone(), manifests, decided: None };
@@ -160,9 +164,10 @@ impl Tasks {
         (task, owner, at): (&'t Task, &'t Owner, Timestamp),
         begun: Instant,
         (progress, answer): (&'t Progress, &'t Answer),
+        shown: Option<serde_json::Value>,
     ) -> Taken<'t> {
         let took = begun.elapsed();
-        Taken { request, task, owner, at, took, operation, function, reason, progress, answer }
+        Taken { request, task, owner, at, took, operation, function, reason, progress, answer, shown }
     }
 
     /// The settings of a task's namespace.

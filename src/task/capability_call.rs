@@ -7,7 +7,8 @@
 use super::decision::{CallId, Decision, Finding, Verdict};
 use super::effect::{CallResult, CallStatus, Caller, Progress};
 use super::execution::{Carried, held_to_schema};
-use super::operation::{CallUnderWay, Extent, OpenCall, Operation, Stage, Subject};
+use super::operation::{CallUnderWay, Extent, Made, OpenCall, Operation, Stage, Subject};
+use super::secret::Hidden;
 use super::start::{Call, Next};
 use super::state::End;
 use super::steps::{Flow, Stopped, function_id};
@@ -92,6 +93,13 @@ impl Task {
         self.keep_what_fits(&operation.course.recorded);
     }
 
+    /// The key of the function of a call that was let through and has no result yet.
+    #[must_use]
+    pub fn function_of(&self, call: CallId) -> Option<&str> {
+        let open = self.open.iter().find(|open| open.id == call)?;
+        self.policy.function(open.function).map(|function| &*function.key)
+    }
+
     fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
         let position = self.open.iter().position(|open| open.id == call);
         position.ok_or(TaskError::UnknownCall(call.0))
@@ -107,6 +115,7 @@ impl Task {
             unbound: false,
             extent: Extent::Whole,
             output: None,
+            made: Made::default(),
             record: None,
         };
         Operation::new(Subject::Call(call), stage)
@@ -164,6 +173,7 @@ impl Task {
             unbound: !resolution.unbound.is_empty(),
             extent,
             output: None,
+            made: Made::default(),
             record: None,
         };
         if !resolution.faults.is_empty() {
@@ -244,6 +254,12 @@ impl Task {
             CallStatus::Errored | CallStatus::Unrecoverable => Status::Errored,
         };
         let ends = result.status == CallStatus::Unrecoverable;
+        if status != Status::Successful
+            && !policy.secrets().result(Some(function_id(call.function))).is_empty()
+        {
+            // the schema of results is not about errors
+            call.made = Made::OfSecrets;
+        }
         call.output = Some(result.output.clone());
         let record = self.record_call(call, Some(result), status, now);
         call.record = Some(record);
@@ -307,8 +323,9 @@ impl Task {
         };
         if operation.course.stage == Stage::After {
             let value = call.output.take();
+            let secret = self.hidden_result(call, value.as_ref());
             self.context.turn(TurnKind::Capability);
-            return Decision { value, ..operation.decide(Verdict::Allow) };
+            return Decision { value, secret, ..operation.decide(Verdict::Allow) };
         }
         if call.unbound {
             let call = call.clone();
@@ -317,9 +334,10 @@ impl Task {
             let message = Some(messages::missing_policy_value());
             return Decision { message, ..operation.decide(Verdict::Error) };
         }
-        let value = call.arguments.clone();
-        let id = self.open_call(call.function, value.clone());
-        Decision { value: Some(value), call: Some(id), ..operation.decide(Verdict::Allow) }
+        let (value, function) = (call.arguments.clone(), call.function);
+        let secret = self.hidden_arguments(function, &value);
+        let id = self.open_call(function, value.clone());
+        Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }
 
     /// Ends an operation that a step stopped.
@@ -331,12 +349,13 @@ impl Task {
         let Stopped { verdict, message, origin } = stopped;
         let mut decision = operation.decide(verdict);
         if verdict == Verdict::LockTask {
-            self.end = Some(End::Locked(message.clone()));
-            decision.reason = Some(message.clone());
+            self.end = Some(End::Locked(message.shown().to_owned()));
+            decision.reason = Some(message.text.clone());
         } else {
             self.context.turn(TurnKind::Capability);
         }
-        decision.message = Some(message);
+        decision.message = Some(message.text);
+        decision.secret = Hidden { message: message.shown, ..Hidden::default() }.some();
         decision.decided_by = Some(origin);
         decision
     }

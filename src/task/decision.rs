@@ -4,6 +4,7 @@
 //! rendered, or fixed words of [`messages`](super::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
+use super::secret::Hidden;
 use super::switches::Switch;
 use crate::cel::Json;
 use crate::manifest::step::Hook;
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The answer to one operation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// What is to happen.
     pub verdict: Verdict,
@@ -24,7 +25,7 @@ pub struct Decision {
     /// caller in all other cases but allow.
     pub message: Option<String>,
     /// How far an event came that was discarded.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<EventStage>,
     /// Why the task is in its state, when it is locked or terminated (MW-38, GR-14, LIM-01).
     pub reason: Option<String>,
@@ -33,7 +34,7 @@ pub struct Decision {
     /// The limit that ended the task.
     pub limit: Option<LimitReached>,
     /// The switch by which an operator stopped it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Box<Switch>>,
     /// The call that was let through by `before`, for `after`.
     pub call: Option<CallId>,
@@ -48,6 +49,10 @@ pub struct Decision {
     /// What the conditions, asserts and transforms of its steps cost, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
+    /// What of it a manifest marks as secret: views show `***` there ([`Decision::masked`]), and so should whoever writes
+    /// it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<Box<Hidden>>,
 }
 
 /// What is to happen.
@@ -213,6 +218,9 @@ pub struct TraceEntry {
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
+    /// What views show in the place of the message, if a secret is in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<String>,
 }
 
 /// What a step does.
@@ -281,6 +289,7 @@ impl Decision {
             exposes: None,
             findings: Vec::new(),
             cost: 0,
+            secret: None,
         }
     }
 

@@ -9,6 +9,7 @@ use super::decision::{Decision, EventStage, Finding, Verdict};
 use super::driver::Host;
 use super::effect::Progress;
 use super::operation::{EventUnderWay, Operation, Sender, Stage, Subject};
+use super::secret::Hidden;
 use super::start::Next;
 use super::state::End;
 use super::steps::Stopped;
@@ -245,12 +246,15 @@ impl Task {
         let Stopped { verdict, message, origin } = stopped;
         let stage = operation.course.stage.of_event();
         let decided_by = Some(origin);
+        let secret = Hidden { message: message.shown.clone(), ..Hidden::default() }.some();
         if verdict == Verdict::LockTask {
-            self.end = Some(End::Locked(message.clone()));
-            let reason = Some(message.clone());
-            return Decision { message: Some(message), reason, decided_by, ..operation.decide(verdict) };
+            self.end = Some(End::Locked(message.shown().to_owned()));
+            let reason = Some(message.text.clone());
+            let message = Some(message.text);
+            return Decision { message, reason, decided_by, secret, ..operation.decide(verdict) };
         }
-        Decision { message: Some(message), stage, decided_by, ..operation.decide(Verdict::Discard) }
+        let message = Some(message.text);
+        Decision { message, stage, decided_by, secret, ..operation.decide(Verdict::Discard) }
     }
 }
 

@@ -115,7 +115,8 @@ impl Task {
             Subject::Input(Sender::Event) => Verdict::Route,
             _ => Verdict::Allow,
         };
-        Decision { value, ..operation.decide(verdict) }
+        let secret = self.hidden_input(value.as_ref());
+        Decision { value, secret, ..operation.decide(verdict) }
     }
 
     /// Lets the response under test out.
@@ -123,6 +124,7 @@ impl Task {
         let entry = self.context.last_output();
         let value = entry.map(TaskIo::to_json);
         let exposes = entry.map(|entry| entry.extra().to_json()).filter(|exposes| !exposes.root().is_empty());
-        Decision { value, exposes, ..operation.decide(Verdict::Allow) }
+        let secret = self.hidden_response(exposes.as_ref());
+        Decision { value, exposes, secret, ..operation.decide(Verdict::Allow) }
     }
 }

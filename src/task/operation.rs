@@ -8,6 +8,7 @@ use super::decision::{
 };
 use super::effect::Request;
 use super::replay::Exchange;
+use super::secret::Said;
 use crate::cel::Json;
 use crate::context::InvocationId;
 use crate::manifest::step::Hook;
@@ -82,8 +83,30 @@ pub(super) struct CallUnderWay {
     pub(super) extent: Extent,
     /// What the model would receive, as the transforms so far left it.
     pub(super) output: Option<Json>,
+    /// What the output is made of.
+    #[serde(default, skip_serializing_if = "Made::is_by_function")]
+    pub(super) made: Made,
     /// The entry on record, once it has run.
     pub(super) record: Option<InvocationId>,
+}
+
+/// What the output of a call is made of, as far as secrets are concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Made {
+    /// It is what the function gave.
+    #[default]
+    ByFunction,
+    /// A transform made it, of a secret among other things.
+    OfSecrets,
+    /// A transform made it, of no secret.
+    OfOthers,
+}
+
+impl Made {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+    fn is_by_function(&self) -> bool {
+        *self == Self::ByFunction
+    }
 }
 
 /// Where an input comes from.
@@ -259,7 +282,7 @@ impl Course {
     }
 
     /// Leaves word of the step under way.
-    pub(super) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<String>) {
+    pub(super) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<Said>) {
         if let Some(entry) = self.trace_of(step, outcome, message) {
             self.trace.push(entry);
         }
@@ -270,7 +293,7 @@ impl Course {
         &self,
         step: &Step,
         outcome: StepOutcome,
-        message: Option<String>,
+        message: Option<Said>,
     ) -> Option<TraceEntry> {
         let action = match &step.action {
             StepAction::Assert(_) => StepKind::Assert,
@@ -278,7 +301,8 @@ impl Course {
             StepAction::Transform(_) => StepKind::Transform,
         };
         let step = StepName { hook: self.stage.hook()?, index: self.step };
-        Some(TraceEntry { step, action, outcome, message })
+        let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
+        Some(TraceEntry { step, action, outcome, message, shown })
     }
 }
 

@@ -79,7 +79,8 @@ impl Task {
             let request = match evaluate(&policy, &program, &script.course.exchanges) {
                 Ok(value) => {
                     let value = Some(with_summaries(value, &script.course.exchanges));
-                    return Decision { value, ..script.decide(Verdict::Allow) }.into();
+                    let secret = self.hidden_of_script();
+                    return Decision { value, secret, ..script.decide(Verdict::Allow) }.into();
                 }
                 Err(Halt::Failed(error)) => {
                     let code = Cow::Borrowed(error.code.as_str());

@@ -9,6 +9,7 @@ use super::effect::{Progress, Request};
 use super::judge::Due;
 use super::operation::{Course, Operation, Pending, Stage, Subject};
 use super::replay::Halt;
+use super::secret::Said;
 use super::{Task, messages};
 use crate::cel::{EvalError, Host, Json, Stop};
 use crate::context::{Activations, FunctionId, Moment};
@@ -33,7 +34,7 @@ pub(super) struct Stopped {
     /// Block or lock_task.
     pub(super) verdict: Verdict,
     /// Its rendered message, or the default.
-    pub(super) message: String,
+    pub(super) message: Said,
     pub(super) origin: Origin,
 }
 
@@ -135,7 +136,7 @@ impl Task {
                 StepEnd::Passed => operation.course.leave_trace(step, StepOutcome::Pass, None),
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
-                    let message = step.message(&self.bound(&operation.subject, now));
+                    let message = self.message_of(step, &operation.subject, now);
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(stopped) = stopped(step, operation, message) {
                         return Flow::Stopped(stopped);
@@ -158,12 +159,25 @@ impl Task {
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);
                 match value {
-                    Ok(value) => self.transform(operation, value, step),
+                    Ok(value) => {
+                        if let Subject::Call(call) = &mut operation.subject {
+                            call.made = self.made_by(call, expression);
+                        }
+                        self.transform(operation, value, step)
+                    }
                     Err(halt) => halted(halt, course, expression),
                 }
             }
             StepAction::Assert(_) => StepEnd::Passed,
         }
+    }
+
+    /// What a step says that failed, and what views show of it.
+    fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
+        let bound = self.bound(subject, now);
+        let text = step.message(&bound)?;
+        let shown = step.masked_message(&bound, |placeholder| self.shows_secret(subject, placeholder));
+        Some(Said { text, shown })
     }
 
     /// Puts the value of a transform in the place of what is being handled.
@@ -214,7 +228,7 @@ pub(super) fn function_id(position: usize) -> FunctionId {
 }
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.
-fn stopped(step: &Step, operation: &Operation, message: Option<String>) -> Option<Stopped> {
+fn stopped(step: &Step, operation: &Operation, message: Option<Said>) -> Option<Stopped> {
     let verdict = match step.on_fail {
         OnFail::Continue => return None,
         OnFail::Block => Verdict::Block,
@@ -222,7 +236,7 @@ fn stopped(step: &Step, operation: &Operation, message: Option<String>) -> Optio
     };
     let of_capability = matches!(operation.subject, Subject::Call(_) | Subject::Event(_));
     let default = if of_capability { messages::blocked } else { messages::locked };
-    Some(Stopped { verdict, message: message.unwrap_or_else(default), origin: step.origin() })
+    Some(Stopped { verdict, message: message.unwrap_or_else(|| default().into()), origin: step.origin() })
 }
 
 fn no_message(step: &Step) -> Finding {

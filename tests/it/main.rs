@@ -60,11 +60,16 @@ mod live_tasks;
 mod live_tasks_decisions;
 mod live_tasks_kept;
 #[cfg(feature = "server")]
+mod log_promises;
+#[cfg(feature = "server")]
 mod log_store;
 mod manifest;
 mod manifest_files;
 mod manifest_links;
 mod manifest_scalars;
+#[cfg(feature = "server")]
+mod masking;
+mod masking_schemas;
 #[cfg(feature = "server")]
 mod openapi;
 mod policy;
@@ -75,6 +80,10 @@ mod readiness;
 mod readme;
 mod repl;
 mod requirements;
+#[cfg(feature = "server")]
+mod retention;
+#[cfg(feature = "store")]
+mod retention_rules;
 mod rules;
 mod scenario_read;
 mod schema_bounds;
@@ -107,6 +116,8 @@ mod serving;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
+#[cfg(feature = "server")]
+mod store_commands;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]

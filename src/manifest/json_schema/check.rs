@@ -4,7 +4,7 @@
 
 use super::budget::Refusal;
 use super::parts::{Step, schemas};
-use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, Takes, Treatment, WORDS, Word, word};
+use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, word};
 use crate::manifest::messages;
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -71,7 +71,7 @@ pub(in crate::manifest) fn check_word(
         reader.report(path, messages::not_enforced(key));
     }
     // null is the same as absent where the specification writes it so
-    let may_be_null = word.treatment == Treatment::Annotation
+    let may_be_null = (word.treatment == Treatment::Annotation && word.name != SECRET)
         || matches!(word.name, "enum" | "format" | "items" | "properties" | "required" | "type" | "const");
     let by_absence = position == Position::Parameter && word.name == "required";
     if (value.is_null() && may_be_null) || by_absence {

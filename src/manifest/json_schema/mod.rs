@@ -13,6 +13,7 @@
 //! | `references` | where references lead, and how large a schema becomes by them |
 //! | `plain` | whether a schema needs no validator |
 //! | `pattern` | the regular expressions of ECMA 262 that are linear here |
+//! | `secret` | which values a schema marks as secret |
 //! | `standard` | a schema as plain JSON Schema 2020-12, for the validator and for the model |
 //! | `violation` | what of a value does not fit |
 //! | `validator`, `values` | a schema made ready, and the values that it looks at where they lie |
@@ -23,6 +24,7 @@ mod parts;
 mod pattern;
 pub(super) mod plain;
 pub(super) mod references;
+pub(super) mod secret;
 mod standard;
 #[cfg(feature = "schemas")]
 mod validator;

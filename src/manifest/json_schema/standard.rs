@@ -9,7 +9,7 @@ use super::check::count;
 use super::parts::{Step, schemas};
 use super::pattern;
 use super::references::resolve;
-use super::words::{FORMATS, PARAMETER_WORDS, Takes, Treatment, word};
+use super::words::{FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, word};
 use crate::manifest::node::{Data, Entry, Node};
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
@@ -91,7 +91,7 @@ impl Writer<'_> {
 
     /// A word for the model.
     fn show(&mut self, Entry { key, value }: &Entry, members: &mut Map<String, Value>) {
-        if PARAMETER_WORDS.contains(&&*key.text) {
+        if PARAMETER_WORDS.contains(&&*key.text) || *key.text == *SECRET {
             return;
         }
         let takes = word(&key.text).map_or(Takes::Anything, |word| word.takes);

@@ -170,6 +170,11 @@ pub const WORDS: &[Word] = &[
     annotation("deprecated", Takes::Boolean, "for people"),
     annotation("readOnly", Takes::Boolean, "for people"),
     annotation("writeOnly", Takes::Boolean, "for people"),
+    annotation(
+        SECRET,
+        Takes::Boolean,
+        "`true`: every view shows `***` in the place of the value; the model does not see the word",
+    ),
     annotation("contentEncoding", Takes::Text, "JSON Schema holds no value to it: a warning says so"),
     annotation("contentMediaType", Takes::Text, "JSON Schema holds no value to it: a warning says so"),
     annotation("contentSchema", Takes::Anything, "JSON Schema holds no value to it: a warning says so"),
@@ -183,6 +188,9 @@ pub const WORDS: &[Word] = &[
     refused("$vocabulary", "what words mean is the engine's"),
     refused("discriminator", "it is OpenAPI's; write `const` in each schema of `oneOf`"),
 ];
+
+/// The word that marks a value as secret: Celador's own, and no part of JSON Schema.
+pub const SECRET: &str = "secret";
 
 /// The words of parameters that are the specification's own and no part of JSON Schema (BND-05, KV-11).
 pub const PARAMETER_WORDS: [&str; 2] = ["require_binding", "allow_from_llm"];

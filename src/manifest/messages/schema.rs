@@ -26,6 +26,12 @@ pub(in crate::manifest) fn only_of_parameters(key: &Embedded) -> Diagnostic {
     Diagnostic::error("misplaced_keyword", message, key.place.clone())
 }
 
+pub(in crate::manifest) fn secret_of_all(key: &Embedded) -> Diagnostic {
+    let message = "`secret` marks one parameter, not all of them together";
+    Diagnostic::error("secret_of_all", message, key.place.clone())
+        .help("write `secret: true` in the schema of each parameter that is secret")
+}
+
 pub(in crate::manifest) fn not_enforced(key: &Embedded) -> Diagnostic {
     let message = format!("no value is held to `{}`", key.text);
     Diagnostic::warning("not_enforced", message, key.place.clone())

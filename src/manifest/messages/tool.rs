@@ -80,3 +80,9 @@ pub(in crate::manifest) fn bare_schema(key: &Embedded) -> Diagnostic {
     let message = format!("`{}` declares no parameter: parameters stand under `properties`", key.text);
     Diagnostic::warning("bare_schema", message, key.place.clone())
 }
+
+pub(in crate::manifest) fn secret_of_an_event(place: &Place) -> Diagnostic {
+    Diagnostic::error("secret_of_event", "`secret` would mask nothing of an event", place.clone()).help(
+        "it marks arguments and results of actions, and parameters of agents; what an event brings is shown",
+    )
+}

@@ -1,0 +1,270 @@
+//! What views show of a task: the one place that decides what is masked.
+//!
+//! In: decisions, requests and bodies as they are. Out: the same with `***` in the place of whatever a manifest marks as
+//! secret. Everything that shows a task to somebody who does not carry it out goes through here or, for its context, through
+//! [`TaskContext::page`](crate::context::TaskContext::page): both ask the schema of the task's policy. What is decided,
+//! carried out and stored is never masked. A decision carries along what of it is secret, so it can be shown when its policy
+//! is not there any more.
+
+use super::decision::{Decision, TraceEntry};
+use super::effect::{CallStatus, Request};
+use super::operation::{CallUnderWay, Made, Subject};
+use super::steps::function_id;
+use super::{Invocation, Task};
+use crate::cel::{Json, JsonRef};
+use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
+use crate::policy::{Expression, Placeholder, Policy, reads_secret};
+use serde::{Deserialize, Serialize};
+
+/// What of a decision views do not show. None of it is a secret itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hidden {
+    /// Places in [`Decision::value`], as JSON pointers; the empty one is all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub value: Vec<String>,
+    /// Places in [`Decision::exposes`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exposes: Vec<String>,
+    /// What is shown in the place of [`Decision::message`], and of the reason where that says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A text of a manifest, rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    /// For whoever has to know.
+    pub(super) text: String,
+    /// For views, if a secret is in it.
+    pub(super) shown: Option<String>,
+}
+
+impl Said {
+    /// As views show it.
+    pub(super) fn shown(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.text)
+    }
+}
+
+impl From<String> for Said {
+    /// A text that holds no value.
+    fn from(text: String) -> Self {
+        Self { text, shown: None }
+    }
+}
+
+impl Hidden {
+    /// The same if there is anything to hide.
+    pub(super) fn some(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
+}
+
+impl Decision {
+    /// The decision as views show it. The same places are named in it, so that who reads `***` knows that it was masked.
+    #[must_use]
+    pub fn masked(mut self) -> Self {
+        for TraceEntry { message, shown, .. } in &mut self.trace {
+            if let Some(shown) = shown.take() {
+                *message = Some(shown);
+            }
+        }
+        let Some(mut hidden) = self.secret.take() else { return self };
+        self.value = self.value.map(|value| mask_places(&value, &hidden.value));
+        self.exposes = self.exposes.map(|exposes| mask_places(&exposes, &hidden.exposes));
+        if let Some(shown) = hidden.message.take() {
+            if self.reason == self.message {
+                self.reason = Some(shown.clone());
+            }
+            self.message = Some(shown);
+        }
+        self.secret = hidden.some();
+        self
+    }
+
+    /// A stored decision, as JSON, as views show it. One with nothing to hide is what it was, to the byte.
+    ///
+    /// # Errors
+    /// What is no decision, or none of this release.
+    pub fn masked_json(stored: String) -> Result<String, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Marks {
+            #[serde(default)]
+            secret: Option<serde::de::IgnoredAny>,
+            #[serde(default)]
+            trace: Vec<Mark>,
+        }
+        #[derive(Deserialize)]
+        struct Mark {
+            #[serde(default)]
+            shown: Option<serde::de::IgnoredAny>,
+        }
+        let marks: Marks = serde_json::from_str(&stored)?;
+        if marks.secret.is_none() && marks.trace.iter().all(|entry| entry.shown.is_none()) {
+            return Ok(stored);
+        }
+        serde_json::to_string(&serde_json::from_str::<Self>(&stored)?.masked())
+    }
+}
+
+impl Request {
+    /// The request as views show it where no policy says what of it is secret: the names in it are there and no value.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mask = || MASK.to_owned();
+        match self {
+            Self::Invoke(invocation) => {
+                let names = invocation.arguments.root().entries().map(|(name, _)| (name, Json::string(MASK)));
+                Self::Invoke(Invocation { arguments: Json::object(names), ..invocation.clone() })
+            }
+            Self::Review { .. } => self.clone(),
+            Self::ReadMount { .. } => Self::ReadMount { path: mask() },
+            Self::WriteMount { .. } => Self::WriteMount { path: mask(), text: mask() },
+            Self::MeasureFile { .. } => Self::MeasureFile { path: mask() },
+        }
+    }
+}
+
+impl Policy {
+    /// Which places of its tasks are secret.
+    #[must_use]
+    pub fn secrets(&self) -> &TaskSecrets {
+        self.schema().secrets()
+    }
+
+    /// A request to the host as views show it. Files hold what a tool reads and writes, which no schema is about: where
+    /// anything of the task is secret, their paths and texts are.
+    #[must_use]
+    pub fn masked_request(&self, request: &Request) -> Request {
+        let function = |invocation: &Invocation| self.position(&invocation.function).map(function_id);
+        match request {
+            _ if self.secrets().is_empty() => request.clone(),
+            Request::Invoke(invocation) if let Some(function) = function(invocation) => {
+                let arguments = self.secrets().arguments(Some(function)).mask(&invocation.arguments);
+                Request::Invoke(Invocation { arguments, ..invocation.clone() })
+            }
+            other => other.masked(),
+        }
+    }
+
+    /// Arguments as the model wrote them, as views show them. What the function does not declare may be a misspelt secret
+    /// if it has any; so may all arguments of a function that is not known.
+    #[must_use]
+    pub fn masked_arguments(&self, function: &str, given: &Json) -> Json {
+        let position = self.position(function);
+        let view = self.secrets().arguments(position.map(function_id));
+        let function = position.and_then(|position| self.function(position));
+        let declares = |name: &str| {
+            let mut parameters = function.into_iter().flat_map(|function| function.parameters.iter());
+            function.is_some_and(|function| function.parameters.is_open())
+                || parameters.any(|parameter| *parameter.name == *name)
+        };
+        masked_members(&view, given, declares)
+    }
+
+    /// What came of a call of a function, as views show it. One that breaks its schema may hold a secret anywhere.
+    #[must_use]
+    pub fn masked_result(&self, function: &str, status: CallStatus, output: &Json) -> Json {
+        let position = self.position(function);
+        let declared = position.and_then(|position| self.function(position)?.output.as_ref());
+        let fits = declared.is_none_or(|declared| declared.check(output).is_ok());
+        let is_success = status == CallStatus::Successful && fits;
+        self.secrets().outcome(position.map(function_id), is_success).mask(output)
+    }
+
+    /// An input as it was sent, or as it was admitted, as views show it: a text alone is its message.
+    #[must_use]
+    pub fn masked_input(&self, given: &Json) -> Json {
+        let view = self.secrets().input.view();
+        if given.root().as_str().is_some() {
+            return view.member("message").mask(given);
+        }
+        let declares =
+            |name: &str| name == "message" || self.input().iter().any(|parameter| *parameter.name == *name);
+        masked_members(&view, given, declares)
+    }
+}
+
+/// The members of an object, of which those that are not declared are secret if any is.
+fn masked_members(view: &SecretView<'_>, given: &Json, declares: impl Fn(&str) -> bool) -> Json {
+    if view.is_empty() || given.root().is_null() {
+        return given.clone();
+    }
+    if view.is_whole() || !given.root().is_object() {
+        return Json::string(MASK);
+    }
+    let shown = |(name, value): (_, JsonRef<'_>)| {
+        let value =
+            if declares(name) { view.member(name).mask(&value.to_json()) } else { Json::string(MASK) };
+        (name, value)
+    };
+    Json::object(given.root().entries().map(shown))
+}
+
+impl Task {
+    /// What the pending operation asks for, as views show it.
+    #[must_use]
+    pub fn masked_request(&self) -> Option<Request> {
+        self.request().map(|request| self.policy.masked_request(request))
+    }
+
+    /// What is secret of the arguments of a call that is let through.
+    pub(super) fn hidden_arguments(&self, function: usize, arguments: &Json) -> Option<Box<Hidden>> {
+        let view = self.policy.secrets().arguments(Some(function_id(function)));
+        Hidden { value: view.places(arguments.root()), ..Hidden::default() }.some()
+    }
+
+    /// What is secret of what the model receives of a call. What a transform made is not what the function's schema is
+    /// about: it is secret as a whole if a secret went into it.
+    pub(super) fn hidden_result(&self, call: &CallUnderWay, value: Option<&Json>) -> Option<Box<Hidden>> {
+        let view = match call.made {
+            Made::ByFunction => self.policy.secrets().result(Some(function_id(call.function))),
+            Made::OfSecrets => SecretView::whole(),
+            Made::OfOthers => SecretView::nothing(),
+        };
+        let places = value.map(|value| view.places(value.root())).unwrap_or_default();
+        Hidden { value: places, ..Hidden::default() }.some()
+    }
+
+    /// What is secret of an admitted input.
+    pub(super) fn hidden_input(&self, entry: Option<&Json>) -> Option<Box<Hidden>> {
+        let view = self.policy.secrets().input.view();
+        let value = entry.map(|entry| view.places(entry.root())).unwrap_or_default();
+        Hidden { value, ..Hidden::default() }.some()
+    }
+
+    /// What is secret of a delivered response: exposed values that are made of secrets.
+    pub(super) fn hidden_response(&self, exposes: Option<&Json>) -> Option<Box<Hidden>> {
+        let secrets = self.policy.secrets();
+        let names = exposes.into_iter().flat_map(|exposes| exposes.root().entries().map(|(name, _)| name));
+        let secret = names.filter(|name| !secrets.exposed(name).is_empty());
+        let places: Vec<String> =
+            secret.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect();
+        Hidden { value: places.clone(), exposes: places, message: None }.some()
+    }
+
+    /// What is secret of what a script came to: all of it, as nobody looks into what it makes of its calls' results.
+    pub(super) fn hidden_of_script(&self) -> Option<Box<Hidden>> {
+        let is_open = self.policy.secrets().is_empty();
+        let value = if is_open { Vec::new() } else { vec![String::new()] };
+        Hidden { value, ..Hidden::default() }.some()
+    }
+
+    /// Whether a placeholder of a step's message shows a secret.
+    pub(super) fn shows_secret(&self, subject: &Subject, placeholder: &Placeholder) -> bool {
+        let call = subject.call();
+        if &*placeholder.root == "output" && call.is_some_and(|call| call.made == Made::OfSecrets) {
+            return true;
+        }
+        let function = call.map(|call| function_id(call.function));
+        self.policy.schema().meets_secret(function, &placeholder.root, &placeholder.steps())
+    }
+
+    /// What a transform makes of the result of a call.
+    pub(super) fn made_by(&self, call: &CallUnderWay, transform: &Expression) -> Made {
+        let function = Some(function_id(call.function));
+        let of_secrets = call.made == Made::OfSecrets
+            || reads_secret(transform.program().expr(), self.policy.schema(), function);
+        if of_secrets { Made::OfSecrets } else { Made::OfOthers }
+    }
+}
