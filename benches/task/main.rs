@@ -1,4 +1,5 @@
-//! Whole operations of tasks: what a task weighs, what a decision costs, what schemas add, many tasks at once, and the worst that data can do.
+//! Whole operations of tasks: what a task weighs, what a decision costs, what schemas add, many tasks at
+//! once, and the worst that data can do.
 //!
 //! `cargo bench --bench task` runs all of it, `cargo bench --bench task -- memory` one part. Before anything is timed each
 //! decision is asserted and its heap allocations are counted. Times are those of the quietest of many rounds: what the
