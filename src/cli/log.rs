@@ -99,16 +99,21 @@ impl Verify {
 }
 
 fn tell(screen: &mut Screen, intact: &Intact) -> Result<(), Failure> {
-    let Intact { files, first, last, head } = intact;
+    let Intact { files, first, said, last, head } = intact;
     match screen.format() {
         Format::Human => {
-            screen.line(&format!("lines {first} to {last} in {files} file(s), as they were written"))?;
+            let begins = match (first, said) {
+                (0 | 1, _) => "",
+                (_, true) => "; those before were removed by a rule, as a line says",
+                (_, false) => "; those before are not there, and no line says why",
+            };
+            screen
+                .line(&format!("lines {first} to {last} in {files} file(s), as they were written{begins}"))?;
             screen.line(&format!("head {head}"))?;
         }
         Format::Json => {
             let head = head.to_string();
-            let intact =
-                json!({ "intact": true, "files": files, "first": first, "last": last, "head": head });
+            let intact = json!({ "intact": true, "files": files, "first": first, "said": said, "last": last, "head": head });
             screen.json("log", intact)?;
         }
     }

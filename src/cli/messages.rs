@@ -124,6 +124,11 @@ pub(crate) fn no_limit(written: &str) -> String {
 }
 
 #[cfg(feature = "server")]
+pub(crate) fn no_rule(error: &celador::store::RetentionError) -> String {
+    format!("`--retain`: {error}")
+}
+
+#[cfg(feature = "server")]
 pub(crate) fn no_settings(path: &Path, error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     format!("`{}` is not an object of objects as JSON, at line {line}, column {column}", path.display())
@@ -135,18 +140,50 @@ pub(crate) fn no_store(path: &str) -> String {
 }
 
 #[cfg(feature = "store")]
+pub(crate) fn several_owners(task: &str) -> String {
+    format!("several callers have or had a task `{task}`; say whose is meant with `--owner`")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn about_task(task: &str, error: &celador::store::StoreError) -> String {
+    format!("task `{task}`: {error}")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn waits(task: &str) -> String {
+    format!("task `{task}` waits for an answer: name the manifests of its agent with `--manifests`")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn ended(task: &str, version: u64) -> String {
+    format!("ended task {task}, event {version}")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn task_or_age() -> String {
+    "expected either the id of a task or `--older-than`, with the store before it or in `CELADOR_STORE`"
+        .to_owned()
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn purged_in_all(dry_run: bool, tasks: u64, events: u64) -> String {
+    let what = if dry_run { "would be purged; nothing was changed" } else { "purged" };
+    format!("{tasks} task(s) with {events} event(s) {what}")
+}
+
+#[cfg(feature = "store")]
 pub(crate) fn bad_reason(bound: usize) -> String {
     format!("expected a `--reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
 }
 
 #[cfg(feature = "store")]
 pub(crate) const fn task_has_ended() -> &'static str {
-    "the task has ended, and takes no step under any policy"
+    "it has ended, and takes no step under any policy"
 }
 
 #[cfg(feature = "store")]
 pub(crate) const fn task_is_busy() -> &'static str {
-    "a server takes steps of the task all the time; try again"
+    "a server takes steps of it all the time; try again"
 }
 
 #[cfg(feature = "store")]
@@ -156,7 +193,12 @@ pub(crate) const fn manifests_not_kept() -> &'static str {
 
 #[cfg(feature = "store")]
 pub(crate) fn no_such_policy(why: &str) -> String {
-    format!("the task cannot go on under that policy: {why}")
+    format!("it cannot go on under that policy: {why}")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn about_policy(task: &str, why: &str) -> String {
+    format!("task `{task}`: {why}")
 }
 
 #[cfg(feature = "store")]

@@ -9,7 +9,7 @@ use celador::server::{
     Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
     Settings, Telemetry, Tls, Unreadable, system_clock,
 };
-use celador::store::{Database, Location};
+use celador::store::{Age, Database, Location, Retention};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,6 +28,7 @@ Examples:
   CELADOR_STORE='postgres://celador@db/celador?sslmode=verify-full&sslrootcert=system' \\
       celador serve policies --tokens tokens.json \\
       --listen 0.0.0.0:8717 --tls-certificates chain.pem --tls-key key.pem
+  celador serve policies --retain idle-tasks=90d --retain ended-tasks=30d --retain answers=30d
 
 Environment:
   CELADOR_STORE   as --store, so that a password stands in no list of processes
@@ -141,6 +142,15 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "decision_log")]
     log_content: bool,
 
+    /// How long a kind of data is kept, such as `ended-tasks=30d`; for ever unless it is said. The kinds: `ended-tasks`,
+    /// `idle-tasks` (they are ended), `tombstones`, `answers`, `decision-lines`, `contexts`, `log-files`
+    #[arg(long = "retain", value_name = "KIND=AGE")]
+    retain: Vec<String>,
+
+    /// How often to look whether something is over its age
+    #[arg(long, value_name = "AGE", default_value = "10m")]
+    sweep_every: Age,
+
     /// Change a bound, such as `max_body_bytes=65536`; `celador limits` lists them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -203,6 +213,11 @@ impl Arguments {
                 return Err(Failure::Unusable(messages::no_limit(limit)));
             }
         }
+        let mut retention = Retention::default();
+        for setting in &self.retain {
+            retention.set(setting).map_err(|error| Failure::Unusable(messages::no_rule(&error)))?;
+        }
+        retention.check().map_err(|error| Failure::Unusable(messages::no_rule(&error)))?;
         let jwt = match (&self.jwks, &self.issuer, &self.audience) {
             (Some(jwks), Some(issuer), Some(audience)) => Some(Jwt {
                 jwks: jwks.clone(),
@@ -254,6 +269,8 @@ impl Arguments {
             allowed_origins: self.allowed_origins.clone(),
             log_required: self.decision_log_required,
             log_content: self.log_content,
+            retention,
+            sweep_every: self.sweep_every.duration(),
             limits,
             eval_limits,
             ..Settings::new(self.manifests.clone())

@@ -1,8 +1,8 @@
 //! `celador switch`: an operator stops an agent, a tool or a user, for all servers that share a store.
 
-use super::{ExitCode, Failure, Format, Screen, clock, messages};
+use super::{ExitCode, Failure, Format, Screen, clock, messages, store};
 use celador::limits::EvalLimits;
-use celador::store::{Database, Location, StoreError, StoredSwitches, SwitchTurn};
+use celador::store::{Database, StoreError, StoredSwitches, SwitchTurn};
 use celador::task::Switch;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -89,12 +89,7 @@ pub(super) struct Store {
 impl Store {
     /// Opens a store that is there.
     pub(super) fn open(self, limits: &EvalLimits) -> Result<Database, Failure> {
-        let store = self.store.or_else(|| std::env::var("CELADOR_STORE").ok()).unwrap_or_default();
-        let location = Location::parse(store.strip_prefix("file:").unwrap_or(&store));
-        // opening would make one
-        if matches!(&location, Location::File(path) if !path.is_file()) {
-            return Err(Failure::Unusable(messages::no_store(&store)));
-        }
+        let location = store::location(self.store)?;
         Database::open(&location, limits).map_err(|error| Failure::Unusable(error.to_string()))
     }
 }
@@ -138,19 +133,23 @@ impl Turn {
 
 impl Subject {
     fn switch(self, function: Option<String>) -> Result<Switch, Failure> {
-        let named = |text: String| match text.split_once('/') {
-            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
-                Ok((namespace.to_owned(), name.to_owned()))
-            }
-            _ => Err(Failure::Unusable(messages::no_qualified_name(&text))),
-        };
         match (self.agent, self.tool, self.user) {
-            (Some(agent), _, _) => named(agent).map(|(namespace, name)| Switch::Agent { namespace, name }),
+            (Some(agent), _, _) => named(&agent).map(|(namespace, name)| Switch::Agent { namespace, name }),
             (_, Some(tool), _) => {
-                named(tool).map(|(namespace, name)| Switch::Tool { namespace, name, function })
+                named(&tool).map(|(namespace, name)| Switch::Tool { namespace, name, function })
             }
             (_, _, user) => Ok(Switch::User { name: user.unwrap_or_default() }),
         }
+    }
+}
+
+/// A name with its namespace.
+pub(super) fn named(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
+            Ok((namespace.to_owned(), name.to_owned()))
+        }
+        _ => Err(Failure::Unusable(messages::no_qualified_name(text))),
     }
 }
 

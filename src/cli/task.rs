@@ -1,7 +1,8 @@
 //! `celador task`: an operator decides about one stored task, beside the servers that use its store.
 
-use super::switch::{Store, operator};
+use super::switch::{Store, named, operator};
 use super::{ExitCode, Failure, Format, Screen, clock, messages};
+use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::{Catalog, load};
@@ -39,12 +40,12 @@ enum Action {
 Examples:
   celador task policy 5f0c… --adopt policies/support-desk --reason 'only texts have changed'
   celador task policy 5f0c… --owner did:web:desk --keep --reason 'the customer was promised it'
+  celador task policy --agent support/support-desk --adopt policies/support-desk --reason 'only texts have changed'
 
-Exit codes: 0 done, 2 the task cannot go on under that policy, 3 the manifests are refused, 1 it could not be done.")]
+Exit codes: 0 done, 2 a task cannot go on under that policy, 3 the manifests are refused, 1 it could not be done.")]
 struct Policy {
-    /// The id of the task
-    #[arg(value_name = "TASK")]
-    task: String,
+    #[command(flatten)]
+    subject: Subject,
 
     #[command(flatten)]
     decision: Decision,
@@ -67,6 +68,18 @@ struct Policy {
 
 #[derive(Args)]
 #[group(required = true, multiple = false)]
+struct Subject {
+    /// The id of the task
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+
+    /// Instead of one task, all tasks of this agent that take steps, of all callers or of the one who is said
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    agent: Option<String>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
 struct Decision {
     /// Bring it under these manifests, which are those that are served: files, and folders to search for them
     #[arg(long, value_name = "MANIFESTS", num_args = 1..)]
@@ -85,53 +98,121 @@ impl Arguments {
     }
 }
 
+/// What came of a decision about one task.
+enum Outcome {
+    /// It is stored, as this version.
+    Done(u64),
+    /// It is not, for this reason.
+    Refused(String),
+}
+
 impl Policy {
     fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = EvalLimits::default();
         let at = clock::now(None)?;
-        let given = self.decision.adopt.map(|paths| Manifests::read(&paths, limits, screen)).transpose()?;
-        let stored = StoredTasks::new(self.store.open(&limits)?, &limits);
-        let owner = self.owner.as_deref().map_or_else(Owner::nobody, Owner::caller);
-        let unusable = |error: StoreError| Failure::Unusable(error.to_string());
         if self.reason.trim().is_empty() || self.reason.len() > limits.max_reason_bytes {
             return Err(Failure::Unusable(messages::bad_reason(limits.max_reason_bytes)));
         }
+        let given = self.decision.adopt.map(|paths| Manifests::read(&paths, limits, screen)).transpose()?;
+        let agent = self.subject.agent.as_deref().map(named).transpose()?;
+        let store = StoredTasks::new(self.store.open(&limits)?, &limits);
         let decision = if given.is_some() { PolicyDecision::Adopt } else { PolicyDecision::Keep };
-        let decided =
-            PolicyDecided { decision, at: at.to_string(), who: operator(self.by), reason: self.reason };
+        let who = operator(self.by);
+        let decided = PolicyDecided { decision, at: at.to_string(), who, reason: self.reason };
+        let decider = Decider { store, limits, at, given, decided };
+        let unusable = |error: StoreError| Failure::Unusable(error.to_string());
+        let Some((namespace, agent)) = agent else {
+            let owner = self.owner.as_deref().map_or_else(Owner::nobody, Owner::caller);
+            let task = self.subject.task.unwrap_or_default();
+            return decider.tell(&task, decider.decide(&owner, &task).map_err(unusable)?, screen);
+        };
+        let mut code = ExitCode::Yes;
+        let mut after = None;
+        loop {
+            let page = decider.store.tasks_of_agent((&namespace, &agent), after.as_ref(), limits.max_page);
+            let page = page.map_err(unusable)?;
+            after = page.last().cloned();
+            if after.is_none() {
+                return Ok(code);
+            }
+            for (owner, task) in page {
+                if self.owner.as_ref().is_some_and(|meant| meant != owner.as_str()) {
+                    continue;
+                }
+                match decider.decide(&owner, &task) {
+                    // purged meanwhile: there is nothing to decide
+                    Err(StoreError::NotFound | StoreError::Purged) => {}
+                    outcome => {
+                        let told = decider.tell(&task, outcome.map_err(unusable)?, screen)?;
+                        code = code.max(told);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A decision, for as many tasks as it is about.
+struct Decider {
+    store: StoredTasks,
+    limits: EvalLimits,
+    at: Timestamp,
+    /// What is to be adopted; the task's own manifests if nothing.
+    given: Option<Manifests>,
+    decided: PolicyDecided,
+}
+
+impl Decider {
+    fn decide(&self, owner: &Owner, id: &str) -> Result<Outcome, StoreError> {
         for _ in 0..ATTEMPTS {
-            let loaded = stored.load(&owner, &self.task).map_err(unusable)?;
+            let loaded = self.store.load(owner, id)?;
             if loaded.saved.has_ended() {
-                screen.error(messages::task_has_ended());
-                return Ok(ExitCode::No);
+                return Ok(Outcome::Refused(messages::task_has_ended().to_owned()));
             }
             let head = loaded.head.clone();
-            let manifests = match &given {
+            let manifests = match &self.given {
                 Some(given) => Ok(given.clone()),
-                None => Manifests::of(&stored, &loaded, limits).map_err(unusable)?,
+                None => Manifests::of(&self.store, &loaded, self.limits)?,
             };
             let opened = manifests.and_then(|manifests| Ok((manifests.open(loaded)?, manifests)));
             let (task, manifests) = match opened {
                 Ok(opened) => opened,
-                Err(why) => {
-                    screen.error(&messages::no_such_policy(&why));
-                    return Ok(ExitCode::No);
-                }
+                Err(why) => return Ok(Outcome::Refused(messages::no_such_policy(&why))),
             };
             let (operation, before) = (Operation::Policy, task.mark());
-            let step = Step { operation, at, task: &task, before: &before, decision: None, once: None };
-            let manifests = Some(manifests.set);
-            let terms = Terms { manifests, decided: Some(decided.clone()), ..Terms::default() };
-            match stored.append_under(&head, &step, terms) {
-                Ok(head) => {
-                    show(&self.task, head.version(), &decided, screen)?;
-                    return Ok(ExitCode::Yes);
-                }
+            let step =
+                Step { operation, at: self.at, task: &task, before: &before, decision: None, once: None };
+            let (manifests, decided) = (Some(manifests.set), Some(self.decided.clone()));
+            match self.store.append_under(&head, &step, Terms { manifests, decided, ..Terms::default() }) {
+                Ok(head) => return Ok(Outcome::Done(head.version())),
                 Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(unusable(error)),
+                Err(error) => return Err(error),
             }
         }
-        Err(Failure::Unusable(messages::task_is_busy().to_owned()))
+        Ok(Outcome::Refused(messages::task_is_busy().to_owned()))
+    }
+
+    /// Says what came of it.
+    fn tell(&self, task: &str, outcome: Outcome, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let PolicyDecided { decision, at, who, reason } = &self.decided;
+        let version = match outcome {
+            Outcome::Done(version) => version,
+            Outcome::Refused(why) => {
+                screen.error(&messages::about_policy(task, &why));
+                return Ok(ExitCode::No);
+            }
+        };
+        match screen.format() {
+            Format::Human => {
+                let word = decision.as_str();
+                screen.line(&format!("{at} {word} the policy of the task `{task}`, by {who}: {reason}"))?;
+            }
+            Format::Json => {
+                let decided = json!({ "task": task, "version": version, "decision": decision, "at": at, "who": who, "reason": reason });
+                screen.json("policy", decided)?;
+            }
+        }
+        Ok(ExitCode::Yes)
     }
 }
 
@@ -167,19 +248,4 @@ impl Manifests {
     fn open(&self, loaded: LoadedTask) -> Result<Task, String> {
         self.engine.restore(loaded.saved).map_err(|error| error.to_string())
     }
-}
-
-fn show(task: &str, version: u64, decided: &PolicyDecided, screen: &mut Screen) -> Result<(), Failure> {
-    let PolicyDecided { decision, at, who, reason } = decided;
-    match screen.format() {
-        Format::Human => {
-            let word = decision.as_str();
-            screen.line(&format!("{at} {word} the policy of the task `{task}`, by {who}: {reason}"))?;
-        }
-        Format::Json => {
-            let decided = json!({ "task": task, "version": version, "decision": decision, "at": at, "who": who, "reason": reason });
-            screen.json("policy", decided)?;
-        }
-    }
-    Ok(())
 }

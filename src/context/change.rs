@@ -168,6 +168,22 @@ impl Entries {
 }
 
 impl TaskState {
+    /// What it takes to leave the state as it is.
+    #[must_use]
+    pub fn no_change(&self) -> ContextChange {
+        ContextChange {
+            model: None,
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            turns: Tail::default(),
+            inputs: Tail::default(),
+            outputs: Tail::default(),
+            invocations: Tail::default(),
+            restricted: Vec::new(),
+            shortened: Vec::new(),
+        }
+    }
+
     /// The state after a change; nothing if it is no change of this state. Linear in the change.
     #[must_use]
     pub fn after(mut self, change: ContextChange) -> Option<Self> {

@@ -36,6 +36,7 @@ mod methods;
 mod number;
 mod older;
 mod refusal;
+mod retention;
 mod rpc;
 mod service;
 mod settings;

@@ -75,6 +75,10 @@ impl Conversations {
         Self { database }
     }
 
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// Takes a message in (L2 to L4): makes its context and its task if they are not there.
     ///
     /// # Errors

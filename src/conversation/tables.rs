@@ -146,6 +146,19 @@ pub(super) fn remove(sql: &mut Sql<'_>, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The ids behind one with the times of their last changes, at most so many.
+pub(super) fn ages(sql: &mut Sql<'_>, after: &str, limit: usize) -> Result<Vec<[String; 2]>, StoreError> {
+    let statement = "SELECT id, updated_at FROM context WHERE id > $1 ORDER BY id LIMIT $2";
+    let rows = sql.query(statement, &[after.into(), (limit as u64).into()])?;
+    rows.iter().map(|row| Ok([row.text(0)?.to_owned(), row.text(1)?.to_owned()])).collect()
+}
+
+/// Removes a context that has not changed since a time, as [`remove`] does; whether it was there.
+pub(super) fn remove_unchanged(sql: &mut Sql<'_>, [id, at]: &[String; 2]) -> Result<bool, StoreError> {
+    let statement = "DELETE FROM context WHERE id = $1 AND updated_at = $2";
+    Ok(sql.execute(statement, &[id.into(), at.into()])? > 0)
+}
+
 /// A task of a context.
 pub(super) fn task(sql: &mut Sql<'_>, context: &str, id: &str) -> Result<Option<Task>, StoreError> {
     let statement = "SELECT number, state FROM context_task WHERE context = $1 AND id = $2";

@@ -11,6 +11,7 @@
 //! | `chain` | a line and its digests, written and read |
 //! | `folder` | the files of a log, in their order |
 //! | `writer` | appending: rotation, recovery after a crash, a full disk |
+//! | `removal` | the oldest files, removed by their age |
 //! | `flush` | one sync of the disk for all who wait |
 //! | `read`, `verify` | reading all of it again |
 
@@ -21,6 +22,7 @@ mod folder;
 mod messages;
 mod notice;
 mod read;
+mod removal;
 mod verify;
 mod writer;
 
@@ -29,5 +31,6 @@ pub use chain::Flaw;
 pub use entry::{Entry, Stored};
 pub use notice::Notice;
 pub use read::{Read, Recorded, read, read_back};
+pub use removal::Removal;
 pub use verify::{Broken, Intact, VerifyError, verify};
 pub use writer::{DecisionLog, LogError, Settings, Sync};

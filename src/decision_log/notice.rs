@@ -21,6 +21,13 @@ pub struct Notice<'n> {
     /// The task, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<&'n str>,
+    /// Whose task it is, as the store has it; empty of nobody, and in lines that are about no task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<&'n str>,
+    /// What tells it from others in the store: of a purge the number behind the task's last event, of a switch the number of
+    /// its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
     /// What else it is about: what a switch stops, whose task it is if it is not of whoever did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'n str>,
@@ -36,6 +43,16 @@ impl<'n> Notice<'n> {
     /// A notice with nothing but when and what.
     #[must_use]
     pub fn new(at: Timestamp, operation: &'n str) -> Self {
-        Self { at, who: None, operation, task: None, subject: None, count: None, reason: None }
+        Self {
+            at,
+            who: None,
+            operation,
+            task: None,
+            owner: None,
+            version: None,
+            subject: None,
+            count: None,
+            reason: None,
+        }
     }
 }

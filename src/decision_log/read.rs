@@ -59,6 +59,9 @@ pub struct Recorded {
     /// Whether it says that an answer was given once more.
     #[serde(default)]
     pub replayed: bool,
+    /// Of a line that says that older files were removed: the line that the log begins with since.
+    #[serde(default)]
+    pub begins: Option<u64>,
 }
 
 /// Reads the log of a folder and hands each line on, in order. An end without a line break is a flaw, unless

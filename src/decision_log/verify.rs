@@ -17,6 +17,8 @@ pub struct Intact {
     pub files: usize,
     /// The number of the first line: more than 1 if files were removed by age.
     pub first: u64,
+    /// Whether a line of the log says that the files before its first line were removed by a rule.
+    pub said: bool,
     /// The number of the last line.
     pub last: u64,
     /// The digest of the last line.
@@ -75,12 +77,20 @@ impl VerifyError {
 /// Linear in the log.
 pub fn verify(folder: &Path, noted: Option<Digest>) -> Result<Intact, VerifyError> {
     let mut missing = noted;
-    let read = read(folder, false, |_, digest| missing = missing.filter(|noted| *noted != digest))?;
+    let mut begins = 0;
+    let read = read(folder, false, |line, digest| {
+        missing = missing.filter(|noted| *noted != digest);
+        begins = line.begins.unwrap_or_default().max(begins);
+    })?;
     if let Some(digest) = missing {
         return Err(VerifyError::Missing(digest));
     }
     match read.last {
-        Some((last, head)) => Ok(Intact { files: read.files, first: read.first, last, head }),
+        Some((last, head)) => {
+            let (files, first) = (read.files, read.first);
+            // the line is there before the files go, so some of them may still be
+            Ok(Intact { files, first, said: begins >= first, last, head })
+        }
         None => Err(VerifyError::Empty(folder.to_owned())),
     }
 }

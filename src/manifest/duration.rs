@@ -5,7 +5,7 @@
 
 /// What is wrong with a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     /// `soon`, `1..5s`, the empty text: not numbers with units.
     Malformed,
     /// `30`: a number without a unit.
@@ -28,7 +28,7 @@ const UNITS: &[(&str, u64)] = &[
 ];
 
 /// Nanoseconds of a duration: an optional sign, then decimal numbers, each with its unit; or `0` alone.
-pub(super) fn parse(text: &str) -> Result<i64, Problem> {
+pub(crate) fn parse(text: &str) -> Result<i64, Problem> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -12,7 +12,7 @@ pub mod capability_key;
 pub mod catalog;
 mod comments;
 pub mod document;
-mod duration;
+pub(crate) mod duration;
 pub mod event;
 mod functions;
 pub mod json_schema;

@@ -6,11 +6,12 @@
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::steps::check_reason;
-use super::task_opening::sit;
+use super::task_opening::{Open, sit};
 use super::tasks::{Tasks, owner};
-use crate::decision_log::Notice;
-use crate::store::{Purge, TaskStore, Tombstone};
+use crate::store::{Ending, Owner, Purge, StoreError, Tombstone};
 use serde::Serialize;
+use std::sync::MutexGuard;
+use std::time::Instant;
 use tracing::warn;
 
 /// What is left of a task.
@@ -31,27 +32,84 @@ struct Purged<'t> {
 }
 
 impl Tasks {
-    /// Purges a task of the caller.
+    /// Purges a task of the caller. With a decision log that is required, it is answered when its line is on disk.
     pub(super) fn purge(&self, request: &Request, reason: &str, most: usize) -> Result<Answer, Problem> {
         check_reason(reason, most)?;
+        self.recorder.ready()?;
         let owner = owner(&request.caller);
         let seat = self.seat(&owner, &request.id);
-        let mut open = sit(&seat);
-        let at = (self.clock)();
-        let purge = Purge { at, who: request.caller.identity.as_deref().unwrap_or_default(), reason };
-        let purged = self.store.purge(&owner, &request.id, &purge);
-        let tombstone = purged.map_err(|error| self.gone(&owner, &request.id, &error))?;
-        *open = None;
-        self.live.remove(&(owner, request.id.clone()));
-        self.recorder.note(&Notice {
-            who: request.caller.identity.as_deref(),
-            task: Some(&tombstone.id),
-            count: Some(tombstone.events),
-            reason: Some(reason),
-            ..Notice::new(at, "purge")
-        });
+        let open = Some(sit(&seat));
+        let who = request.caller.identity.as_deref().unwrap_or_default();
+        let purge = Purge { at: (self.clock)(), who, reason };
+        let (tombstone, recorded) = self
+            .purge_seated(&owner, &request.id, &purge, None, open)
+            .map_err(|error| self.gone(&owner, &request.id, &error))?;
+        if let Err(error) = self.recorder.tidy() {
+            warn!(%error, "lines of a purged task stay in the store for now");
+        }
         self.empty_log();
+        recorded?;
         Answer::json(200, &Purged::of(&tombstone))
+    }
+
+    /// Purges a task whose seat is taken, or that nobody has in memory, and writes that down; whether the log has it.
+    pub(super) fn purge_seated(
+        &self,
+        owner: &Owner,
+        id: &str,
+        purge: &Purge<'_>,
+        expected: Option<u64>,
+        open: Option<MutexGuard<'_, Option<Open>>>,
+    ) -> Result<(Tombstone, Result<(), Problem>), StoreError> {
+        let mut due = None;
+        let purged = self.store.purge_due(owner, id, purge, expected, |line| {
+            due = self.recorder.due_line(line);
+            due.clone()
+        });
+        if let Err(StoreError::Uncertain) = &purged {
+            self.recorder.doubtful(due.as_ref());
+        }
+        let tombstone = purged?;
+        if let Some(mut open) = open {
+            *open = None;
+        }
+        self.live.remove(&(owner.clone(), id.to_owned()));
+        let recorded = self.recorder.record_line(due.as_ref(), &tombstone.notice(purge.at));
+        if recorded.is_err() {
+            self.writing.failed();
+        }
+        Ok((tombstone, recorded))
+    }
+
+    /// Ends a task that is still at a version, on the word of a rule, and writes that down; whether the log has it.
+    pub(super) fn end_seated(
+        &self,
+        owner: &Owner,
+        id: &str,
+        ending: &Ending<'_>,
+        open: Option<MutexGuard<'_, Option<Open>>>,
+    ) -> Result<Result<(), Problem>, StoreError> {
+        let begun = Instant::now();
+        let mut due = None;
+        let served = self.manifests.served();
+        let ended = self.store.end(owner, id, ending, Some(&served.engine), |line| {
+            due = self.recorder.due_line(line);
+            due.clone()
+        });
+        if let Err(StoreError::Uncertain) = &ended {
+            self.recorder.doubtful(due.as_ref());
+        }
+        let ended = ended?;
+        // what is in memory is a step behind
+        if let Some(mut open) = open {
+            *open = None;
+        }
+        self.metrics().decision("end", Some(ended.decision.verdict));
+        let recorded = self.recorder.record_line(due.as_ref(), &ended.entry(ending, begun.elapsed()));
+        if recorded.is_err() {
+            self.writing.failed();
+        }
+        Ok(recorded)
     }
 
     /// What was purged does not stay in the write-ahead log; if that fails it does so until the next time.

@@ -1,8 +1,8 @@
 //! Why a server does not start, or why a file that it read before cannot be read again.
 
-use super::ledger::Behind;
 use super::messages;
 use crate::diagnostic::Diagnostic;
+use crate::store::LogBehind;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -64,11 +64,11 @@ pub enum ServeError {
     System(#[from] io::Error),
 }
 
-impl From<Behind> for ServeError {
-    fn from(behind: Behind) -> Self {
+impl From<LogBehind> for ServeError {
+    fn from(behind: LogBehind) -> Self {
         match behind {
-            Behind::Log(error) => Self::Log(error),
-            Behind::Store(error) => Self::Store(error),
+            LogBehind::Log(error) => Self::Log(error),
+            LogBehind::Store(error) => Self::Store(error),
         }
     }
 }

@@ -1,12 +1,16 @@
 //! The decision log of a server, held against the store: no decision that the store has stays out of the log for good.
 //!
-//! In: lines of decisions. Each is stored with its decision, then written to the log. Out: lines in the log; one that could
-//! not be written is owed, and is written, marked `late`, as soon as the log can be written again, or when the server starts
-//! again. With a log that is required, nothing is decided while a line is owed.
+//! In: lines of decisions, purges and turns of switches. Each is stored with what it is about, then written to the log. Out:
+//! lines in the log; one that could not be written is owed, and is written, marked `late`, as soon as the log can be written
+//! again, or when the server starts again. With a log that is required, nothing is decided while a line is owed. Lines that
+//! any log may take are taken over here.
 
+use crate::cel::Timestamp;
 use crate::decision_log::{DecisionLog, LogError, read_back};
-use crate::store::{Database, DueLine, KeptLine, StoreError, forget, lines_from};
-use serde_json::value::RawValue;
+use crate::store::{
+    Database, DueLine, KeptLine, LogBehind, StoreError, forget, lines_from, lines_of_purged, put_turns,
+    take_over,
+};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,21 +41,12 @@ struct Lines {
     owed: BTreeSet<u64>,
 }
 
-/// Why the log is not up to date.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Behind {
-    #[error(transparent)]
-    Log(#[from] LogError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 impl Ledger {
     /// The log as it is, with every line of its gap found.
     ///
     /// # Errors
     /// A store or a log that cannot be read.
-    pub(super) fn open(log: DecisionLog, database: Database) -> Result<Self, Behind> {
+    pub(super) fn open(log: DecisionLog, database: Database) -> Result<Self, LogBehind> {
         let (mut lines, mut next) = (Lines::default(), 1);
         let mut kept: Vec<KeptLine> = Vec::new();
         loop {
@@ -78,7 +73,62 @@ impl Ledger {
                 lines.written.push_back(line.number);
             }
         }
-        Ok(Self { log, database, next: AtomicU64::new(next), lines: Mutex::new(lines) })
+        let ledger = Self { log, database, next: AtomicU64::new(next), lines: Mutex::new(lines) };
+        ledger.take_over()?;
+        Ok(ledger)
+    }
+
+    /// Takes over the lines that any log may take: they are owed then.
+    pub(super) fn take_over(&self) -> Result<(), StoreError> {
+        let next = || self.next.fetch_add(1, Ordering::Relaxed);
+        let taken = take_over(&self.database, self.log.id(), next)?;
+        self.lines().owed.extend(taken);
+        Ok(())
+    }
+
+    /// Stores the lines of turns of switches, each under the turn's number, for those of which this log was never told.
+    /// Answers their numbers: the others need not be written.
+    pub(super) fn put_turns(&self, turns: &[(u64, DueLine)]) -> Result<Vec<u64>, StoreError> {
+        let put = put_turns(&self.database, self.log.id(), turns);
+        if put == Err(StoreError::Uncertain) {
+            self.lines().owed.extend(turns.iter().map(|(_, due)| due.number));
+        }
+        put
+    }
+
+    /// Lets go of the lines of tasks that were purged, as far as the log has them on disk.
+    pub(super) fn forget_purged(&self) -> Result<(), LogBehind> {
+        let purged = lines_of_purged(&self.database, self.log.id())?;
+        self.forget_written(&mut self.lines(), purged)
+    }
+
+    /// Lets go of the lines from before a time that the log has on disk; how many.
+    pub(super) fn forget_before(&self, before: Timestamp) -> Result<u64, LogBehind> {
+        let (mut next, mut old) = (0, Vec::new());
+        loop {
+            let page = lines_from(&self.database, self.log.id(), next, PAGE)?;
+            let Some(last) = page.last() else { break };
+            next = last.number.saturating_add(1);
+            old.extend(page.iter().filter(|line| line.is_before(before)).map(|line| line.number));
+        }
+        let mut lines = self.lines();
+        let held = lines.written.len();
+        self.forget_written(&mut lines, old)?;
+        Ok(held.saturating_sub(lines.written.len()) as u64)
+    }
+
+    /// Lets go of those of these lines that the log has, once they are on disk.
+    fn forget_written(&self, lines: &mut Lines, numbers: Vec<u64>) -> Result<(), LogBehind> {
+        let written: HashSet<u64> = lines.written.iter().copied().collect();
+        let numbers: Vec<u64> = numbers.into_iter().filter(|number| written.contains(number)).collect();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        self.log.sync()?;
+        forget(&self.database, self.log.id(), &numbers)?;
+        let gone: HashSet<u64> = numbers.into_iter().collect();
+        lines.written.retain(|number| !gone.contains(number));
+        Ok(())
     }
 
     /// The log itself.
@@ -123,7 +173,7 @@ impl Ledger {
     ///
     /// # Errors
     /// What still stands in the way; what is owed stays so.
-    pub(super) fn settle(&self) -> Result<usize, Behind> {
+    pub(super) fn settle(&self) -> Result<usize, LogBehind> {
         let mut lines = self.lines();
         let mut settled = 0_usize;
         while let Some(first) = lines.owed.first().copied() {
@@ -133,7 +183,7 @@ impl Ledger {
                 _ => u64::MAX,
             };
             for line in page.iter().filter(|line| lines.owed.contains(&line.number)).collect::<Vec<_>>() {
-                self.log.record(&late(line)?)?;
+                self.log.record(&line.late()?)?;
                 lines.owed.remove(&line.number);
                 lines.written.push_back(line.number);
                 settled = settled.saturating_add(1);
@@ -162,11 +212,4 @@ impl Ledger {
         // numbers are whole at every moment
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A line as it is written late: with the digest of its event, and the mark.
-fn late(line: &KeptLine) -> Result<Box<RawValue>, LogError> {
-    let members = line.line.trim_end().strip_suffix('}').unwrap_or("{\"task\":\"\"");
-    let event = line.event.as_ref().map(|event| format!(",\"event\":\"{event}\"")).unwrap_or_default();
-    RawValue::from_string(format!("{members}{event},\"late\":true}}")).map_err(|_| LogError::Entry)
 }

@@ -1,7 +1,6 @@
 //! Every sentence of the server, one function each: lower case, no final stop, no value of task data.
 
-use super::ledger::Behind;
-use crate::store::StoreError;
+use crate::store::{Age, LogBehind, StoreError};
 use crate::task::TaskError;
 use std::net::SocketAddr;
 
@@ -182,7 +181,7 @@ pub(super) fn store_unwritable(error: &StoreError) -> String {
     format!("the store cannot be written: {error}")
 }
 
-pub(super) fn log_unwritable(error: &Behind, owed: usize) -> String {
+pub(super) fn log_unwritable(error: &LogBehind, owed: usize) -> String {
     format!("the decision log cannot be written and lacks {owed} decision(s): {error}")
 }
 
@@ -249,4 +248,13 @@ pub(super) fn file_not_listed(name: &str) -> String {
 
 pub(super) fn file_differs(name: &str) -> String {
     format!("has another digest for `{name}`: the files are being written, or the list is of another set")
+}
+
+/// A rule of retention, as it is set.
+pub(super) fn rule(kind: &str, age: Age) -> String {
+    format!("{kind}={age}")
+}
+
+pub(super) fn retention_failed(kinds: &[&str]) -> String {
+    format!("what is too old could not all be taken away ({}); the next sweep tries again", kinds.join(", "))
 }

@@ -45,6 +45,11 @@ struct Outcome {
     outcome: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Swept {
+    kind: &'static str,
+}
+
 /// All figures of one server.
 pub(super) struct Metrics {
     registry: Registry,
@@ -60,6 +65,8 @@ pub(super) struct Metrics {
     pub(super) connections: Gauge,
     cut: Family<Reason, Counter>,
     live_tasks: Gauge,
+    swept: Family<Swept, Counter>,
+    sweep_errors: Family<Swept, Counter>,
     /// Programs held, their bytes; texts found, compiled, dropped.
     cache: [Gauge; 5],
 }
@@ -81,6 +88,8 @@ impl Metrics {
             connections: Gauge::default(),
             cut: Family::default(),
             live_tasks: Gauge::default(),
+            swept: Family::default(),
+            sweep_errors: Family::default(),
             cache: Default::default(),
             registry: Registry::default(),
         };
@@ -105,6 +114,8 @@ impl Metrics {
             metrics.cut.clone(),
         );
         registry.register("live_tasks", "Tasks in memory", metrics.live_tasks.clone());
+        registry.register("swept", "What retention has ended or taken away", metrics.swept.clone());
+        registry.register("sweep_errors", "What retention could not do", metrics.sweep_errors.clone());
         let names = [
             ("expressions", "Compiled expressions held"),
             ("expressions_bytes", "Bytes of them, estimated"),
@@ -148,6 +159,16 @@ impl Metrics {
     /// A connection that had to go.
     pub(super) fn cut(&self, reason: &'static str) {
         self.cut.get_or_create(&Reason { reason }).inc();
+    }
+
+    /// So many of a kind went by a rule.
+    pub(super) fn swept(&self, kind: &'static str, count: u64) {
+        self.swept.get_or_create(&Swept { kind }).inc_by(count);
+    }
+
+    /// A rule could not be kept.
+    pub(super) fn sweep_error(&self, kind: &'static str) {
+        self.sweep_errors.get_or_create(&Swept { kind }).inc();
     }
 
     pub(super) fn reload(&self, outcome: &'static str) {

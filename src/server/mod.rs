@@ -11,6 +11,7 @@
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `task_opening`, `task_steps`, `task_lists` | their seats in memory and how they are opened; their steps; lists of them |
+//! | `sweeper` | retention: what is too old goes |
 //! | `ending`, `switches` | tasks that are purged; what an operator stops |
 //! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
 //! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
@@ -53,6 +54,7 @@ mod settings;
 mod shares;
 mod steps;
 mod stream;
+mod sweeper;
 mod switches;
 mod task_lists;
 mod task_opening;
@@ -105,6 +107,7 @@ impl Server {
     /// [`ServeError`]; nothing runs then.
     pub fn start(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
         let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
+        let sweep_every = settings.sweep_every;
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
         let runtime = Builder::new_multi_thread()
             .enable_all()
@@ -126,8 +129,12 @@ impl Server {
         let service = Arc::new(Service::open(settings, parts, address)?);
         let (stop, stopped) = watch::channel(false);
         if let Some(every) = watch_every {
-            runtime.spawn(look_again(service.clone(), every, stopped.clone()));
+            runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
         }
+        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, _| service.tidy()));
+        runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
+            service.sweep(&|| *stopped.borrow());
+        }));
         let (router, metrics) = (router(&service), service.metrics.clone());
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");
@@ -147,6 +154,13 @@ impl Server {
         self.service.refresh();
         std::thread::sleep(Duration::from_millis(50));
         self.service.refresh();
+    }
+
+    /// Does at once what is otherwise done every [`Settings::sweep_every`]: takes away what is over its age; and what is done
+    /// every ten seconds: writes down what other processes left for any decision log. Returns when it is done.
+    pub fn sweep(&self) {
+        self.service.tidy();
+        self.service.sweep(&|| *self.stop.borrow());
     }
 
     /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops. SIGHUP loads the manifests anew.
@@ -207,16 +221,24 @@ pub fn system_clock() -> Result<Clock, ServeError> {
     Ok(Arc::new(move || read().unwrap_or(begun)))
 }
 
-/// Looks at files that may have changed, again and again.
-async fn look_again(service: Arc<Service>, every: Duration, mut stopped: watch::Receiver<bool>) {
-    let mut ticks = interval(every);
+/// How often it is looked whether other processes left something for any decision log.
+const TIDY_EVERY: Duration = Duration::from_secs(10);
+
+/// Does something again and again, on a thread that may wait, until the server stops.
+async fn again(
+    service: Arc<Service>,
+    every: Duration,
+    mut stopped: watch::Receiver<bool>,
+    work: fn(&Service, &watch::Receiver<bool>),
+) {
+    let mut ticks = interval(every.max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = ticks.tick() => {
-                let service = service.clone();
+                let (service, stopped) = (service.clone(), stopped.clone());
                 // one that panics is as one that found nothing
-                let _ = tokio::task::spawn_blocking(move || service.refresh()).await;
+                let _ = tokio::task::spawn_blocking(move || work(&service, &stopped)).await;
             }
             () = told(&mut stopped) => return,
         }

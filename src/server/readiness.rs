@@ -103,6 +103,7 @@ fn reasons(service: &Service) -> Vec<Reason> {
     if service.manifests.status().problem.is_some() {
         reasons.push(Reason::told("manifests-refused", messages::manifests_refused()));
     }
+    reasons.extend(service.sweeper.reason());
     reasons
 }
 

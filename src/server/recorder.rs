@@ -1,10 +1,10 @@
-//! What is written down of every decision: a line of the decision log, a count in the figures.
+//! What is written down of every decision, purge and turn of a switch: a line of the decision log, a count in the figures.
 //!
-//! In: a decision, before and after the store has it. Out: nothing, or with a log that is required the problem that keeps
+//! In: what was done, before and after the store has it. Out: nothing, or with a log that is required the problem that keeps
 //! the decision from being answered. Otherwise a log that cannot be written is told and counted, and its lines are owed.
 //! Content is in a line only if the operator asked for it, with secrets masked, and never in one that is written late.
 
-use super::ledger::{Behind, Ledger};
+use super::ledger::Ledger;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
@@ -12,8 +12,8 @@ use super::readiness::Reason;
 use super::request::{Answer, Request};
 use super::steps::Step;
 use crate::cel::Timestamp;
-use crate::decision_log::{DecisionLog, Entry, LogError, Notice, Stored};
-use crate::store::{Database, DueLine, Owner, TaskHead};
+use crate::decision_log::{DecisionLog, Entry, LogError, Notice, Removal, Stored};
+use crate::store::{Database, DueLine, LogBehind, Owner, StoreError, SwitchTurn, TaskHead};
 use crate::task::{Progress, Task};
 use serde::Serialize;
 use serde_json::Value;
@@ -71,7 +71,7 @@ impl Recorder {
         database: &Database,
         (required, with_content): (bool, bool),
         metrics: Arc<Metrics>,
-    ) -> Result<Self, Behind> {
+    ) -> Result<Self, LogBehind> {
         let ledger = log.map(|log| Ledger::open(log, database.clone())).transpose()?;
         let recorder = Self { ledger, required, with_content, metrics };
         recorder.settle().or_else(|error| if required { Err(error) } else { Ok(()) })?;
@@ -99,7 +99,7 @@ impl Recorder {
     }
 
     /// Writes what is owed.
-    fn settle(&self) -> Result<(), Behind> {
+    fn settle(&self) -> Result<(), LogBehind> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         match ledger.settle() {
             Ok(0) => Ok(()),
@@ -187,7 +187,64 @@ impl Recorder {
         }
     }
 
-    /// Writes down what was done that is no decision.
+    /// A line that is to be stored with what it is about.
+    pub(super) fn due_line(&self, line: String) -> Option<DueLine> {
+        self.ledger.as_ref().map(|ledger| ledger.due(line))
+    }
+
+    /// Writes a line down whose subject the store has.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub(super) fn record_line(&self, due: Option<&DueLine>, line: &impl Serialize) -> Result<(), Problem> {
+        let (Some(ledger), Some(due)) = (&self.ledger, due) else { return Ok(()) };
+        self.judged(ledger.write(due.number, line))
+    }
+
+    /// Writes down turns of switches of which this log was never told. What cannot be written is owed, so it is
+    /// [`Recorder::ready`] that says whether the log has them.
+    ///
+    /// # Errors
+    /// Those of the store: then the log was told of none.
+    pub(super) fn record_turns(&self, turns: &[SwitchTurn], now: Timestamp) -> Result<(), StoreError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let subjects: Vec<String> = turns.iter().map(|turn| turn.switch.to_string()).collect();
+        let notices: Vec<Notice<'_>> =
+            turns.iter().zip(&subjects).map(|(turn, subject)| of_turn(turn, subject, now)).collect();
+        let due = |(turn, notice): (&SwitchTurn, &Notice<'_>)| {
+            (turn.number, ledger.due(serde_json::to_string(notice).unwrap_or_default()))
+        };
+        let lines: Vec<(u64, DueLine)> = turns.iter().zip(&notices).map(due).collect();
+        let put = ledger.put_turns(&lines)?;
+        for ((_, due), notice) in lines.iter().zip(&notices).filter(|((_, due), _)| put.contains(&due.number))
+        {
+            // what is not written is owed
+            let _ = self.record_line(Some(due), notice);
+        }
+        Ok(())
+    }
+
+    /// Writes down what other processes left for any log, and lets go of lines of purged tasks that the log has.
+    pub(super) fn tidy(&self) -> Result<(), LogBehind> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        ledger.take_over()?;
+        self.settle()?;
+        ledger.forget_purged()
+    }
+
+    /// Lets go of lines in the store that are older than a time and that the log has on disk; how many.
+    pub(super) fn forget_before(&self, before: Timestamp) -> Result<u64, LogBehind> {
+        self.ledger.as_ref().map_or(Ok(0), |ledger| ledger.forget_before(before))
+    }
+
+    /// Removes files of the log; how many. Their lines go from the store first, or the next start would miss them.
+    pub(super) fn remove_files(&self, removal: &Removal<'_>) -> Result<u64, LogBehind> {
+        let Some(ledger) = &self.ledger else { return Ok(0) };
+        ledger.forget_before(removal.before)?;
+        Ok(ledger.log().remove_before(removal)? as u64)
+    }
+
+    /// Writes down what was done that is no decision, and of which the store has no line.
     pub(super) fn note(&self, notice: &Notice<'_>) {
         let Some(ledger) = &self.ledger else { return };
         if let Err(error) = ledger.log().note(notice) {
@@ -232,6 +289,19 @@ impl Recorder {
             members.insert(key.to_owned(), shown.unwrap_or_default());
         }
         Some(serde_json::json!({ "request": request, "answer": answer }))
+    }
+}
+
+/// What the log says of a turn.
+fn of_turn<'t>(turn: &'t SwitchTurn, subject: &'t str, now: Timestamp) -> Notice<'t> {
+    let SwitchTurn { number, who, on, reason, .. } = turn;
+    Notice {
+        who: Some(who),
+        owner: Some(""),
+        version: Some(*number),
+        subject: Some(subject),
+        reason: Some(reason),
+        ..Notice::new(now, if *on { "switch_on" } else { "switch_off" })
     }
 }
 

@@ -10,11 +10,12 @@ use super::origin::Origins;
 use super::readiness::Writing;
 use super::recorder::Recorder;
 use super::settings::Settings;
+use super::sweeper::Sweeper;
 use super::tasks::Tasks;
 use crate::cel::Timestamp;
 use crate::conversation::Conversations;
 use crate::decision_log::DecisionLog;
-use crate::store::Database;
+use crate::store::{Database, RetentionError};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tracing::{info, warn};
@@ -44,6 +45,8 @@ pub(super) struct Service {
     pub(super) tasks: Tasks,
     pub(super) conversations: Conversations,
     pub(super) metrics: Arc<Metrics>,
+    /// What takes away what is too old.
+    pub(super) sweeper: Sweeper,
     /// Whether log and store can be written.
     pub(super) writing: Arc<Writing>,
 }
@@ -52,6 +55,8 @@ impl Service {
     /// Reads everything that the settings name, for a server that listens at this address.
     pub(super) fn open(settings: Settings, parts: Parts, address: SocketAddr) -> Result<Self, ServeError> {
         let Parts { clock, database, log } = parts;
+        let refused = |error: RetentionError| ServeError::setting("retention", error.to_string());
+        settings.retention.check().map_err(refused)?;
         let authority = Authority::open(&settings.authentication)?;
         if !authority.is_required() && !settings.address.ip().is_loopback() && !settings.allow_unauthenticated
         {
@@ -75,6 +80,7 @@ impl Service {
             .telling(writing.clone());
         tasks.learn_switches()?;
         let conversations = Conversations::new(database);
+        let sweeper = Sweeper::new(settings.retention, settings.eval_limits.max_page);
         Ok(Self {
             settings,
             address,
@@ -85,6 +91,7 @@ impl Service {
             tasks,
             conversations,
             metrics,
+            sweeper,
             writing,
         })
     }
@@ -99,6 +106,18 @@ impl Service {
             self.told(reload.as_ref().map(|digest| &**digest).map_err(ToString::to_string));
         }
         self.authority.refresh();
+    }
+
+    /// Writes down what other processes left for any log.
+    pub(super) fn tidy(&self) {
+        if let Err(error) = self.tasks.recorder().tidy() {
+            warn!(%error, "lines that wait in the store could not be seen to");
+        }
+    }
+
+    /// Takes away what is too old, until it is told to stop.
+    pub(super) fn sweep(&self, stop: &dyn Fn() -> bool) {
+        self.sweeper.sweep(self, stop);
     }
 
     /// Loads the manifests anew, whether or not they have changed: whoever asks says that they are whole.

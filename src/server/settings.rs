@@ -5,6 +5,7 @@
 use crate::cel::Json;
 use crate::conversation;
 use crate::limits::{EvalLimits, ServerLimits};
+use crate::store::Retention;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -49,6 +50,10 @@ pub struct Settings {
     pub log_required: bool,
     /// Whether the decision log holds what was handled and answered.
     pub log_content: bool,
+    /// How long what is kept; for ever unless something is set.
+    pub retention: Retention,
+    /// How often it is looked whether something is over its age.
+    pub sweep_every: Duration,
     /// Its own bounds.
     pub limits: ServerLimits,
     /// The engine's.
@@ -144,6 +149,8 @@ impl Settings {
             allowed_origins: Vec::new(),
             log_required: false,
             log_content: false,
+            retention: Retention::default(),
+            sweep_every: Duration::from_secs(600),
             limits: ServerLimits::default(),
             eval_limits: EvalLimits::default(),
         }

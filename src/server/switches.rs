@@ -2,7 +2,8 @@
 //!
 //! In: a switch that is turned here or by another process that shares the store. Out: the engine's table, brought up to
 //! date before a step counts: the store takes no step that was decided under an older table, so there is no delay. Each
-//! turn that this server learns of is a line of its decision log.
+//! turn that this server learns of is a line of its decision log; with a log that is required, whoever turned it is answered
+//! when the line is on disk.
 
 use super::messages;
 use super::problem::{Kind, Problem};
@@ -10,10 +11,10 @@ use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::check_reason;
 use super::tasks::Tasks;
-use crate::decision_log::Notice;
 use crate::store::{StoreError, StoredSwitches, SwitchTurn, SwitchesOn};
 use crate::task::Switch;
 use serde::{Deserialize, Serialize};
+use std::sync::PoisonError;
 use tracing::warn;
 
 #[derive(Serialize)]
@@ -34,32 +35,26 @@ impl<'t> From<&'t SwitchTurn> for Turned<'t> {
 }
 
 impl Tasks {
-    /// Brings the engine's switches up to date with the store's.
+    /// Brings the engine's switches up to date with the store's, and the decision log with their turns.
     pub(super) fn learn_switches(&self) -> Result<SwitchesOn, StoreError> {
         let stored = StoredSwitches::new(self.store.database().clone(), &self.eval_limits);
         let present = stored.on()?;
         let switches = self.engine_switches();
-        let known = switches.version();
-        if present.version > known {
+        if present.version > switches.version() {
             switches.replace(present.on.iter().map(|turn| turn.switch.clone()), present.version);
-            for turn in stored.history(known, usize::MAX)? {
-                self.tell(&turn);
+        }
+        // whoever comes meanwhile waits until the lines are written: they may be about to answer
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        while present.version > *told {
+            let turns = stored.history(*told, usize::MAX)?;
+            let Some(last) = turns.last().map(|turn| turn.number) else { break };
+            for SwitchTurn { number, who, on, switch, .. } in &turns {
+                warn!(number, on, %switch, who, "a switch was turned");
             }
+            self.recorder.record_turns(&turns, (self.clock)())?;
+            *told = last;
         }
         Ok(present)
-    }
-
-    /// Writes a turn down.
-    fn tell(&self, turn: &SwitchTurn) {
-        let SwitchTurn { number, who, on, switch, reason, .. } = turn;
-        warn!(number, on, %switch, who, "a switch was turned");
-        let subject = switch.to_string();
-        self.recorder.note(&Notice {
-            who: Some(who),
-            subject: Some(&subject),
-            reason: Some(reason),
-            ..Notice::new((self.clock)(), if *on { "switch_on" } else { "switch_off" })
-        });
     }
 
     fn turn(&self, request: &Request, switch: &Switch, on: bool, reason: &str) -> Result<Answer, Problem> {
@@ -71,6 +66,8 @@ impl Tasks {
             error => self.problem(&error),
         })?;
         self.learn_switches().map_err(|error| self.problem(&error))?;
+        // it is in force all the same: to stop something must not fail because a disk is full
+        self.recorder.ready()?;
         Answer::json(200, &Turned::from(&turned))
     }
 }

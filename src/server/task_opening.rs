@@ -140,7 +140,7 @@ impl Tasks {
         }
         let Open { task, head, manifests, is_borrowed, .. } = open;
         if is_borrowed {
-            return self.open(&head.owner().clone(), &head.id().to_owned());
+            return self.open(head.owner(), head.id());
         }
         self.judge(Found::Task(Box::new(task), manifests), head)
     }

@@ -52,6 +52,8 @@ pub(super) struct Tasks {
     pub(super) live_tasks: LiveTasks,
     /// Who is told when nothing can be written.
     pub(super) writing: Arc<Writing>,
+    /// The number of the last turn of a switch that was logged.
+    pub(super) told: Mutex<u64>,
 }
 
 /// A task that was created.
@@ -84,6 +86,7 @@ impl Tasks {
             no_settings: BTreeMap::new(),
             live_tasks: settings.live_tasks,
             writing: Arc::default(),
+            told: Mutex::default(),
         }
     }
 

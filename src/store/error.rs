@@ -40,6 +40,12 @@ pub enum StoreError {
     /// The task was purged: there is nothing of it but a tombstone, and its id is not used again. Nothing was written.
     #[error("{}", messages::purged())]
     Purged,
+    /// The task has ended already. Nothing was written.
+    #[error("{}", messages::has_ended())]
+    HasEnded,
+    /// The task waits in the middle of its policy, which is needed to end it. Nothing was written.
+    #[error("{}", messages::waits())]
+    Waits,
     /// What was read is not what was written; the text says where. Nothing is decided on it.
     #[error("{}", messages::corrupt(.0))]
     Corrupt(String),

@@ -1,5 +1,6 @@
 //! Every message of the stores, one function each.
 
+use super::retention::{Age, Retention};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -130,6 +131,14 @@ pub(super) fn database_code(code: i32) -> String {
     format!("the database says code {code}")
 }
 
+pub(super) fn has_ended() -> String {
+    "the task has ended already".to_owned()
+}
+
+pub(super) fn waits() -> String {
+    "the task waits for an answer in the middle of its policy, which is needed to end it".to_owned()
+}
+
 pub(super) fn altered_schema(name: &str) -> String {
     format!("the definition of `{name}` is not the one that was made")
 }
@@ -160,4 +169,39 @@ pub(super) const NOT_JSON: &str = "a number that is not finite";
 
 pub(super) fn failed_check() -> String {
     "the database's own check of its pages and indexes failed".to_owned()
+}
+
+pub(super) fn no_kind(setting: &str) -> String {
+    let kinds: Vec<String> = Retention::ROWS.iter().map(|row| format!("`{}`", row.name)).collect();
+    format!("`{}` is no rule: expected KIND=AGE with a kind of {}", setting.escape_debug(), kinds.join(", "))
+}
+
+pub(super) fn no_age(text: &str) -> String {
+    format!(
+        "`{}` is no age: expected numbers with units, such as `30d`, `12h` or `1d12h`",
+        text.escape_debug()
+    )
+}
+
+pub(super) fn too_short(text: &str) -> String {
+    format!("`{}` is too short: expected at least `1m`", text.escape_debug())
+}
+
+pub(super) fn set_twice(name: &str) -> String {
+    format!("`{name}` is set twice")
+}
+
+pub(super) fn tombstones_before(tombstones: Age, kind: &str, age: Option<Age>) -> String {
+    let kept = age.map_or_else(|| "are kept for ever".to_owned(), |age| format!("are kept for {age}"));
+    let why = match kind {
+        "answers" => {
+            "the answer that created a task would be given again although nothing says any more that it was purged"
+        }
+        _ => {
+            "lines of the decision log would be about tasks of which nothing says any more that they were purged"
+        }
+    };
+    format!(
+        "`tombstones={tombstones}` is shorter than `{kind}`, which {kept}: {why}; set `{kind}={tombstones}` or less"
+    )
 }

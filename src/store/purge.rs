@@ -1,12 +1,16 @@
 //! Purging a task: all of its rows go, a tombstone stays.
 //!
 //! In: whose task, on whose word and why. Out: the tombstone, which holds nothing that was said or done in the task. It is
-//! one transaction, so nobody ever sees half of a task. A tombstone is digested like every other row.
+//! one transaction, so nobody ever sees half of a task. The line that a decision log is to have of it is stored in the same
+//! transaction. A tombstone is digested like every other row.
 
+use super::decision_lines::{DueLine, reduce};
 use super::digest::digest;
 use super::rows::{TASK, TaskRow};
 use super::task_store::{Facts, Owner, Purge, Tombstone};
-use super::{Row, Sql, SqlValue, StoreError, messages};
+use super::{Row, Sql, SqlValue, StoreError, StoredTasks, messages};
+use crate::cel::Timestamp;
+use crate::decision_log::Notice;
 
 /// The columns of `task_tombstone`, in the order in which [`Tombstone::read`] takes them.
 pub(super) const TOMBSTONE: &str = "owner, id, namespace, agent, state, started_at, changed_at, events, chain, \
@@ -23,6 +27,20 @@ pub(super) const TABLES: [(&str, &str); 5] = [
 ];
 
 impl Tombstone {
+    /// What a decision log says of the purge, whose time is told once more. Its version is the one behind the last event.
+    #[must_use]
+    pub fn notice(&self, at: Timestamp) -> Notice<'_> {
+        Notice {
+            who: Some(&*self.purged_by).filter(|who| !who.is_empty()),
+            task: Some(&self.id),
+            owner: Some(self.owner.as_str()),
+            version: Some(self.events.saturating_add(1)),
+            count: Some(self.events),
+            reason: Some(&self.reason),
+            ..Notice::new(at, "purge")
+        }
+    }
+
     fn digest(&self) -> String {
         let events = self.events.to_string();
         digest(&[
@@ -64,6 +82,28 @@ impl Tombstone {
     }
 }
 
+impl StoredTasks {
+    /// As [`TaskStore::purge`](super::TaskStore::purge). If a version is expected, a task that has taken another step stays. What `due` answers is
+    /// stored with the purge: it is given what a decision log is to say of it, perhaps several times.
+    ///
+    /// # Errors
+    /// Those of [`TaskStore::purge`](super::TaskStore::purge), and [`StoreError::Conflict`].
+    pub fn purge_due(
+        &self,
+        owner: &Owner,
+        id: &str,
+        purge: &Purge<'_>,
+        expected: Option<u64>,
+        mut due: impl FnMut(String) -> Option<DueLine>,
+    ) -> Result<Tombstone, StoreError> {
+        check_reason(purge.reason, self.limits().max_reason_bytes)?;
+        let purged =
+            self.database().write_rows(|sql| take_away(sql, owner, id, purge, expected, &mut due))?;
+        self.forget_sets();
+        Ok(purged)
+    }
+}
+
 /// The tombstone of a task, if there is one.
 pub(super) fn tombstone(sql: &mut Sql<'_>, owner: &str, id: &str) -> Result<Option<Tombstone>, StoreError> {
     let statement = format!("SELECT {TOMBSTONE} FROM task_tombstone WHERE owner = $1 AND id = $2");
@@ -86,12 +126,15 @@ pub(super) fn check_reason(reason: &str, most: usize) -> Result<(), StoreError> 
 }
 
 /// Takes a task away. The first statement takes the task's row, which every writer of the task has to take too: so there
-/// is one who waits, and a task that is busy cannot put its purge off for ever.
-pub(super) fn purge(
+/// is one who waits, and a task that is busy cannot put its purge off for ever. If a version is expected, a task that has
+/// taken another step stays. The line for a decision log is handed on as JSON.
+fn take_away(
     sql: &mut Sql<'_>,
     owner: &Owner,
     id: &str,
     purge: &Purge<'_>,
+    expected: Option<u64>,
+    due: &mut dyn FnMut(String) -> Option<DueLine>,
 ) -> Result<Tombstone, StoreError> {
     let key: [SqlValue<'_>; 2] = [owner.as_str().into(), id.into()];
     sql.execute("UPDATE task SET digest = digest WHERE owner = $1 AND id = $2", &key)?;
@@ -102,6 +145,10 @@ pub(super) fn purge(
     let TaskRow {
         facts: Facts { id, namespace, agent, started_at }, state, changed_at, version, chain, ..
     } = TaskRow::read(&row)?;
+    if let Some(expected) = expected.filter(|expected| *expected != version) {
+        return Err(StoreError::Conflict { expected, found: version });
+    }
+    reduce(sql, owner.as_str(), &id)?;
     let tombstone = Tombstone {
         owner: owner.clone(),
         id,
@@ -118,6 +165,10 @@ pub(super) fn purge(
     };
     for (table, task) in TABLES {
         sql.execute(&format!("DELETE FROM {table} WHERE owner = $1 AND {task} = $2"), &key)?;
+    }
+    let line = serde_json::to_string(&tombstone.notice(purge.at)).unwrap_or_default();
+    if let Some(due) = due(line) {
+        due.put(sql, owner.as_str(), &tombstone.id, version.saturating_add(1))?;
     }
     let digest = tombstone.digest();
     let Tombstone { namespace, agent, state, started_at, changed_at, .. } = &tombstone;

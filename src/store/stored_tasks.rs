@@ -4,6 +4,7 @@
 //! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
 //! read is tested against its digest before anything is made of it.
 
+use super::all_tasks::summary;
 use super::decision_lines::DueLine;
 use super::purge;
 use super::rows::{
@@ -18,7 +19,7 @@ use super::writer::{Write, Writer};
 use super::{Database, Sql, SqlValue, StoreError, messages, switches, verify};
 use crate::cel::Timestamp;
 use crate::limits::EvalLimits;
-use crate::task::{SavedTask, Task};
+use crate::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -70,8 +71,13 @@ impl StoredTasks {
         &self.database
     }
 
-    /// Writes an event after a head; answers the new one.
-    fn put(&self, head: &TaskHead, task: &Task, happening: Happening<'_>) -> Result<TaskHead, StoreError> {
+    /// Writes an event after a head, and the state that the task is in then, under a policy; answers the new head.
+    fn put(
+        &self,
+        head: &TaskHead,
+        (state, fingerprint): (&str, u64),
+        happening: Happening<'_>,
+    ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
         let Happening { operation, at, decision, change, once, snapshot, terms } = happening;
         let Terms { switches, due, manifests, decided: by_operator } = terms;
@@ -84,7 +90,7 @@ impl StoredTasks {
         let row = TaskRow {
             owner: owner.to_owned(),
             facts: Facts::clone(facts),
-            state: task.state().as_str().to_owned(),
+            state: state.to_owned(),
             changed_at: at.clone(),
             version,
             chain: chain.clone(),
@@ -97,7 +103,6 @@ impl StoredTasks {
             let digest = snapshot_digest(owner, id, version, &saved, &chain);
             (saved, digest)
         });
-        let fingerprint = task.policy().fingerprint();
         let says_policy = head.policy.is_none() || snapshot.is_some() || by_operator.is_some();
         let policy = manifests.filter(|_| says_policy).map(|set| {
             let set = Some(set).filter(|set| set.bytes() <= self.limits.max_kept_manifests_bytes);
@@ -137,6 +142,32 @@ impl StoredTasks {
         Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present })
     }
 
+    /// Ends a task that waits for nothing, without its policy.
+    pub(super) fn put_end(
+        &self,
+        head: &TaskHead,
+        at: Timestamp,
+        (change, decision): &(TaskChange, Decision),
+        due: Option<DueLine>,
+    ) -> Result<TaskHead, StoreError> {
+        let happening = Happening {
+            operation: Operation::End,
+            at,
+            decision: Some(json(decision)?),
+            change: json(change)?,
+            once: None,
+            snapshot: None,
+            terms: Terms { due, ..Terms::default() },
+        };
+        let terminated = TaskState::Terminated(String::new());
+        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+    }
+
+    /// The bounds.
+    pub(super) fn limits(&self) -> &EvalLimits {
+        &self.limits
+    }
+
     /// Stores a task that has just started as [`TaskStore::create`] does, and with it the manifests that its policy is made
     /// of.
     ///
@@ -169,7 +200,7 @@ impl StoredTasks {
             snapshot: None,
             terms: Terms { manifests, ..Terms::default() },
         };
-        self.put(&nowhere, task, happening)
+        self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
     }
 
     /// Stores a step as [`TaskStore::append`] does, under more terms.
@@ -192,7 +223,8 @@ impl StoredTasks {
             snapshot,
             terms,
         };
-        self.put(head, step.task, happening)
+        let task = step.task;
+        self.put(head, (task.state().as_str(), task.policy().fingerprint()), happening)
     }
 
     /// The number of the last turn of a switch. One row.
@@ -244,7 +276,8 @@ impl StoredTasks {
         self.limits.max_page.max(1)
     }
 
-    fn page(&self, limit: usize) -> SqlValue<'static> {
+    /// The rows of one page, as a value.
+    pub(super) fn page(&self, limit: usize) -> SqlValue<'static> {
         (limit.min(self.max_page()) as u64).into()
     }
 }
@@ -323,12 +356,7 @@ impl TaskStore for StoredTasks {
         let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3");
         let values = [owner.as_str().into(), after.unwrap_or_default().into(), self.page(limit)];
         let rows = self.database.read(|sql| sql.query(&statement, &values))?;
-        let summary = |row| {
-            let TaskRow { facts, state, changed_at, version, .. } = TaskRow::read(row)?;
-            let Facts { id, namespace, agent, started_at } = facts;
-            Ok(TaskSummary { id, namespace, agent, state, started_at, changed_at, version })
-        };
-        rows.iter().map(summary).collect()
+        rows.iter().map(|row| Ok(summary(row)?.1)).collect()
     }
 
     fn events(
@@ -351,10 +379,7 @@ impl TaskStore for StoredTasks {
     }
 
     fn purge(&self, owner: &Owner, id: &str, purge: &Purge<'_>) -> Result<Tombstone, StoreError> {
-        purge::check_reason(purge.reason, self.limits.max_reason_bytes)?;
-        let purged = self.database.write_rows(|sql| purge::purge(sql, owner, id, purge))?;
-        self.forget_sets();
-        Ok(purged)
+        self.purge_due(owner, id, purge, None, |_| None)
     }
 
     fn tombstone(&self, owner: &Owner, id: &str) -> Result<Option<Tombstone>, StoreError> {

@@ -6,6 +6,7 @@
 //! or of the settings of a namespace is in it.
 
 use super::digest::digest;
+use super::rows::{TASK, TaskRow};
 use super::{Owner, Row, Sql, SqlValue, StoreError, StoredTasks, messages};
 use crate::digest::Digest;
 use crate::manifest::load::{File, Origin};
@@ -208,6 +209,31 @@ impl StoredTasks {
         last: &str,
     ) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
         self.database().read(|sql| policies_of(sql, owner.as_str(), after, last))
+    }
+
+    /// The tasks of an agent that take steps, of all callers, behind one, by owner and id, at most so many and at most
+    /// `max_page`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    ///
+    /// # Cost
+    /// It looks at the rows of all tasks.
+    pub fn tasks_of_agent(
+        &self,
+        (namespace, agent): (&str, &str),
+        after: Option<&(Owner, String)>,
+        limit: usize,
+    ) -> Result<Vec<(Owner, String)>, StoreError> {
+        let (owner, id) = after.map_or(("", ""), |(owner, id)| (owner.as_str(), id));
+        let statement = format!(
+            "SELECT {TASK} FROM task WHERE namespace = $1 AND agent = $2 AND state IN ('active', 'suspended') \
+             AND (owner > $3 OR (owner = $3 AND id > $4)) ORDER BY owner, id LIMIT $5"
+        );
+        let values = [namespace.into(), agent.into(), owner.into(), id.into(), self.page(limit)];
+        let rows = self.database().read(|sql| sql.query(&statement, &values))?;
+        let found = |row| TaskRow::read(row).map(|row| (Owner::caller(&row.owner), row.facts.id));
+        rows.iter().map(found).collect()
     }
 
     /// Takes sets of manifests away that no task is under any more. What cannot be done now is done when the next task

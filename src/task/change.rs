@@ -114,6 +114,30 @@ impl Task {
 }
 
 impl SavedTask {
+    /// What [`Task::end`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
+    /// Nothing for any other task, because what waits can be taken back under its policy only.
+    #[must_use]
+    pub fn ending(&self, reason: &str) -> Option<(TaskChange, Decision)> {
+        if self.has_ended() || self.pending.is_some() {
+            return None;
+        }
+        let (message, words) = (Some(reason.to_owned()), Some(reason.to_owned()));
+        let decision = Decision { message, reason: words, ..Decision::new(Verdict::Terminate) };
+        let change = TaskChange {
+            context: self.context.no_change(),
+            fingerprint: self.fingerprint,
+            activity: self.activity,
+            next_call: self.next_call,
+            end: Some(End::Terminated(reason.to_owned())),
+            pending: None,
+            opened: Vec::new(),
+            closed: Vec::new(),
+            allowed: Vec::new(),
+            delivered: None,
+        };
+        Some((change, decision))
+    }
+
     /// The task after a change: what [`Task::save`] gave, or would have given, once it had happened.
     ///
     /// # Errors

@@ -167,4 +167,32 @@ fn the_command_line_decides_too() {
     assert!(code == 0 && text.contains(r#""decision":"keep""#), "{text}");
     assert_eq!(verdict(&serving, &kept, 20), "allow");
     shop.verify().unwrap();
+
+    // all tasks of an agent at once, but for those that have ended and those that cannot
+    let open = before(&serving, &kept, 5)["call"].clone();
+    assert!(open.is_u64());
+    shop.serve(&serving, &manifest(15));
+    let more = begin(&serving);
+    let of_agent = |agent, file| [&["--agent", agent, "--adopt", file][..], &why].concat();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_celador"));
+        let output =
+            command.args(["task", "policy"]).args(arguments).env("CELADOR_STORE", shop.store()).output();
+        let text = output.map(|it| {
+            (it.status.code(), String::from_utf8(it.stdout).unwrap(), String::from_utf8(it.stderr).unwrap())
+        });
+        text.unwrap()
+    };
+    assert_eq!(run(&of_agent("a", file)).0, Some(1));
+    assert_eq!(run(&of_agent("n/b", file)), (Some(0), String::new(), String::new()));
+    let (code, done, _) = run(&of_agent("n/a", file));
+    assert_eq!((code, done.lines().count()), (Some(0), 3), "{done}");
+    assert_eq!(
+        [&adopted, &kept, &more].map(|task| policy(&serving, task)["current"].clone()),
+        [true, true, true]
+    );
+    fs::write(&other, crate::live_tasks::BARE).unwrap();
+    let (code, done, refused) = run(&of_agent("n/a", other.to_str().unwrap()));
+    assert_eq!((code, done.lines().count(), refused.lines().count()), (Some(2), 1, 2), "{done} {refused}");
+    shop.verify().unwrap();
 }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn log_in(folder: &Path, sync: Sync) -> DecisionLog {
+pub fn log_in(folder: &Path, sync: Sync) -> DecisionLog {
     let settings = decision_log::Settings { sync, ..decision_log::Settings::new(folder) };
     DecisionLog::open(settings, NOON.parse().unwrap()).unwrap()
 }
 
-fn compared(database: &Database, folders: &[&Path]) -> (Compared, Vec<Difference>) {
+pub fn compared(database: &Database, folders: &[&Path]) -> (Compared, Vec<Difference>) {
     let mut found = Vec::new();
     let folders: Vec<PathBuf> = folders.iter().map(|folder| folder.to_path_buf()).collect();
     let compared = compare(database, &folders, |difference| found.push(difference)).unwrap();
@@ -30,23 +30,23 @@ fn turn(serving: &Serving, task: &str, key: &str) -> serving::Reply {
     serving.send("POST", &format!("{task}/model-turn"), &headers, body)
 }
 
-fn lines(folder: &Path) -> Vec<Value> {
+pub fn lines(folder: &Path) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("decisions-000000000001.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A small disk, if this user may mount one; it goes with the value.
-struct SmallDisk(tempfile::TempDir);
+pub struct SmallDisk(pub tempfile::TempDir);
 
 impl SmallDisk {
-    fn mount() -> Option<Self> {
+    pub fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", "size=256k", "celador-test"]).arg(folder.path());
         mount.output().is_ok_and(|output| output.status.success()).then_some(Self(folder))
     }
 
-    fn fill(&self) -> PathBuf {
+    pub fn fill(&self) -> PathBuf {
         let ballast = self.0.path().join("ballast");
         let mut file = fs::File::create(&ballast).unwrap();
         while std::io::Write::write_all(&mut file, &[0; 512]).is_ok() {}
@@ -226,10 +226,10 @@ fn lines_without_their_decision_are_named() {
 }
 
 /// A `celador serve` with a decision log.
-struct Process(Child, String);
+pub struct Process(pub Child, pub String);
 
 impl Process {
-    fn start(folder: &Path, arguments: &[&str]) -> Self {
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_celador"))
             .args(["serve", "--listen", "127.0.0.1:0", "--watch", "0", "--log", "error"])
             .arg(serving::desk())
@@ -247,7 +247,7 @@ impl Process {
         Self(process, format!("http://{address}"))
     }
 
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }

@@ -60,6 +60,8 @@ mod live_tasks;
 mod live_tasks_decisions;
 mod live_tasks_kept;
 #[cfg(feature = "server")]
+mod log_promises;
+#[cfg(feature = "server")]
 mod log_store;
 mod manifest;
 mod manifest_files;
@@ -78,6 +80,10 @@ mod readiness;
 mod readme;
 mod repl;
 mod requirements;
+#[cfg(feature = "server")]
+mod retention;
+#[cfg(feature = "store")]
+mod retention_rules;
 mod rules;
 mod scenario_read;
 mod schema_bounds;
@@ -110,6 +116,8 @@ mod serving;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
+#[cfg(feature = "server")]
+mod store_commands;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]

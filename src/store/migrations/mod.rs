@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "decision-lines", statements: include_str!("0003-decision-lines.sql") },
     Migration { name: "tombstones", statements: include_str!("0004-tombstones.sql") },
     Migration { name: "switches", statements: include_str!("0005-switches.sql") },
+    Migration { name: "turns-told", statements: include_str!("0006-turns-told.sql") },
     Migration { name: "task-policies", statements: include_str!("0007-task-policies.sql") },
 ];
 

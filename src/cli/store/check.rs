@@ -1,22 +1,10 @@
-//! `celador store`: a store of tasks, read again as a whole.
+//! `celador store check`: a store of tasks, read again as a whole.
 
-use super::{ExitCode, Failure, Format, Screen, messages};
+use super::{ExitCode, Failure, Format, Screen, location};
 use celador::limits::EvalLimits;
 use celador::store::{Database, Location, StoreError, StoredTasks, TaskStore, Verified};
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::json;
-
-/// Check that a store of tasks is as it was written
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Subcommand)]
-enum Action {
-    Check(Check),
-}
 
 /// Read a whole store again: is each row the one that was written, and does each event follow the one before?
 ///
@@ -29,28 +17,15 @@ Examples:
   CELADOR_STORE=postgres://celador@db/celador celador store check
 
 Exit codes: 0 as it was written, 2 not, 1 it cannot be read.")]
-struct Check {
+pub(super) struct Check {
     /// The file, or `postgres://…`; `CELADOR_STORE` if not said, so that a password stands in no list of processes
     #[arg(value_name = "STORE")]
     store: Option<String>,
 }
 
-impl Arguments {
-    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        match self.action {
-            Action::Check(check) => check.run(screen),
-        }
-    }
-}
-
 impl Check {
-    fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let store = self.store.or_else(|| std::env::var("CELADOR_STORE").ok()).unwrap_or_default();
-        let location = Location::parse(store.strip_prefix("file:").unwrap_or(&store));
-        // opening would make one
-        if matches!(&location, Location::File(path) if !path.is_file()) {
-            return Err(Failure::Unusable(messages::no_store(&store)));
-        }
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let location = location(self.store)?;
         let found = match verify(&location) {
             Ok(verified) => Ok(verified),
             Err(error @ (StoreError::Corrupt(_) | StoreError::NotOurs)) => Err(error.to_string()),
