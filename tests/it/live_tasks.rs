@@ -252,11 +252,11 @@ fn a_locked_task_takes_the_answers_of_calls_only() {
         manifest(most).replace(
             "cel: {expression: \"{'paid': input.amount}\"}",
             "stateless_http: {method: POST, url: \"https://pay.example.com\"}",
-        )
+        ).replace("    before:\n", "    before:\n    - {condition: input.amount == 8, invoke: 'pay:out', bindings: {amount: '1'}}\n")
     };
     shop.write(&remote(1000));
     let serving = shop.start();
-    let [waits, reviewed] = [1, 7].map(|amount| {
+    let [waits, reviewed, prepares] = [1, 7, 8].map(|amount| {
         let task = begin(&serving);
         let arguments = json!({"function": "pay", "arguments": {"amount": amount}});
         let asked = serving.post(&format!("{task}/invoke"), &arguments).json();
@@ -268,6 +268,8 @@ fn a_locked_task_takes_the_answers_of_calls_only() {
     let taken = serving.post(&format!("{waits}/resume"), &result);
     assert_eq!(taken.json()["decided"]["verdict"], "allow", "{}", taken.text());
     held(&serving.post(&format!("{reviewed}/resume"), &json!({"answer": {"review": true}})));
+    // a step ahead of the call asked for this one: its result would let the call through
+    held(&serving.post(&format!("{prepares}/resume"), &result));
     // the policy that is served cannot go on in the middle of another, and says so
     let policy = policy(&serving, &reviewed);
     assert_eq!(policy["held"]["can"], json!(["keep", "end", "purge"]));

@@ -2,11 +2,17 @@
 
 use crate::live_tasks::{BARE, Shop, after, before, begin, call, decide, held, manifest, policy, verdict};
 use crate::servers::PostgresServer;
+use celador::cel::Timestamp;
+use celador::engine::Engine;
 use celador::limits::EvalLimits;
+use celador::manifest::load::{File, Origin};
 use celador::server::{LiveTasks, Settings};
-use celador::store::{Database, Location};
+use celador::source::Source;
+use celador::store::{Database, Location, ManifestSet, Owner, Purge, StoreError, StoredTasks, TaskStore};
+use celador::task::{StartTask, User};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::sync::{Arc, mpsc};
 
 /// The text of a set is kept once, goes with the last task under it, and holds what stood in the files.
 #[test]
@@ -35,6 +41,54 @@ fn a_set_of_manifests_is_kept_once_and_goes_with_its_last_task() {
         assert_eq!(serving.send("DELETE", &old[2], &[], b"").status, 200);
         assert_eq!((shop.count("manifest_set"), shop.count("task_policy")), (1, 2));
         shop.verify().unwrap();
+    }
+}
+
+/// Tasks that begin while the last ones under their manifests are purged never lose the text.
+#[test]
+fn a_text_does_not_go_while_a_task_comes_under_it() {
+    const TASKS: usize = 60;
+    let folder = tempfile::tempdir().unwrap();
+    let locations =
+        [Location::File(folder.path().join("s.db")), Location::parse(&PostgresServer::shared().database())];
+    let (engine, _) = Engine::parse("a.yaml", &manifest(10));
+    let source = Source::new("a.yaml", manifest(10));
+    let set = Arc::new(ManifestSet::of(&[File { source, origin: Origin::Named }]));
+    let (limits, nobody) = (EvalLimits::default(), Owner::nobody());
+    let now: Timestamp = "2026-06-01T12:00:00Z".parse().unwrap();
+    for location in locations {
+        let [begins, purges] =
+            [(); 2].map(|()| StoredTasks::new(Database::open(&location, &limits).unwrap(), &limits));
+        let (tell, told) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let purge = Purge { at: now, who: "kim", reason: "over" };
+            let (purges, nobody) = (&purges, &nobody);
+            // every second one is purged, at about the time when the next one begins
+            scope.spawn(move || {
+                told.iter().for_each(|id: String| drop(purges.purge(nobody, &id, &purge).unwrap()))
+            });
+            for number in 0..TASKS {
+                let id = format!("t-{number}");
+                let user = User { id: "u".into(), email: None };
+                let task = engine.start(StartTask::new(&id, "n", "a", user, now)).unwrap();
+                let begun = begins.create_under(nobody, &task, now, None, Some(set.clone()));
+                match begun {
+                    Ok(_) if number < TASKS / 2 || number % 2 == 0 => tell.send(id).unwrap(),
+                    Ok(_) => {}
+                    // the text went at that moment: nothing is stored, and the next try stores it again
+                    Err(error) => assert_eq!(error, StoreError::AlreadyExists),
+                }
+            }
+            drop(tell);
+        });
+        let left = begins.tasks(&nobody, None, TASKS).unwrap();
+        assert!(left.len() > 10, "only {} tasks", left.len());
+        for task in left {
+            let head = begins.load(&nobody, &task.id).unwrap().head;
+            let digest = head.policy().and_then(|policy| policy.manifests.clone()).expect("manifests");
+            assert_eq!(begins.manifests(&digest).unwrap().as_ref(), Some(&*set));
+        }
+        begins.verify().unwrap();
     }
 }
 
