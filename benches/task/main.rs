@@ -1,4 +1,5 @@
-//! Whole operations of tasks: what a task weighs, what a decision costs, many tasks at once, and the worst that data can do.
+//! Whole operations of tasks: what a task weighs, what a decision costs, what schemas add, many tasks at
+//! once, and the worst that data can do.
 //!
 //! `cargo bench --bench task` runs all of it, `cargo bench --bench task -- memory` one part. Before anything is timed each
 //! decision is asserted and its heap allocations are counted. Times are those of the quietest of many rounds: what the
@@ -19,15 +20,17 @@ mod decision;
 mod desk;
 mod many;
 mod memory;
+mod schemas;
 mod worst;
 
 use std::hint::black_box;
 use std::time::Instant;
 
 fn main() {
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("memory", memory::measure),
         ("decision", decision::measure),
+        ("schemas", schemas::measure),
         ("many", many::measure),
         ("worst", worst::measure),
     ];

@@ -27,6 +27,9 @@ pub struct PageRequest {
     pub entries: usize,
     /// The bytes of the text. Fewer entries are given if it would be longer, but one at least.
     pub max_bytes: usize,
+    /// Whether the context's schema is not that of the policy that the task is under, so that nobody knows what is secret:
+    /// then every argument, result, parameter of an input and exposed value is.
+    pub masks_all: bool,
 }
 
 /// A part of a context.
@@ -52,6 +55,7 @@ pub enum PageError {
 /// One pass over the context.
 struct Pass<'p> {
     context: &'p TaskContext,
+    masks_all: bool,
     paths: &'p [String],
     /// Which of them were found.
     found: RefCell<Vec<bool>>,
@@ -106,6 +110,7 @@ impl TaskContext {
             let most = if entries == 1 { usize::MAX } else { request.max_bytes };
             let pass = Pass {
                 context: self,
+                masks_all: request.masks_all,
                 paths: &request.paths,
                 found: RefCell::new(vec![false; request.paths.len()]),
                 entries: request.from..request.from.saturating_add(entries),
@@ -138,7 +143,13 @@ impl Pass<'_> {
     fn secrets_of_item(&self, at: At, index: usize) -> SecretView<'_> {
         let secrets = self.context.schema().secrets();
         let (part, record) = Part::of(at);
-        if secrets.is_empty() || !matches!(part, Part::RecordInputs | Part::RecordOutputs) {
+        if !matches!(part, Part::RecordInputs | Part::RecordOutputs) {
+            return SecretView::nothing();
+        }
+        if self.masks_all {
+            return SecretView::whole();
+        }
+        if secrets.is_empty() {
             return SecretView::nothing();
         }
         let call = self.context.history.newest(record, index);
@@ -154,6 +165,7 @@ impl Pass<'_> {
         let secrets = self.context.schema().secrets();
         let Map::Live { at, .. } = map else { return SecretView::nothing() };
         match Part::of(*at).0 {
+            Part::Input | Part::Output if self.masks_all && name != "message" => SecretView::whole(),
             Part::Input => secrets.input.view().member(name),
             Part::Output => secrets.exposed(name),
             _ => SecretView::nothing(),

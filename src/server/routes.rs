@@ -20,7 +20,7 @@ use super::{switches, task_policies};
 use crate::cel::Shortened;
 use crate::context::{PageError, PageRequest, Runtime};
 use crate::policy::Policy;
-use crate::task::{Offer, StartTask, Task, User};
+use crate::task::{Offer, StartTask, User};
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -256,13 +256,14 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let cursor = cursor.map(|cursor| cursor.ok_or_else(refuse)).transpose()?;
     let max_bytes = service.settings.eval_limits.max_page_bytes;
     service.tasks.look(request, |open| {
-        let Open { task, head, .. } = open;
+        let Open { task, head, is_borrowed, .. } = open;
         let version = head.version();
         if cursor.is_some_and(|(of, _)| of != version) {
             return Err(Problem::new(Kind::BadRequest, super::messages::cursor_of_the_past()));
         }
         let from = cursor.map_or(0, |(_, from)| from);
-        let page = PageRequest { paths, from, entries: entries.unwrap_or(usize::MAX), max_bytes };
+        let (entries, masks_all) = (entries.unwrap_or(usize::MAX), *is_borrowed);
+        let page = PageRequest { paths, from, entries, max_bytes, masks_all };
         let page = task.context().page(&page).map_err(|error| match error {
             PageError::UnknownPath => refuse(),
             PageError::NotJson => Kind::InvalidContext.into(),
@@ -319,16 +320,17 @@ fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Prob
     if expression.agent.is_some() || expression.context.is_some() {
         return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
     }
-    service.tasks.look(request, |Open { task, .. }| {
-        may_compute(request, task)?;
+    service.tasks.look(request, |open @ Open { task, .. }| {
+        may_compute(request, open)?;
         Answer::json(200, &expression.on_task(task, service.now())?)
     })
 }
 
-/// An expression can compute anything from a secret, so that no masking of its value would do. Where a task has secrets, it
-/// is for those who may take steps of the task, and are told them anyway.
-fn may_compute(request: &Request, task: &Task) -> Result<(), Problem> {
-    let may = task.policy().secrets().is_empty() || request.caller.may(Scope::TasksWrite);
+/// An expression can compute anything from a secret, so that no masking of its value would do. Where a task has secrets, or
+/// may have, it is for those who may take steps of the task, and are told them anyway.
+fn may_compute(request: &Request, open: &Open) -> Result<(), Problem> {
+    let has_none = open.task.policy().secrets().is_empty() && !open.is_borrowed;
+    let may = has_none || request.caller.may(Scope::TasksWrite);
     if may { Ok(()) } else { Err(lacking(Scope::TasksWrite)) }
 }
 
@@ -343,8 +345,8 @@ fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem
 
 fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let template: Render = request.read(&service.settings.eval_limits)?;
-    service.tasks.look(request, |Open { task, .. }| {
-        may_compute(request, task)?;
+    service.tasks.look(request, |open @ Open { task, .. }| {
+        may_compute(request, open)?;
         Answer::json(200, &template.on_task(task, service.now())?)
     })
 }

@@ -114,7 +114,11 @@ pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
             namespace,
             agent,
             state: open.task.state(),
-            asks: open.task.masked_request(),
+            asks: if open.is_borrowed {
+                open.task.request().map(crate::task::Request::masked)
+            } else {
+                open.task.masked_request()
+            },
             interrupted: open.task.is_interrupted(),
             policy: Shown::of(open, &served),
         };

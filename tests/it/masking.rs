@@ -5,6 +5,7 @@
 use crate::serving::Serving;
 use celador::EvalLimits;
 use celador::decision_log::{DecisionLog, Settings as LogSettings};
+use celador::server::{LiveTasks, Settings};
 use celador::store::{Database, Location};
 use serde_json::{Value, json};
 use std::fs;
@@ -85,6 +86,15 @@ actions:
 
 /// A server under these manifests, with content in its log.
 fn serving(location: &Location, manifests: &Path, logs: &Path) -> Serving {
+    serving_with(location, manifests, logs, |_| {})
+}
+
+fn serving_with(
+    location: &Location,
+    manifests: &Path,
+    logs: &Path,
+    change: impl FnOnce(&mut Settings),
+) -> Serving {
     let limits = EvalLimits { max_kept_value_bytes: 400, max_events_to_replay: 4, ..EvalLimits::default() };
     let database = Database::open(location, &limits).unwrap();
     let log = DecisionLog::open(LogSettings::new(logs), crate::task_fixture::noon()).unwrap();
@@ -93,6 +103,7 @@ fn serving(location: &Location, manifests: &Path, logs: &Path) -> Serving {
         settings.eval_limits = limits;
         settings.log_content = true;
         settings.authentication.tokens = Some(folder.join("tokens.json"));
+        change(settings);
     })
 }
 
@@ -351,6 +362,50 @@ fn a_secret_is_in_no_view_of_a_task_and_in_every_decision_about_it() {
         assert_hushed(&[("events".to_owned(), events)]);
         serving.stop();
     }
+}
+
+/// Tasks whose policy was not kept, and the server that comes next marks nothing.
+#[test]
+fn without_its_policy_a_task_is_masked_as_a_whole() {
+    let (stores, manifests) = (tempfile::tempdir().unwrap(), folder(AGENT, TOOLS));
+    let location = Location::File(stores.path().join("tasks.db"));
+    let logs = tempfile::tempdir().unwrap();
+    let keeps_none = |settings: &mut Settings| {
+        settings.live_tasks = LiveTasks::Keep;
+        settings.eval_limits.max_kept_manifests_bytes = 1;
+    };
+    let first = serving_with(&location, manifests.path(), logs.path(), keeps_none);
+    let waits = Teller::start(&first);
+    assert_eq!(waits.pay("HUSH-trailed", 50.0)["asks"]["invoke"]["arguments"]["what"], "HUSH-trailed");
+    let rests = Teller::start(&first);
+    rests.step("input", &json!({ "message": "Hello", "session": "HUSH-session" }));
+    let call = rests.pay("HUSH-card", 1.0)["decided"]["call"].take();
+    rests.after(&call, "successful", &json!({ "receipt": { "token": "HUSH-token" } }));
+    rests.step("output", &json!({ "message": "Done" }));
+    let (waits, rests) = (waits.path.clone(), rests.path.clone());
+    first.stop();
+
+    let unmarked = |text: &str| text.replace("secret: true", "title: s");
+    let others = folder(&unmarked(AGENT), &unmarked(TOOLS));
+    let more_logs = tempfile::tempdir().unwrap();
+    let second = serving_with(&location, others.path(), more_logs.path(), keeps_none);
+    let token = second.token("kim", &crate::serving::SCOPES);
+    let waiting = second.get_as(&token, &waits);
+    let arguments = &waiting.json()["asks"]["invoke"]["arguments"];
+    assert_eq!(arguments, &json!({ "what": "***" }), "{}", waiting.text());
+    for path in [&waits, &rests] {
+        for view in ["", "/context", "/context?limit=1", "/events", "/offers"] {
+            let reply = second.get_as(&token, &format!("{path}{view}"));
+            assert!(!reply.text().contains("HUSH"), "{view}: {}", reply.text());
+        }
+    }
+    let context = second.get_as(&token, &format!("{rests}/context"));
+    for shown in [r#""inputs":["***"]"#, r#""outputs":["***"]"#, r#""session":"***""#, "Hello"] {
+        assert!(context.text().contains(shown), "{shown}: {}", context.text());
+    }
+    let reader = second.token("kim", &["tasks:read"]);
+    let body = json!({ "scope": "before", "expression": "context.input[0].session" });
+    assert_eq!(second.post_as(&reader, &format!("{rests}/evaluate"), &body).status, 403);
 }
 
 #[test]

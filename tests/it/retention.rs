@@ -79,10 +79,12 @@ fn populate(serving: &Serving) {
     contexts.send(None, &Incoming::default(), NOON.parse().unwrap()).unwrap();
 }
 
+/// A kind, its settings, and what changes: the kind itself, and what follows from that.
+type Row = (&'static str, &'static [&'static str], &'static [(&'static str, isize)]);
+
 #[test]
 fn each_kind_of_data_goes_when_it_is_over_its_age() {
-    // the settings, the age in days, and what changes: the kind itself, and what follows from that
-    let rows: [(&str, &[&str], &[(&str, isize)]); 7] = [
+    let rows: [Row; 7] = [
         (
             "ended-tasks",
             &["ended-tasks=30d"],
