@@ -7,8 +7,8 @@ use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::{Catalog, load};
 use celador::store::{
-    LoadedTask, ManifestSet, Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, StoredTasks,
-    TaskStore, Terms,
+    DueLine, LoadedTask, ManifestSet, Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError,
+    StoredTasks, TaskStore, Terms,
 };
 use celador::task::Task;
 use clap::{Args, Subcommand};
@@ -182,8 +182,16 @@ impl Decider {
             let (operation, before) = (Operation::Policy, task.mark());
             let step =
                 Step { operation, at: self.at, task: &task, before: &before, decision: None, once: None };
-            let (manifests, decided) = (Some(manifests.set), Some(self.decided.clone()));
-            match self.store.append_under(&head, &step, Terms { manifests, decided, ..Terms::default() }) {
+            let version = head.version().saturating_add(1);
+            // the first server that looks, and has a log, writes it
+            let line = serde_json::to_string(&self.decided.notice(self.at, owner, id, version));
+            let terms = Terms {
+                manifests: Some(manifests.set),
+                decided: Some(self.decided.clone()),
+                due: line.ok().map(DueLine::for_any_log),
+                ..Terms::default()
+            };
+            match self.store.append_under(&head, &step, terms) {
                 Ok(head) => return Ok(Outcome::Done(head.version())),
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error),

@@ -28,7 +28,7 @@ pub struct Notice<'n> {
     /// its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// What else it is about: what a switch stops, whose task it is if it is not of whoever did it.
+    /// What else it is about: what a switch stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'n str>,
     /// How many events the task had that was purged.

@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `routes` | the table of routes; each row's function |
-//! | `steps`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
+//! | `steps`, `event_step`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `task_opening`, `task_steps`, `task_lists` | their seats in memory and how they are opened; their steps; lists of them |
@@ -33,6 +33,7 @@ mod digest_list;
 mod ending;
 mod error;
 mod evaluate;
+mod event_step;
 mod former_policies;
 mod gate;
 mod identity;

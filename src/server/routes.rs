@@ -4,6 +4,7 @@
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
 use super::evaluate::{AgentName, Check, Evaluate, Render};
+use super::event_step::Event;
 use super::gate::lacking;
 use super::identity::Scope;
 use super::problem::{Kind, Problem};
@@ -12,8 +13,7 @@ use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::{
-    After, Before, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
-    Step,
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Step,
 };
 use super::task_opening::Open;
 use super::{switches, task_policies};

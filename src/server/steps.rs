@@ -9,11 +9,8 @@ use crate::cel::{Json, Timestamp};
 use crate::context::MASK;
 use crate::store::Operation;
 use crate::task::{
-    Answer, Call, CallId, CallResult, CallStatus, Content, Decision, Delivery, Next, Progress, Task,
-    TaskError, Usage,
+    Answer, Call, CallId, CallResult, CallStatus, Decision, Next, Progress, Task, TaskError, Usage,
 };
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -350,64 +347,6 @@ impl Step for Script {
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let taken = task.script(&self.source, at.now);
         Ok(taken.unwrap_or_else(|issues| Decision::refused_script(&issues).into()))
-    }
-}
-
-/// Something happened outside.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Event {
-    capability: String,
-    event: String,
-    #[serde(default)]
-    payload: Option<Json>,
-    #[serde(default)]
-    request: Option<Received>,
-}
-
-/// A request of somebody, as it came.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Received {
-    headers: Vec<(String, String)>,
-    #[serde(default)]
-    body: Option<String>,
-    #[serde(default)]
-    body_base64: Option<String>,
-}
-
-impl Received {
-    fn bytes(&self) -> Option<Vec<u8>> {
-        match (&self.body, &self.body_base64) {
-            (Some(text), None) => Some(text.clone().into_bytes()),
-            (None, Some(text)) => STANDARD.decode(text).ok(),
-            _ => None,
-        }
-    }
-}
-
-impl Step for Event {
-    fn operation(&self) -> Operation {
-        Operation::Event
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let unreadable = |detail: &'static str| Problem::new(Kind::BadRequest, detail);
-        match (&self.payload, &self.request) {
-            (Some(payload), None) => {
-                let delivery = Delivery { content: Content::Payload(payload), settings: at.settings };
-                Ok(task.event(&self.capability, &self.event, &delivery, at.now))
-            }
-            (None, Some(request)) => {
-                let body = request.bytes().ok_or_else(|| unreadable(messages::bad_body_of_request()))?;
-                let headers: Vec<(&str, &str)> =
-                    request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let content = Content::Request { headers: &headers, body: &body };
-                let delivery = Delivery { content, settings: at.settings };
-                Ok(task.event(&self.capability, &self.event, &delivery, at.now))
-            }
-            _ => Err(unreadable(messages::payload_or_request())),
-        }
     }
 }
 

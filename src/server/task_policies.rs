@@ -12,7 +12,6 @@ use super::service::Service;
 use super::steps::check_reason;
 use super::task_opening::{Held, Open, has_ended, sit};
 use super::tasks::{Tasks, owner};
-use crate::decision_log::Notice;
 use crate::store::{
     Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, TaskStore, Terms,
 };
@@ -202,17 +201,10 @@ impl Tasks {
             let (operation, task) = (Operation::Policy, &found.task);
             let step = Step { operation, at, task, before: &before, decision: None, once: None };
             let manifests = found.manifests.clone();
-            let terms = Terms { manifests, decided: Some(decided), ..Terms::default() };
+            let terms = Terms { manifests, decided: Some(decided.clone()), ..Terms::default() };
             match self.store.append_under(&found.head, &step, terms) {
                 Ok(head) => {
-                    self.recorder.note(&Notice {
-                        who,
-                        task: Some(&request.id),
-                        subject: Some(owner.as_str())
-                            .filter(|owner| Some(*owner) != who && !owner.is_empty()),
-                        reason: Some(reason),
-                        ..Notice::new(at, decision.operation())
-                    });
+                    self.recorder.note(&decided.notice(at, owner, &request.id, head.version()));
                     return Decision::answer(open.insert(Open { head, ..found }), &self.manifests.served());
                 }
                 Err(StoreError::Conflict { .. }) => self.metrics().conflict(),

@@ -8,6 +8,8 @@
 use super::digest::digest;
 use super::rows::{TASK, TaskRow};
 use super::{Owner, Row, Sql, SqlValue, StoreError, StoredTasks, messages};
+use crate::cel::Timestamp;
+use crate::decision_log::Notice;
 use crate::digest::Digest;
 use crate::manifest::load::{File, Origin};
 use crate::source::Source;
@@ -118,6 +120,21 @@ pub struct PolicyDecided {
     pub who: String,
     /// Why, in their words.
     pub reason: String,
+}
+
+impl PolicyDecided {
+    /// What a decision log says of it.
+    #[must_use]
+    pub fn notice<'n>(&'n self, at: Timestamp, owner: &'n Owner, task: &'n str, version: u64) -> Notice<'n> {
+        Notice {
+            who: Some(&*self.who).filter(|who| !who.is_empty()),
+            task: Some(task),
+            owner: Some(owner.as_str()),
+            version: Some(version),
+            reason: Some(&self.reason),
+            ..Notice::new(at, self.decision.operation())
+        }
+    }
 }
 
 /// What a store knows of the policy of a task.

@@ -6,6 +6,7 @@ use celador::decision_log::{DecisionLog, Settings as LogSettings};
 use celador::server::LiveTasks;
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -62,6 +63,14 @@ fn an_operator_decides_for_one_task() {
     }
 }
 
+/// The lines of a decision log.
+fn lines_of(folder: &Path) -> Vec<Value> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let texts = files.map(|file| fs::read_to_string(file).unwrap_or_default());
+    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
+}
+
 #[test]
 fn deciding_needs_a_scope_of_its_own_and_is_on_record() {
     let shop = Shop::new(LiveTasks::Lock);
@@ -103,16 +112,10 @@ fn deciding_needs_a_scope_of_its_own_and_is_on_record() {
     let decided = serving.get_as(&runtime, &path).json()["policy"]["decided"].clone();
     assert_eq!((&decided["who"], &decided["reason"]), (&json!("did:web:operator"), &json!("harmless")));
     drop(serving.stop());
-    let lines: Vec<Value> = fs::read_dir(logs.path())
-        .unwrap()
-        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap_or_default())
-        .flat_map(|text| {
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Value>>()
-        })
-        .collect();
+    let lines = lines_of(logs.path());
     let line = lines.iter().find(|line| line["operation"] == "policy_adopt").expect("a line");
     assert_eq!(
-        (&line["who"], &line["task"], &line["subject"], &line["reason"]),
+        (&line["who"], &line["task"], &line["owner"], &line["reason"]),
         (&json!("did:web:operator"), &json!(id), &json!("did:web:runtime"), &json!("harmless"))
     );
 }
@@ -195,4 +198,25 @@ fn the_command_line_decides_too() {
     let (code, done, refused) = run(&of_agent("n/a", other.to_str().unwrap()));
     assert_eq!((code, done.lines().count(), refused.lines().count()), (Some(2), 1, 2), "{done} {refused}");
     shop.verify().unwrap();
+
+    // the lines wait in the store for a server that has a log
+    drop(serving.stop());
+    let logs = tempfile::tempdir().unwrap();
+    let log =
+        DecisionLog::open(LogSettings::new(logs.path().to_owned()), "2026-06-01T12:00:00Z".parse().unwrap());
+    drop(
+        Serving::over_log(shop.database.clone(), log.unwrap(), |settings, _| {
+            settings.policies = vec![shop.file()]
+        })
+        .stop(),
+    );
+    let lines = lines_of(logs.path());
+    let of = |operation: &str| lines.iter().filter(|line| line["operation"] == operation).count();
+    assert_eq!((of("policy_keep"), of("policy_adopt")), (1, 5), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .filter(|it| it["task"].is_string())
+            .all(|it| it["who"] == "kim" && it["reason"] == "harmless")
+    );
 }
