@@ -14,6 +14,8 @@ mod init;
 mod limits;
 mod log;
 mod messages;
+#[cfg(feature = "store")]
+mod operator;
 mod repl;
 mod run;
 mod schedule;

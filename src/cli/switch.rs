@@ -1,5 +1,6 @@
 //! `celador switch`: an operator stops an agent, a tool or a user, for all servers that share a store.
 
+use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, messages, store};
 use celador::limits::EvalLimits;
 use celador::store::{Database, StoreError, StoredSwitches, SwitchTurn};
@@ -44,9 +45,8 @@ struct Turn {
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
-    /// Who; `USER` of the environment if not said
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
+    #[command(flatten)]
+    operator: Operator,
 
     #[command(flatten)]
     store: Store,
@@ -94,13 +94,6 @@ impl Store {
     }
 }
 
-/// Who sits at the command line, as far as that is known.
-pub(super) fn operator(said: Option<String>) -> String {
-    said.or_else(|| std::env::var("USER").ok())
-        .filter(|name| !name.is_empty())
-        .unwrap_or("operator".to_owned())
-}
-
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         match self.action {
@@ -116,7 +109,7 @@ impl Turn {
         let switch = self.subject.switch(self.function)?;
         let limits = EvalLimits::default();
         let switches = StoredSwitches::new(self.store.open(&limits)?, &limits);
-        let who = operator(self.by);
+        let who = self.operator.name();
         match switches.turn(&switch, on, clock::now(None)?, &who, &self.reason) {
             Ok(turn) => {
                 show(&turn, screen)?;

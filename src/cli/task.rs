@@ -1,6 +1,7 @@
 //! `celador task`: an operator decides about one stored task, beside the servers that use its store.
 
-use super::switch::{Store, named, operator};
+use super::operator::Operator;
+use super::switch::{Store, named};
 use super::{ExitCode, Failure, Format, Screen, clock, messages};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
@@ -58,9 +59,8 @@ struct Policy {
     #[arg(long, value_name = "IDENTITY")]
     owner: Option<String>,
 
-    /// Who; `USER` of the environment if not said
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
+    #[command(flatten)]
+    operator: Operator,
 
     #[command(flatten)]
     store: Store,
@@ -117,7 +117,7 @@ impl Policy {
         let agent = self.subject.agent.as_deref().map(named).transpose()?;
         let store = StoredTasks::new(self.store.open(&limits)?, &limits);
         let decision = if given.is_some() { PolicyDecision::Adopt } else { PolicyDecision::Keep };
-        let who = operator(self.by);
+        let who = self.operator.name();
         let decided = PolicyDecided { decision, at: at.to_string(), who, reason: self.reason };
         let decider = Decider { store, limits, at, given, decided };
         let unusable = |error: StoreError| Failure::Unusable(error.to_string());

@@ -174,9 +174,11 @@ impl Tasks {
         Answer::json(200, &standing)
     }
 
-    /// Brings a task under the policy that is served, or has it keep its own. Nothing else happens to it.
+    /// Brings a task under the policy that is served, or has it keep its own. Nothing else happens to it. With a decision log
+    /// that is required, it is answered when its line is on disk.
     fn decide(&self, request: &Request, owner: &Owner, decide: &Decide) -> Result<Answer, Problem> {
         let Decide { decision, reason, .. } = decide;
+        self.recorder.ready()?;
         let who = request.caller.identity.as_deref();
         let seat = self.seat(owner, &request.id);
         let mut open = sit(&seat);
@@ -200,15 +202,28 @@ impl Tasks {
             };
             let (operation, task) = (Operation::Policy, &found.task);
             let step = Step { operation, at, task, before: &before, decision: None, once: None };
-            let manifests = found.manifests.clone();
-            let terms = Terms { manifests, decided: Some(decided.clone()), ..Terms::default() };
+            let notice = decided.notice(at, owner, &request.id, found.head.version().saturating_add(1));
+            let due = self.recorder.due_line(serde_json::to_string(&notice).unwrap_or_default());
+            let (manifests, decided) = (found.manifests.clone(), Some(decided.clone()));
+            let terms = Terms { manifests, decided, due: due.clone(), ..Terms::default() };
             match self.store.append_under(&found.head, &step, terms) {
                 Ok(head) => {
-                    self.recorder.note(&decided.notice(at, owner, &request.id, head.version()));
-                    return Decision::answer(open.insert(Open { head, ..found }), &self.manifests.served());
+                    let open = open.insert(Open { head, ..found });
+                    let recorded = self.recorder.record_line(due.as_ref(), &notice);
+                    if recorded.is_err() {
+                        self.writing.failed();
+                    }
+                    // decided all the same: `GET` says what stands
+                    recorded?;
+                    return Decision::answer(open, &self.manifests.served());
                 }
                 Err(StoreError::Conflict { .. }) => self.metrics().conflict(),
-                Err(error) => return Err(self.problem(&error)),
+                Err(error) => {
+                    if matches!(error, StoreError::Uncertain) {
+                        self.recorder.doubtful(due.as_ref());
+                    }
+                    return Err(self.problem(&error));
+                }
             }
         }
         Err(Kind::Contended.into())

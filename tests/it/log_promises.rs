@@ -76,6 +76,35 @@ fn a_purge_or_a_switch_is_answered_when_a_required_log_has_it() {
 
 /// A process that died between a purge or a turn and its line: the next one that writes this log writes it, once.
 #[test]
+fn a_decision_about_a_policy_is_answered_when_a_required_log_has_it() {
+    let Some(disk) = SmallDisk::mount() else {
+        println!("skipped: a small file system cannot be mounted here");
+        return;
+    };
+    let logs = disk.0.path().join("log");
+    let serving = Serving::over_log(memory(), log_in(&logs, Sync::Always), |settings, _| {
+        settings.log_required = true;
+        settings.eval_limits.max_reason_bytes = 20_000;
+    });
+    let task = serving.task();
+    let decide = || {
+        let decision = json!({"decision": "keep", "reason": "y".repeat(8_192)});
+        serving.post(&format!("{task}/policy"), &decision)
+    };
+    let ballast = disk.fill();
+    let refused = decide();
+    assert_eq!(
+        (refused.status, &refused.json()["type"]),
+        (503, &json!("urn:celador:problem:log-unavailable"))
+    );
+    assert_eq!(serving.get(&task).json()["policy"]["decided"]["decision"], "keep", "it stands all the same");
+    fs::remove_file(ballast).unwrap();
+    assert_eq!(decide().status, 200);
+    let told = of(&logs, "policy_keep");
+    assert_eq!(told.iter().map(|line| line["late"] == true).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
 fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
     let folder = tempfile::tempdir().unwrap();
     let database = memory();

@@ -2,7 +2,7 @@
 
 use super::log::Log;
 use super::{
-    ExitCode, Failure, Format, Screen, clock, load_engine, messages, operator, owner_of, store_and_task,
+    ExitCode, Failure, Format, Operator, Screen, clock, load_engine, messages, owner_of, store_and_task,
     tasks,
 };
 use celador::limits::EvalLimits;
@@ -36,9 +36,8 @@ pub(super) struct End {
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
-    /// Who; `USER` of the environment if not said
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
+    #[command(flatten)]
+    operator: Operator,
 
     /// Whose task it is, if several callers have one of this id; empty for nobody's
     #[arg(long, value_name = "CALLER")]
@@ -66,7 +65,7 @@ impl End {
         };
         let log = Log::open(self.decision_log, at)?;
         let owner = owner_of(&tasks, &id, self.owner)?;
-        let (who, reason) = (operator(self.by), self.reason);
+        let (who, reason) = (self.operator.name(), self.reason);
         let ending = Ending { at, who: &who, reason: &reason, expected: None };
         let ended = match &owner {
             Some(owner) => {

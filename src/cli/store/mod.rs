@@ -9,7 +9,7 @@ mod list;
 mod log;
 mod purge;
 
-use super::switch::operator;
+use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages};
 use celador::limits::EvalLimits;
 use celador::store::{Database, Location, Owner, StoredTasks};

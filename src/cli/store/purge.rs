@@ -1,7 +1,7 @@
 //! `celador store purge`: all rows of a task go, a tombstone stays.
 
 use super::log::Log;
-use super::{ExitCode, Failure, Format, Screen, clock, messages, operator, owner_of, store_and_task, tasks};
+use super::{ExitCode, Failure, Format, Operator, Screen, clock, messages, owner_of, store_and_task, tasks};
 use celador::cel::Timestamp;
 use celador::limits::EvalLimits;
 use celador::store::{self, Age, DueLine, Fate, Owner, Retention, StoreError, StoredTasks, TaskSummary};
@@ -38,9 +38,8 @@ pub(super) struct Purge {
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
-    /// Who; `USER` of the environment if not said
-    #[arg(long, value_name = "NAME")]
-    by: Option<String>,
+    #[command(flatten)]
+    operator: Operator,
 
     /// Whose tasks; needed if several callers have a task of this id, empty for nobody's
     #[arg(long, value_name = "CALLER")]
@@ -86,7 +85,7 @@ impl Purge {
         };
         let tasks = tasks(store, &limits)?;
         let log = Log::open(self.decision_log.filter(|_| !self.dry_run), at)?;
-        let who = operator(self.by);
+        let who = self.operator.name();
         let total = Total::default();
         let mut work =
             Work { tasks: &tasks, at, who: &who, reason: &self.reason, dry_run: self.dry_run, total };
