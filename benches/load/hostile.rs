@@ -316,14 +316,17 @@ fn want(address: SocketAddr, greed: Greed, stop: &AtomicBool, done: &AtomicUsize
         }
     };
     while !stop.load(Ordering::Relaxed) {
-        let (status, _) = match greed {
-            Greed::Steps => client.try_post(&format!("{task}/before"), super::client::BEFORE),
-            Greed::Evaluations => client.try_post("/v1/evaluate", &long),
+        let answered = match greed {
+            Greed::Steps => client.attempt(&format!("{task}/before"), super::client::BEFORE),
+            Greed::Evaluations => client.attempt("/v1/evaluate", &long),
             // a body that is read whole and is none: nothing is kept of it
-            Greed::Bodies => client.try_post("/v1/check", &large),
+            Greed::Bodies => client.attempt("/v1/check", &large),
         };
-        if status < 500 {
-            done.fetch_add(1, Ordering::Relaxed);
+        match answered {
+            Ok((status, _)) if (1..500).contains(&status) => drop(done.fetch_add(1, Ordering::Relaxed)),
+            Ok((1.., _)) => {}
+            // the server had no room for the body, and did not wait for it
+            _ => client = Client::with_token(address, TOKENS[0].0),
         }
     }
 }

@@ -80,7 +80,13 @@ struct State {
 /// When a connection may lose its place: first those of a low rank, of these the one that is longest at what it is at.
 pub(super) type Rank = (u8, Instant);
 
-/// How long an answer or a body may take before it counts as stuck.
+/// The rank of those that should have asked by now.
+pub(super) const SILENT: u8 = 0;
+
+/// The rank of those of unknown callers that are doing something.
+const MOVES: u8 = 3;
+
+/// How long an answer or a body may take before it counts as stuck, and a newcomer before it counts as silent.
 const STUCK: Duration = Duration::from_millis(250);
 
 impl Connection {
@@ -150,21 +156,24 @@ impl Connection {
         }
     }
 
-    /// Its rank among those that may lose their place; nothing while it is at work. First go those that never asked, then
-    /// answers and bodies that do not move, then those that ask for nothing now, last of all those whose caller was known.
+    /// Its rank among those that may lose their place; nothing while it is at work. First go those that have not asked in
+    /// time, then answers and bodies that do not move, then those that ask for nothing now. Newcomers and what moves come
+    /// behind them, the longest first: while a crowd comes in, whoever wants to ask needs some milliseconds. Last of all go
+    /// those whose caller was known.
     pub(super) fn rank(&self, now: Instant) -> Option<Rank> {
+        let is_late = |since| now.saturating_duration_since(since) >= STUCK;
         let state = self.state();
         if !state.has_asked {
-            return Some((0, self.accepted));
+            return Some((if is_late(self.accepted) { SILENT } else { MOVES }, self.accepted));
         }
         if state.requests.values().any(|(stage, _)| *stage == Stage::Work) {
             return None;
         }
         let bodies = state.requests.values().map(|(_, since)| *since);
         match bodies.chain(state.writing).min() {
-            Some(since) if now.saturating_duration_since(since) >= STUCK => Some((1, since)),
-            Some(since) => Some((4, since)),
-            None => Some((if state.is_known { 3 } else { 2 }, state.idle)),
+            Some(since) if is_late(since) => Some((1, since)),
+            Some(since) => Some((if state.is_known { 5 } else { MOVES }, since)),
+            None => Some((if state.is_known { 4 } else { 2 }, state.idle)),
         }
     }
 
@@ -246,5 +255,36 @@ impl Sent {
 impl AsRef<[u8]> for Sent {
     fn as_ref(&self) -> &[u8] {
         &self.body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Connection, STUCK, Stage};
+    use crate::limits::ServerLimits;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_newcomer_has_time_to_ask_before_it_makes_room() {
+        let new = || Connection::new(Ipv4Addr::LOCALHOST.into(), &ServerLimits::default());
+        let (idle, known, reads, works, newcomer) = (new(), new(), new(), new(), new());
+        drop(idle.request());
+        let asked = known.request();
+        asked.is_known();
+        drop(asked);
+        let answer = reads.request();
+        answer.at(Stage::Answer);
+        let _work = works.request();
+        let all = [&idle, &known, &reads, &newcomer];
+        let order = |now| {
+            let mut order = [0, 1, 2, 3];
+            order.sort_by_key(|at: &usize| all.get(*at).and_then(|connection| connection.rank(now)));
+            order
+        };
+        let now = newcomer.accepted;
+        assert_eq!(order(now), [0, 3, 2, 1], "idle, newcomer, moving, known");
+        let late = now.checked_add(STUCK + STUCK).unwrap();
+        assert_eq!(order(late), [3, 2, 0, 1], "silent, stuck, idle, known");
+        assert_eq!((works.rank(now), works.rank(late)), (None, None));
     }
 }

@@ -3,7 +3,7 @@
 //! In: connections as they are accepted. Out: a place for each, for which another may lose its own. Turning the newcomer away,
 //! or letting it wait, would give the server to whoever came first and stays. So who is not at work makes room.
 
-use super::connection::{Connection, Rank};
+use super::connection::{Connection, Rank, SILENT};
 use super::metrics::Metrics;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -107,8 +107,8 @@ impl Held {
         ranked.sort_unstable_by_key(|(_, (rank, since), peer)| {
             (*rank, Reverse(peers.get(peer).copied().unwrap_or_default()), *since)
         });
-        let silent = ranked.iter().take_while(|(_, (rank, _), _)| *rank == 0).count();
-        let many = (silent / 4).clamp(1, AT_ONCE);
+        let silent = ranked.iter().take_while(|(_, (rank, _), _)| *rank == SILENT).count();
+        let many = (silent / 4).max(ranked.len() / 64).clamp(1, AT_ONCE);
         for (number, ..) in ranked.into_iter().take(many) {
             if let Some(connection) = self.here.remove(&number) {
                 connection.displace();

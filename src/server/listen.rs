@@ -71,6 +71,10 @@ struct Door {
 /// comes last is not kept waiting.
 const BACKLOG: u32 = 4_096;
 
+/// What the system holds of an answer for a client that does not read it, in bytes for each connection. By itself it would
+/// take megabytes, which a crowd that reads nothing would have this server make.
+const UNREAD: u32 = 131_072;
+
 /// Listens at an address.
 ///
 /// # Errors
@@ -78,6 +82,8 @@ const BACKLOG: u32 = 4_096;
 pub(super) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
+    // each accepted connection has it from here
+    socket.set_send_buffer_size(UNREAD)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
