@@ -180,7 +180,7 @@ limits! {
     max_requests_waiting: usize = 1_024, "requests";
     /// How long a request waits for its turn.
     max_wait_ms: u64 = 1_000, "milliseconds";
-    /// Expressions and templates at a time that are tried out, and contexts that are read; of one caller at most half, a quarter while others ask too.
+    /// Expressions and templates at a time that are tried out, contexts that are read, and requests of more than 65,536 bytes; of one caller at most half, a quarter while others ask too.
     max_evaluations: usize = 4, "requests";
     /// Bodies of requests at a time, from their first byte to the answer; of one caller at most half, a quarter while others ask too.
     max_bodies_bytes: usize = 67_108_864, "bytes";

@@ -2,14 +2,19 @@
 //!
 //! Work is counted in cost units (a step of the plan is at least one, a loop one more for each element, text one for
 //! each ten bytes looked at), growth in bytes. Both only ever go down; the step that would go below zero is not taken.
+//! A long evaluation offers its processor to other threads again and again, so that a short one never waits for its end.
 
 use super::fault::Fault;
 use crate::limits::EvalLimits;
+use std::thread;
 
 /// A budget being spent.
 #[derive(Clone, Debug)]
 pub struct Meter<'l> {
-    cost: u64,
+    /// The cost units until other threads are let ahead.
+    stretch: u64,
+    /// The cost units after these.
+    rest: u64,
     built: u64,
     limits: &'l EvalLimits,
 }
@@ -20,6 +25,10 @@ pub(in crate::cel) struct Spent {
     cost: u64,
     built: u64,
 }
+
+/// Cost units between two offers of the processor: some tenths of a millisecond, as long as a thousand guards take. A
+/// system may otherwise leave a thread that computes on its processor for many milliseconds, whoever else has work.
+const STRETCH: u64 = 16_384;
 
 /// Bytes of text that one cost unit pays for.
 const BYTES_PER_UNIT: usize = 10;
@@ -51,13 +60,30 @@ impl<'l> Meter<'l> {
     /// A full budget.
     #[must_use]
     pub fn new(limits: &'l EvalLimits) -> Self {
-        Self { cost: limits.max_cost, built: limits.max_built_bytes, limits }
+        let stretch = limits.max_cost.min(STRETCH);
+        let rest = limits.max_cost.saturating_sub(stretch);
+        Self { stretch, rest, built: limits.max_built_bytes, limits }
     }
 
     /// Pays for work. Where it cannot, says only that.
     #[inline]
     pub(in crate::cel) fn take(&mut self, units: u64) -> Option<()> {
-        self.cost = self.cost.checked_sub(units)?;
+        match self.stretch.checked_sub(units) {
+            Some(stretch) => {
+                self.stretch = stretch;
+                Some(())
+            }
+            None => self.take_from_rest(units),
+        }
+    }
+
+    /// The same where this stretch is at its end.
+    #[cold]
+    fn take_from_rest(&mut self, units: u64) -> Option<()> {
+        let left = self.left().checked_sub(units)?;
+        self.stretch = left.min(STRETCH);
+        self.rest = left.saturating_sub(self.stretch);
+        thread::yield_now();
         Some(())
     }
 
@@ -97,7 +123,7 @@ impl<'l> Meter<'l> {
     /// The cost units spent so far.
     #[must_use]
     pub fn spent_cost(&self) -> u64 {
-        self.limits.max_cost.saturating_sub(self.cost)
+        self.limits.max_cost.saturating_sub(self.left())
     }
 
     /// What was spent so far.
@@ -108,29 +134,77 @@ impl<'l> Meter<'l> {
     /// Pays for work that was done before. Says no, and takes nothing, if that is more than there is: doing it again
     /// would then exceed the budget on the way.
     pub(in crate::cel) fn pay(&mut self, spent: Spent) -> bool {
-        let (Some(cost), Some(built)) =
-            (self.cost.checked_sub(spent.cost), self.built.checked_sub(spent.built))
+        let (Some(left), Some(built)) =
+            (self.left().checked_sub(spent.cost), self.built.checked_sub(spent.built))
         else {
             return false;
         };
-        (self.cost, self.built) = (cost, built);
+        self.set_left(left);
+        self.built = built;
         true
     }
 
     /// Takes back what was paid since so much was left: somebody else does the work and pays for it.
     pub(in crate::cel) fn take_back(&mut self, left: u64) {
-        self.cost = left;
+        self.set_left(left);
+    }
+
+    fn set_left(&mut self, left: u64) {
+        self.rest = self.rest.min(left);
+        self.stretch = left.saturating_sub(self.rest);
     }
 
     /// The cost units left.
     #[must_use]
     pub fn left(&self) -> u64 {
-        self.cost
+        self.stretch.saturating_add(self.rest)
     }
 
     /// The bounds that this budget was made from.
     #[must_use]
     pub fn limits(&self) -> &'l EvalLimits {
         self.limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Meter, STRETCH};
+    use crate::limits::EvalLimits;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Stretches change nothing of what is paid: a budget of one number says and leaves the same.
+        #[test]
+        fn a_budget_in_stretches_is_one_number(
+            all in 0..4 * STRETCH,
+            moves in prop::collection::vec((0_u8..3, 0..STRETCH), 0..40)
+        ) {
+            let limits = EvalLimits { max_cost: all, ..EvalLimits::default() };
+            let (mut meter, mut left) = (Meter::new(&limits), all);
+            for (kind, units) in moves {
+                let before = meter.left();
+                let paid = match kind {
+                    0 => meter.take(units).is_some(),
+                    1 => {
+                        let spent = super::Spent { cost: units, built: 0 };
+                        meter.pay(spent)
+                    }
+                    _ => {
+                        let paid = meter.charge(units).is_ok();
+                        meter.take_back(before);
+                        prop_assert_eq!(paid, units <= left);
+                        false
+                    }
+                };
+                if paid {
+                    left -= units;
+                } else {
+                    prop_assert!(kind == 2 || units > left);
+                }
+                prop_assert_eq!(meter.left(), left);
+                prop_assert_eq!(meter.spent_cost(), all - left);
+            }
+        }
     }
 }

@@ -79,7 +79,7 @@ pub struct ContextSchema {
     /// The keys of all records: functions, then tools.
     keys: IndexMap<Arc<str>, ()>,
     pub(super) shapes: Shapes,
-    /// What of its tasks views do not show.
+    /// The values of its tasks that views do not show.
     secrets: TaskSecrets,
 }
 

@@ -30,8 +30,6 @@ pub struct Settings {
     pub folder: PathBuf,
     /// A file that is longer, in bytes, gets a successor.
     pub max_file_bytes: u64,
-    /// How many files are kept; the oldest go. Nothing means all.
-    pub max_files: Option<usize>,
     /// When lines are on the disk.
     pub sync: Sync,
 }
@@ -47,10 +45,10 @@ pub enum Sync {
 }
 
 impl Settings {
-    /// A log in a folder: files of 64 MiB, all of them kept.
+    /// A log in a folder: files of 64 MiB. Old ones go with [`DecisionLog::remove_before`] alone, which leaves a line.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), max_file_bytes: 64 << 20, max_files: None, sync: Sync::System }
+        Self { folder: folder.into(), max_file_bytes: 64 << 20, sync: Sync::System }
     }
 }
 
@@ -240,12 +238,6 @@ impl DecisionLog {
         current.file.sync_data().map_err(failed("sync", &current.path))?;
         let era = current.era;
         *current = Current { era, ..Current::begin(folder, current.link)? };
-        let Some(kept) = self.settings.max_files else { return Ok(()) };
-        let files = files(folder).map_err(failed("read", folder))?;
-        let old = files.len().saturating_sub(kept.max(1));
-        for file in files.iter().take(old) {
-            fs::remove_file(&file.path).map_err(failed("remove", &file.path))?;
-        }
         Ok(())
     }
 }

@@ -25,7 +25,7 @@ impl<'g> Arguments<'g> {
         Self { object, found: 0, in_order: object.is_object() }
     }
 
-    /// Whether there is none that was not asked for.
+    /// Whether each argument was asked for.
     pub(super) fn is_taken(&self) -> bool {
         self.found == self.object.len()
     }

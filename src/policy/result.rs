@@ -49,7 +49,7 @@ impl OutputSchema {
     /// Whether a result fits.
     ///
     /// # Errors
-    /// What of it does not, in words that hold no value.
+    /// The part of the result that does not fit, and the word of the schema that it breaks, without a value of it.
     ///
     /// # Cost
     /// Linear in the result for a schema of types and constants; for any other at most `max_cost`.

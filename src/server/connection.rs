@@ -51,7 +51,9 @@ impl End {
 pub(super) enum Stage {
     /// Its body comes in.
     Body,
-    /// It waits for its turn, is decided, is stored.
+    /// Its body would be large, and there is no room for it yet.
+    Wait,
+    /// It is whole, and waits for its turn, is decided, is stored.
     Work,
     /// Its answer goes out.
     Answer,
@@ -75,16 +77,32 @@ struct State {
     /// Since when bytes wait to be taken by the client.
     writing: Option<Instant>,
     idle: Instant,
+    /// Whether it was ended amid an answer.
+    is_broken_off: bool,
 }
 
-/// When a connection may lose its place: first those of a low rank, of these the one that is longest at what it is at.
-pub(super) type Rank = (u8, Instant);
+/// When a connection may lose its place: first those with a weak claim, of these the one that is longest at what it is at.
+pub(super) type Rank = (Claim, Instant);
 
-/// The rank of those that should have asked by now.
-pub(super) const SILENT: u8 = 0;
-
-/// The rank of those of unknown callers that are doing something.
-const MOVES: u8 = 3;
+/// How good a claim a connection has to its place, the weakest first. A newcomer has the claim of those that move: while a
+/// crowd comes in, whoever wants to ask needs some milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Claim {
+    /// It has not asked in time.
+    Silent,
+    /// It has an answer or a body that does not move.
+    Stuck,
+    /// It asks for nothing now.
+    Idle,
+    /// It waits for room for a large body.
+    Waits,
+    /// It has just come, or an answer or a body moves.
+    Moves,
+    /// It asks for nothing now, and its caller was known.
+    KnownIdle,
+    /// It waits, or an answer or a body moves, and its caller is known.
+    KnownMoves,
+}
 
 /// How long an answer or a body may take before it counts as stuck, and a newcomer before it counts as silent.
 const STUCK: Duration = Duration::from_millis(250);
@@ -99,6 +117,7 @@ impl Connection {
             next: 0,
             writing: None,
             idle: accepted,
+            is_broken_off: false,
         };
         Arc::new(Self {
             peer: peer(address),
@@ -138,6 +157,11 @@ impl Connection {
         }
     }
 
+    /// Whether it was ended while its client had an answer to read: nobody needs what the system still holds of it.
+    pub(super) fn is_broken_off(&self) -> bool {
+        self.state().is_broken_off
+    }
+
     /// Ends the connection, for another one's sake.
     pub(super) fn displace(&self) {
         self.displaced.notify_one();
@@ -156,25 +180,26 @@ impl Connection {
         }
     }
 
-    /// Its rank among those that may lose their place; nothing while it is at work. First go those that have not asked in
-    /// time, then answers and bodies that do not move, then those that ask for nothing now. Newcomers and what moves come
-    /// behind them, the longest first: while a crowd comes in, whoever wants to ask needs some milliseconds. Last of all go
-    /// those whose caller was known.
+    /// Its rank among those that may lose their place; nothing while it is at work.
     pub(super) fn rank(&self, now: Instant) -> Option<Rank> {
         let is_late = |since| now.saturating_duration_since(since) >= STUCK;
         let state = self.state();
         if !state.has_asked {
-            return Some((if is_late(self.accepted) { SILENT } else { MOVES }, self.accepted));
+            return Some((if is_late(self.accepted) { Claim::Silent } else { Claim::Moves }, self.accepted));
         }
         if state.requests.values().any(|(stage, _)| *stage == Stage::Work) {
             return None;
         }
-        let bodies = state.requests.values().map(|(_, since)| *since);
-        match bodies.chain(state.writing).min() {
-            Some(since) if is_late(since) => Some((1, since)),
-            Some(since) => Some((if state.is_known { 5 } else { MOVES }, since)),
-            None => Some((if state.is_known { 4 } else { 2 }, state.idle)),
-        }
+        let (waiting, moving): (Vec<_>, Vec<_>) =
+            state.requests.values().partition(|(stage, _)| *stage == Stage::Wait);
+        let longest = |requests: Vec<&(Stage, Instant)>| requests.into_iter().map(|(_, since)| *since).min();
+        let of_known = |known, claim| if state.is_known { known } else { claim };
+        Some(match (longest(moving).into_iter().chain(state.writing).min(), longest(waiting)) {
+            (Some(since), _) if is_late(since) => (Claim::Stuck, since),
+            (Some(since), _) => (of_known(Claim::KnownMoves, Claim::Moves), since),
+            (None, Some(since)) => (of_known(Claim::KnownMoves, Claim::Waits), since),
+            (None, None) => (of_known(Claim::KnownIdle, Claim::Idle), state.idle),
+        })
     }
 
     /// Runs what is said on it to its end, or to the end of its time.
@@ -198,6 +223,8 @@ impl Connection {
         let end = end.await;
         if let Some(end) = end {
             metrics.cut(end.as_str());
+            let mut state = self.state();
+            state.is_broken_off = state.unread().is_some();
         }
         end
     }
@@ -267,7 +294,7 @@ mod tests {
     #[test]
     fn a_newcomer_has_time_to_ask_before_it_makes_room() {
         let new = || Connection::new(Ipv4Addr::LOCALHOST.into(), &ServerLimits::default());
-        let (idle, known, reads, works, newcomer) = (new(), new(), new(), new(), new());
+        let (idle, known, reads, works, newcomer, waits) = (new(), new(), new(), new(), new(), new());
         drop(idle.request());
         let asked = known.request();
         asked.is_known();
@@ -275,16 +302,18 @@ mod tests {
         let answer = reads.request();
         answer.at(Stage::Answer);
         let _work = works.request();
-        let all = [&idle, &known, &reads, &newcomer];
+        let large = waits.request();
+        large.at(Stage::Wait);
+        let all = [&idle, &known, &reads, &newcomer, &waits];
         let order = |now| {
-            let mut order = [0, 1, 2, 3];
+            let mut order = [0, 1, 2, 3, 4];
             order.sort_by_key(|at: &usize| all.get(*at).and_then(|connection| connection.rank(now)));
             order
         };
         let now = newcomer.accepted;
-        assert_eq!(order(now), [0, 3, 2, 1], "idle, newcomer, moving, known");
+        assert_eq!(order(now), [0, 4, 3, 2, 1], "idle, waiting, newcomer, moving, known");
         let late = now.checked_add(STUCK + STUCK).unwrap();
-        assert_eq!(order(late), [3, 2, 0, 1], "silent, stuck, idle, known");
+        assert_eq!(order(late), [3, 2, 0, 4, 1], "silent, stuck, idle, waiting, known");
         assert_eq!((works.rank(now), works.rank(late)), (None, None));
     }
 }

@@ -3,7 +3,7 @@
 //! In: connections as they are accepted. Out: a place for each, for which another may lose its own. Turning the newcomer away,
 //! or letting it wait, would give the server to whoever came first and stays. So who is not at work makes room.
 
-use super::connection::{Connection, Rank, SILENT};
+use super::connection::{Claim, Connection, Rank};
 use super::metrics::Metrics;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -93,7 +93,7 @@ impl Connections {
 }
 
 impl Held {
-    /// Takes their places from those that can spare them best: of one rank, from the peer that has most of them.
+    /// Takes their places from those that can spare them best: of one claim, from the peer that has most of them.
     fn displace(&mut self) {
         let now = Instant::now();
         let mut peers: HashMap<IpAddr, usize> = HashMap::new();
@@ -104,10 +104,10 @@ impl Held {
             *of_peer = of_peer.saturating_add(1);
             ranked.push((*number, rank, connection.peer));
         }
-        ranked.sort_unstable_by_key(|(_, (rank, since), peer)| {
-            (*rank, Reverse(peers.get(peer).copied().unwrap_or_default()), *since)
+        ranked.sort_unstable_by_key(|(_, (claim, since), peer)| {
+            (*claim, Reverse(peers.get(peer).copied().unwrap_or_default()), *since)
         });
-        let silent = ranked.iter().take_while(|(_, (rank, _), _)| *rank == SILENT).count();
+        let silent = ranked.iter().take_while(|(_, (claim, _), _)| *claim == Claim::Silent).count();
         let many = (silent / 4).max(ranked.len() / 64).clamp(1, AT_ONCE);
         for (number, ..) in ranked.into_iter().take(many) {
             if let Some(connection) = self.here.remove(&number) {

@@ -136,7 +136,8 @@ impl Gate {
         let body = timeout(time, self.body(route.takes, &parts.headers, body, &holder, exchange));
         let Taken { bytes, held } = body.await.unwrap_or_else(|_| Err(Kind::SlowRequest.into()))?;
         at(exchange, Stage::Work);
-        let entered = timeout(time.saturating_sub(begun.elapsed()), self.room.enter(route.work, &holder));
+        let entered = self.room.enter(route.work, bytes.len(), &holder);
+        let entered = timeout(time.saturating_sub(begun.elapsed()), entered);
         let held = (held, entered.await.unwrap_or_else(|_| Err(Kind::Overloaded.into()))?);
         let request = Request {
             caller,

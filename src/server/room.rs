@@ -15,6 +15,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::task::yield_now;
+use tokio::time::sleep;
 
 /// Threads for probes, which are answered when all places are taken.
 pub(super) const PROBES: usize = 8;
@@ -22,6 +24,10 @@ pub(super) const PROBES: usize = 8;
 /// What of each body is read without a share: most bodies are not longer, and who sends little must not wait behind those who
 /// send much. All of these parts together have half as much room as all shares.
 const SMALL: usize = 65_536;
+
+/// The rate at which the long bodies of one caller are read while others ask, some 256 MB in a second: more than comes over
+/// most networks, and little enough to leave room on two processors.
+const BYTES_A_MICROSECOND: u64 = 256;
 
 /// What there is, shared out.
 pub(super) struct Room {
@@ -75,11 +81,11 @@ impl Room {
         }
     }
 
-    /// What a request needs to be worked for.
+    /// What a request with a body of so many bytes needs to be worked for. To read a long body is long work.
     ///
     /// # Errors
     /// Its turn does not come in time.
-    pub(super) async fn enter(&self, work: Work, holder: &Holder) -> Result<Held, Problem> {
+    pub(super) async fn enter(&self, work: Work, body: usize, holder: &Holder) -> Result<Held, Problem> {
         let full = |name, bound| Problem::new(Kind::Overloaded, messages::reached(name, bound));
         let places = || full("max_requests_in_flight", self.limits.max_requests_in_flight);
         match work {
@@ -90,12 +96,11 @@ impl Room {
             }
             Work::Step | Work::Long => {
                 // first what is scarcer: who waits for it must hold no place
-                let evaluation = match work {
-                    Work::Long => {
-                        let share = self.evaluations.take(holder, 1).await;
-                        Some(share.ok_or_else(|| full("max_evaluations", self.limits.max_evaluations))?)
-                    }
-                    _ => None,
+                let evaluation = if work == Work::Long || body > SMALL {
+                    let share = self.evaluations.take(holder, 1).await;
+                    Some(share.ok_or_else(|| full("max_evaluations", self.limits.max_evaluations))?)
+                } else {
+                    None
                 };
                 let place = self.places.take(holder, 1).await.ok_or_else(places)?;
                 Ok(Held { _place: Some(place), _evaluation: evaluation })
@@ -134,8 +139,23 @@ impl Room {
                 held = self.large(announced, most, holder, exchange).await?;
             }
             bytes.extend_from_slice(&part);
+            if let Some(share) = &held.large {
+                self.rest(part.len(), share).await;
+            }
         }
         Ok(Taken { bytes, held })
+    }
+
+    /// Lets others come in between after a part of a long body. By itself as much as has come is read at once, and where
+    /// sockets are fast the bodies of one caller take all processors.
+    async fn rest(&self, read: usize, share: &Share) {
+        if !self.places.are_shared() {
+            return yield_now().await;
+        }
+        // all bodies of the caller together are read at the rate if each rests for its part of all
+        let bodies = (share.of_holder() / share.amount().max(1)).max(1);
+        let bytes = (read as u64).saturating_mul(bodies as u64);
+        sleep(Duration::from_micros(bytes / BYTES_A_MICROSECOND)).await;
     }
 
     /// A share for all that may come.
@@ -146,9 +166,9 @@ impl Room {
         holder: &Holder,
         exchange: Option<&Exchange>,
     ) -> Result<BodyShare, Problem> {
-        // it is not the client that is waited for
+        // it is not the client that is waited for, but a crowd that waits must not keep others out
         let at = |stage| exchange.into_iter().for_each(|exchange| exchange.at(stage));
-        at(Stage::Work);
+        at(Stage::Wait);
         let share = self.bodies.take(holder, announced.unwrap_or(most)).await;
         at(Stage::Body);
         let full = || messages::reached("max_bodies_bytes", self.limits.max_bodies_bytes);

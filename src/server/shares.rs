@@ -88,6 +88,11 @@ impl Shares {
         share.ok()?.ok()
     }
 
+    /// Whether more than one caller has asked lately.
+    pub(super) fn are_shared(&self) -> bool {
+        self.books().accounts.len() > 1
+    }
+
     fn ask(self: &Arc<Self>, holder: &Holder, amount: usize) -> (Ticket, oneshot::Receiver<Share>) {
         let (turn, mine) = oneshot::channel();
         let amount = amount.min(self.terms.most);
@@ -203,6 +208,19 @@ pub(super) struct Share {
     amount: usize,
 }
 
+impl Share {
+    /// How much it is.
+    pub(super) fn amount(&self) -> usize {
+        self.amount
+    }
+
+    /// How much its holder holds in all.
+    pub(super) fn of_holder(&self) -> usize {
+        let of = |shares: &Arc<Shares>| shares.books().accounts.get(&self.holder).map(|account| account.held);
+        self.shares.as_ref().and_then(of).unwrap_or(self.amount)
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
         let Some(shares) = self.shares.take() else { return };
@@ -260,8 +278,12 @@ mod tests {
         let shares = Shares::new(TERMS);
         let mut first: Vec<_> = (0..7).map(|_| ask(&shares, 1, 1)).collect();
         assert_eq!(holding(&mut first), 4, "never all, so that another finds some");
+        assert!(!shares.are_shared());
         let mut other: Vec<_> = (0..2).map(|_| ask(&shares, 2, 1)).collect();
         assert_eq!(holding(&mut other), 2, "at once, although the first has asked before");
+        assert!(shares.are_shared());
+        let of_holder = |asked: &[Asked]| asked[0].share.as_ref().map(Share::of_holder);
+        assert_eq!((of_holder(&first), of_holder(&other)), (Some(4), Some(2)));
         // what the first gives back is not given to them again until they hold less than their part
         for left in [3, 2, 2] {
             let at = first.iter_mut().position(|asked| asked.holds()).unwrap();

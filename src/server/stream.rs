@@ -1,7 +1,7 @@
 //! A socket that reports since when its client has not taken what was written.
 //!
 //! In: reads and writes of TLS or HTTP. Out: the same, and a word to the connection when bytes are handed over and when all
-//! of them are gone. It stands below TLS, so that a handshake counts too.
+//! of them are gone. It stands below TLS, so that a handshake counts too. A connection that is ended amid an answer is reset.
 
 use super::connection::Connection;
 use std::io;
@@ -20,6 +20,15 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn new(socket: TcpStream, connection: Arc<Connection>) -> Self {
         Self { socket, connection }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.connection.is_broken_off() {
+            // closed in the usual way, it would leave its bytes with the system, which offers them for some minutes more
+            let _ = self.socket.set_zero_linger();
+        }
     }
 }
 

@@ -252,7 +252,9 @@ impl StoredTasks {
         limit: usize,
     ) -> Result<Events, StoreError> {
         let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.0.into()];
-        let statement = "SELECT CAST(COALESCE(LENGTH(decision), 0) + LENGTH(change) AS BIGINT) FROM task_event \
+        // lengths in bytes stand in front of the values; for one in characters the database would read every value
+        let statement = "SELECT CAST(COALESCE(OCTET_LENGTH(decision), 0) + OCTET_LENGTH(change) AS BIGINT) \
+                         FROM task_event \
                          WHERE owner = $1 AND task = $2 AND version > $3 ORDER BY version LIMIT $4";
         let lengths = sql.query(statement, &[&key[..], &[self.page(limit)]].concat())?;
         let (mut bytes, mut count) = (0_u64, 0_u64);

@@ -49,8 +49,8 @@ pub struct Decision {
     /// What the conditions, asserts and transforms of its steps cost, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
-    /// What of it a manifest marks as secret: views show `***` there ([`Decision::masked`]), and so should whoever writes
-    /// it down.
+    /// The places in it that a manifest marks as secret. Views show `***` there ([`Decision::masked`]), and so should
+    /// whoever writes it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Box<Hidden>>,
 }

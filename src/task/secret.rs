@@ -3,7 +3,7 @@
 //! In: decisions, requests and bodies as they are. Out: the same with `***` in the place of whatever a manifest marks as
 //! secret. Everything that shows a task to somebody who does not carry it out goes through here or, for its context, through
 //! [`TaskContext::page`](crate::context::TaskContext::page): both ask the schema of the task's policy. What is decided,
-//! carried out and stored is never masked. A decision carries along what of it is secret, so it can be shown when its policy
+//! carried out and stored is never masked. A decision carries the places of its secrets along, so it can be shown when its policy
 //! is not there any more.
 
 use super::decision::{Decision, TraceEntry};

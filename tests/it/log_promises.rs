@@ -1,4 +1,4 @@
-//! What the decision log promises of purges and switches: their lines are stored with them, written once, and with a log that
+//! What the decision log promises of purges, switches and decisions about policies: their lines are stored with them, written once, and with a log that
 //! is required nobody is answered before. Of a purged task the lines that wait keep nothing that was said.
 
 use crate::log_store::{SmallDisk, compared, lines, log_in};
@@ -14,7 +14,7 @@ use celador::store::{
 use celador::task::{Answer, Switch};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn kim() -> Owner {
     Owner::caller("kim")
@@ -32,17 +32,23 @@ fn of(folder: &Path, operation: &str) -> Vec<Value> {
     lines(folder).into_iter().filter(|line| line["operation"] == operation).collect()
 }
 
-#[test]
-fn a_purge_or_a_switch_is_answered_when_a_required_log_has_it() {
+/// A server whose log is required, on a disk that can be filled; nothing where none can be mounted.
+fn over_a_small_disk() -> Option<(SmallDisk, PathBuf, Serving)> {
     let Some(disk) = SmallDisk::mount() else {
         println!("skipped: a small file system cannot be mounted here");
-        return;
+        return None;
     };
     let logs = disk.0.path().join("log");
     let serving = Serving::over_log(memory(), log_in(&logs, Sync::Always), |settings, _| {
         settings.log_required = true;
         settings.eval_limits.max_reason_bytes = 20_000;
     });
+    Some((disk, logs, serving))
+}
+
+#[test]
+fn a_purge_or_a_switch_is_answered_when_a_required_log_has_it() {
+    let Some((disk, logs, serving)) = over_a_small_disk() else { return };
     let (first, second) = (serving.task(), serving.task());
     // longer than what is left of a page, so that it needs room that is not there
     let reason = "y".repeat(8_192);
@@ -74,18 +80,9 @@ fn a_purge_or_a_switch_is_answered_when_a_required_log_has_it() {
     assert_eq!(compared(&serving.database, &[&logs]).1, []);
 }
 
-/// A process that died between a purge or a turn and its line: the next one that writes this log writes it, once.
 #[test]
 fn a_decision_about_a_policy_is_answered_when_a_required_log_has_it() {
-    let Some(disk) = SmallDisk::mount() else {
-        println!("skipped: a small file system cannot be mounted here");
-        return;
-    };
-    let logs = disk.0.path().join("log");
-    let serving = Serving::over_log(memory(), log_in(&logs, Sync::Always), |settings, _| {
-        settings.log_required = true;
-        settings.eval_limits.max_reason_bytes = 20_000;
-    });
+    let Some((disk, logs, serving)) = over_a_small_disk() else { return };
     let task = serving.task();
     let decide = || {
         let decision = json!({"decision": "keep", "reason": "y".repeat(8_192)});
@@ -104,6 +101,7 @@ fn a_decision_about_a_policy_is_answered_when_a_required_log_has_it() {
     assert_eq!(told.iter().map(|line| line["late"] == true).collect::<Vec<_>>(), [true, false]);
 }
 
+/// A process that died between a purge or a turn and its line: the next one that writes this log writes it, once.
 #[test]
 fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,10 +2,9 @@
 //!
 //! Each row becomes a tool of its own, whose results have one field `v` with the schema of the row.
 
-use crate::schema_values::{Row, agent, engine, none, rows, start, values};
+use crate::schema_values::{Row, agent, all_pass, engine, none, rows, start, values};
 use crate::task_fixture::{Script, call, decided, noon, see};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
 use celador::task::{CallResult, CallStatus, Decision, Task, Verdict};
 use serde_json::{Value, json};
 use std::fs;
@@ -202,7 +201,6 @@ fn the_server_holds_results_to_schemas() {
 /// The same in cases, which is what `celador run` and `celador test` do.
 #[test]
 fn cases_hold_results_to_schemas() {
-    use celador::scenario::{Outcome, Palette, Runner, load_cases};
     let folder = tempfile::tempdir().unwrap();
     let rows = rows();
     let mut count = 0;
@@ -221,16 +219,5 @@ fn cases_hold_results_to_schemas() {
         fs::write(folder.path().join(format!("row-{at}.yaml")), case.to_string()).unwrap();
         count += 1;
     }
-    let limits = EvalLimits::default();
-    let mut runner = Runner::new(limits);
-    let mut failures = String::new();
-    for loaded in load_cases(&[folder.path()], &limits).unwrap() {
-        let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
-        count -= 1;
-        if !matches!(report.outcome, Outcome::Passed) {
-            failures.push_str(&report.render(&Palette::PLAIN));
-        }
-    }
-    assert!(failures.is_empty(), "{failures}");
-    assert_eq!(count, 0);
+    all_pass(folder.path(), count);
 }

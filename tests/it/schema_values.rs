@@ -8,6 +8,7 @@ use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::manifest::json_schema::words::{FORMATS, Treatment, WORDS};
 use celador::manifest::yaml;
+use celador::scenario::{Outcome, Palette, Runner, load_cases};
 use celador::source::Source;
 use celador::task::{StartTask, Task, User, Verdict};
 use serde_json::{Value, json};
@@ -252,7 +253,6 @@ fn the_server_holds_to_schemas() {
 /// The same in cases, which is what `celador run` and `celador test` do.
 #[test]
 fn cases_hold_to_schemas() {
-    use celador::scenario::{Outcome, Palette, Runner, load_cases};
     let folder = tempfile::tempdir().unwrap();
     let rows = rows();
     let mut count = 0;
@@ -269,10 +269,15 @@ fn cases_hold_to_schemas() {
         fs::write(folder.path().join(format!("row-{at}.yaml")), case.to_string()).unwrap();
         count += 1;
     }
+    all_pass(folder.path(), count);
+}
+
+/// Runs the cases of a folder, which are so many, and all of them have to pass.
+pub fn all_pass(folder: &Path, mut count: usize) {
     let limits = EvalLimits::default();
     let mut runner = Runner::new(limits);
     let mut failures = String::new();
-    for loaded in load_cases(&[folder.path()], &limits).unwrap() {
+    for loaded in load_cases(&[folder], &limits).unwrap() {
         let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
         count -= 1;
         if !matches!(report.outcome, Outcome::Passed) {
