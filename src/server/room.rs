@@ -197,3 +197,25 @@ impl Drop for Small {
         self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Holder, Room, SMALL};
+    use crate::limits::ServerLimits;
+    use crate::server::routes::Work;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    #[tokio::test]
+    async fn a_long_body_is_long_work() {
+        let limits = ServerLimits { max_evaluations: 1, max_wait_ms: 0, ..ServerLimits::default() };
+        let room = Room::new(limits);
+        let somebody = |number| Holder::Peer(IpAddr::V4(Ipv4Addr::new(10, 0, 0, number)));
+        let evaluates = room.enter(Work::Long, 0, &somebody(1)).await.unwrap();
+        assert!(room.enter(Work::Step, SMALL, &somebody(2)).await.is_ok());
+        let refused = room.enter(Work::Step, SMALL + 1, &somebody(2)).await.err().unwrap();
+        assert!(refused.to_string().contains("`max_evaluations` 1"), "{refused}");
+        drop(evaluates);
+        assert!(room.enter(Work::Step, SMALL + 1, &somebody(2)).await.is_ok());
+        assert!(room.enter(Work::None, SMALL + 1, &somebody(2)).await.is_ok());
+    }
+}
