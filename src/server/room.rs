@@ -153,7 +153,7 @@ impl Room {
             return yield_now().await;
         }
         // all bodies of the caller together are read at the rate if each rests for its part of all
-        let bodies = (share.of_holder() / share.amount().max(1)).max(1);
+        let bodies = share.of_holder().checked_div(share.amount()).unwrap_or_default().max(1);
         let bytes = (read as u64).saturating_mul(bodies as u64);
         sleep(Duration::from_micros(bytes / BYTES_A_MICROSECOND)).await;
     }
