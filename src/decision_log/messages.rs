@@ -46,7 +46,7 @@ pub(super) fn empty(folder: &Path) -> String {
 }
 
 pub(super) fn gone(path: &Path) -> String {
-    format!("`{}` was removed or replaced while it was written", path.display())
+    format!("`{}` was removed, replaced or cut while it was written", path.display())
 }
 
 pub(super) fn lost() -> String {

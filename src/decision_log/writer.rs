@@ -76,7 +76,7 @@ pub enum LogError {
         /// What is wrong.
         flaw: Flaw,
     },
-    /// The file that grows was removed or replaced: what is written to it is seen by nobody.
+    /// The file that grows was removed, replaced or cut: a line that is written to it is seen by nobody, or follows nothing.
     #[error("{}", messages::gone(.0))]
     Gone(PathBuf),
     /// A sync failed for all who wrote at the same time; none of their lines is in the log.
@@ -170,12 +170,13 @@ impl DecisionLog {
     /// Writes a line, and says its number.
     ///
     /// # Errors
-    /// Those of the system. The log is then as it was, and the next line can be tried. [`LogError::Lost`] if the sync of
-    /// somebody else failed, who wrote at the same time.
+    /// Those of the system. The log is then as it was, and the next line can be tried. [`LogError::Gone`] if what was written
+    /// before is not in its place any more. [`LogError::Lost`] if the sync of somebody else failed, who wrote at the same time.
     pub fn record(&self, entry: &impl Serialize) -> Result<u64, LogError> {
         let written = {
             // a thread that panicked left whole lines, or soiled the end, and that is known
             let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            current.is_in_place()?;
             if current.bytes >= self.settings.max_file_bytes {
                 self.rotate(&mut current)?;
             }
@@ -277,7 +278,7 @@ impl Current {
         Ok(Self { file, path, bytes: 0, soiled: false, link, synced: Mark { link, bytes: 0 }, era: 0 })
     }
 
-    /// Whether the file is still the one at its path.
+    /// Whether the file is still the one at its path, and holds what was written to it.
     fn is_in_place(&self) -> Result<(), LogError> {
         #[cfg(unix)]
         {
@@ -287,7 +288,7 @@ impl Current {
             };
             let there = fs::metadata(&self.path);
             let here = self.file.metadata().map_err(failed("read", &self.path))?;
-            if !there.is_ok_and(|there| same(&there, &here)) {
+            if here.len() < self.bytes || !there.is_ok_and(|there| same(&there, &here)) {
                 return Err(LogError::Gone(self.path.clone()));
             }
         }

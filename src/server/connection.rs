@@ -77,6 +77,8 @@ struct State {
     /// Since when bytes wait to be taken by the client.
     writing: Option<Instant>,
     idle: Instant,
+    /// Whether an answer was handed over whose last bytes may still be written.
+    has_answered: bool,
     /// Whether it was ended amid an answer.
     is_broken_off: bool,
 }
@@ -117,6 +119,7 @@ impl Connection {
             next: 0,
             writing: None,
             idle: accepted,
+            has_answered: false,
             is_broken_off: false,
         };
         Arc::new(Self {
@@ -149,10 +152,13 @@ impl Connection {
         self.state().writing.get_or_insert_with(Instant::now);
     }
 
-    /// All bytes were taken.
+    /// All bytes were taken. If they were the last of an answer, nothing is asked from now on; answers to pings, and whatever
+    /// else HTTP/2 writes by itself, change nothing of that.
     pub(super) fn wrote(&self) {
         let mut state = self.state();
-        if state.writing.take().is_some() && state.requests.is_empty() {
+        state.writing = None;
+        if state.has_answered && state.requests.is_empty() {
+            state.has_answered = false;
             state.idle = Instant::now();
         }
     }
@@ -260,6 +266,7 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         let mut state = self.connection.state();
         state.requests.remove(&self.number);
+        state.has_answered = true;
         if state.requests.is_empty() {
             state.idle = Instant::now();
         }

@@ -101,6 +101,35 @@ fn a_decision_about_a_policy_is_answered_when_a_required_log_has_it() {
     assert_eq!(told.iter().map(|line| line["late"] == true).collect::<Vec<_>>(), [true, false]);
 }
 
+/// Whoever removes, replaces or cuts the file that grows stops decisions, not their record.
+#[test]
+fn no_decision_is_answered_when_the_log_was_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let serving = Serving::over_log(memory(), log_in(folder.path(), Sync::Always), |settings, _| {
+        settings.log_required = true;
+    });
+    let task = serving.task();
+    let status = || {
+        let said = json!({"message": "And this.", "ticket_id": "T-1041"});
+        serving.post(&format!("{task}/input"), &said).status
+    };
+    let file = folder.path().join("decisions-000000000001.jsonl");
+    let aside = folder.path().join("aside");
+    fs::rename(&file, &aside).unwrap();
+    assert_eq!((status(), serving.get("/readyz").status), (503, 503));
+    fs::write(&file, "").unwrap();
+    assert_eq!(status(), 503, "another file is not this log");
+    fs::rename(&aside, &file).unwrap();
+    assert_eq!(status(), 200);
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(status(), 503, "what was written is not there");
+    fs::write(&file, &whole).unwrap();
+    assert_eq!(status(), 200);
+    verify(folder.path(), None).unwrap();
+    assert_eq!(compared(&serving.database, &[folder.path()]).1, []);
+}
+
 /// A process that died between a purge or a turn and its line: the next one that writes this log writes it, once.
 #[test]
 fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
