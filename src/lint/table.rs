@@ -58,6 +58,16 @@ pub const WARNINGS: &[Warning] = &[
     ),
     row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
+    row(
+        "empty_keyword",
+        MayLoseARule,
+        "A word of a schema has no value that says something, so it checks nothing.",
+    ),
+    row(
+        "foreign_keyword",
+        MayLoseARule,
+        "A word of a schema is about values of another type, so it checks nothing.",
+    ),
     row("hidden_parameter", Advice, "Nobody can set a required parameter, so each call fails."),
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),

@@ -96,6 +96,12 @@ impl SchemaKind {
         KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
     /// All names.
     #[must_use]
     pub fn names() -> [&'static str; 6] {

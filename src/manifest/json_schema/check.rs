@@ -4,7 +4,7 @@
 
 use super::budget::Refusal;
 use super::parts::{Step, schemas};
-use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, word};
+use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, kinds, word};
 use crate::manifest::messages;
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -73,9 +73,23 @@ pub(in crate::manifest) fn check_word(
     // null is the same as absent where the specification writes it so
     let may_be_null = (word.treatment == Treatment::Annotation && word.name != SECRET)
         || matches!(word.name, "enum" | "format" | "items" | "properties" | "required" | "type" | "const");
-    let by_absence = position == Position::Parameter && word.name == "required";
-    if (value.is_null() && may_be_null) || by_absence {
+    if value.is_null() && may_be_null {
+        if !matches!(word.name, "type" | "const") && word.treatment == Treatment::Enforced {
+            reader.report(path, messages::nothing_said(key));
+        }
         return;
+    }
+    if position == Position::Parameter && word.name == "required" {
+        // of a parameter `true` means nothing (PAR-06); names are those of its fields
+        if !matches!(value.data, Data::Bool(_)) && !is_names(value) {
+            reader.report(path, messages::nothing_said(key));
+        }
+        return;
+    }
+    let kinds = kinds(word.name, value.as_string().map(|format| &*format.text));
+    if !is_about(kinds, schema) {
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        reader.report(path, messages::not_about(key, &kinds));
     }
     if let Some(partner) = missing_partner(word, schema) {
         reader.report(path, messages::without_partner(key, partner));
@@ -125,6 +139,17 @@ fn missing_partner(word: &Word, schema: &Node) -> Option<&'static str> {
         _ => return None,
     };
     (!is_there).then_some(partner)
+}
+
+/// Whether what says something about values of some types does so in a schema.
+fn is_about(about: &[SchemaKind], schema: &Node) -> bool {
+    let Some(declared) = schema.get("type") else { return true };
+    let one = |node: &Node| node.as_string().and_then(|name| SchemaKind::named(&name.text));
+    let declared: Vec<SchemaKind> = match declared.as_sequence() {
+        Some(several) => several.iter().filter_map(one).collect(),
+        None => one(declared).into_iter().collect(),
+    };
+    about.is_empty() || declared.is_empty() || declared.iter().any(|kind| about.contains(kind))
 }
 
 fn check_value(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {

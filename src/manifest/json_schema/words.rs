@@ -4,6 +4,8 @@
 //! that say the same, and `nullable` and `example` of OpenAPI. A word that stands in no row is refused where it stands,
 //! so nothing that an author writes is passed over in silence.
 
+use crate::manifest::schema::SchemaKind;
+
 /// What becomes of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
@@ -188,6 +190,31 @@ pub const WORDS: &[Word] = &[
     refused("$vocabulary", "what words mean is the engine's"),
     refused("discriminator", "it is OpenAPI's; write `const` in each schema of `oneOf`"),
 ];
+
+/// The types whose values a word says something about, of a format those that it is about; nothing if it is about values of all
+/// types.
+pub(super) fn kinds(word: &str, format: Option<&str>) -> &'static [SchemaKind] {
+    use SchemaKind::{Array, Integer, Number, Object, String};
+    match word {
+        "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => &[Number, Integer],
+        "format" if matches!(format, Some("int32" | "int64" | "float" | "double")) => &[Number, Integer],
+        "minLength" | "maxLength" | "pattern" | "format" => &[String],
+        "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" | "minItems" | "maxItems"
+        | "uniqueItems" | "contains" | "minContains" | "maxContains" => &[Array],
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "minProperties"
+        | "maxProperties"
+        | "required"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "dependencies" => &[Object],
+        _ => &[],
+    }
+}
 
 /// The word that marks a value as secret: Celador's own, and no part of JSON Schema.
 pub const SECRET: &str = "secret";

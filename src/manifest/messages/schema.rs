@@ -38,6 +38,20 @@ pub(in crate::manifest) fn not_enforced(key: &Embedded) -> Diagnostic {
         .help("say what a value must look like with `pattern` or in a `before` step")
 }
 
+/// A word that has no value, or one that no value can be held to.
+pub(in crate::manifest) fn nothing_said(key: &Embedded) -> Diagnostic {
+    let message = format!("`{}` says nothing here, so no value is held to it", key.text);
+    Diagnostic::warning("empty_keyword", message, key.place.clone()).help("give it a value, or leave it out")
+}
+
+/// A word about values of another type.
+pub(in crate::manifest) fn not_about(key: &Embedded, kinds: &[&str]) -> Diagnostic {
+    let kinds = kinds.join("` or `");
+    let message = format!("`{}` says nothing about values of this type, so no value is held to it", key.text);
+    Diagnostic::warning("foreign_keyword", message, key.place.clone())
+        .help(format!("it is about `type: {kinds}`; a `before` step can say the same of other values"))
+}
+
 pub(in crate::manifest) fn without_partner(key: &Embedded, partner: &str) -> Diagnostic {
     let message = format!("`{}` says nothing without {partner}", key.text);
     Diagnostic::error("lone_keyword", message, key.place.clone()).rule("PAR-08")
