@@ -4,7 +4,7 @@
 //! no call but `auth.<provider>()`. What a rendered value contains is never read again (INT-17), so task data cannot
 //! smuggle a placeholder in. Reading and rendering are linear.
 
-use crate::cel::{Json, List, Value};
+use crate::cel::{ErrorCode, Json, List, Value};
 use crate::source::Span;
 
 /// A template, read.
@@ -152,7 +152,11 @@ impl Template {
             match part {
                 Part::Text(literal) => text.push_str(literal),
                 Part::Placeholder(placeholder) => match value(placeholder) {
-                    Some(value) => render_value(&value, &mut text),
+                    Some(value) if render_value(&value, &mut text) => {}
+                    Some(_) => {
+                        absent(placeholder)?;
+                        text.push_str(SHORTENED);
+                    }
                     None => absent(placeholder)?,
                 },
             }
@@ -188,6 +192,7 @@ impl PathStep {
     #[must_use]
     pub fn of<'v>(&self, value: &Value<'v>) -> Option<Value<'v>> {
         match (self, value) {
+            (_, Value::Shortened) => Some(Value::Shortened),
             (Self::Key(key), Value::Map(map)) => map.get_str(key),
             // a field selected on the list that holds just the entry under test is the entry's (GR-08)
             (Self::Key(_), Value::List(List::Live { of, at })) if of.forwards(*at) => {
@@ -199,22 +204,26 @@ impl PathStep {
     }
 }
 
+/// What stands in a text for a value of which only the digest is kept. An empty text would say that there was nothing.
+const SHORTENED: &str = "(value_shortened)";
+
 /// Writes a value as INT-16 has it: text as it is, numbers without an empty fraction, null as nothing, lists and maps as
-/// compact JSON. What JSON cannot hold leaves nothing.
-fn render_value(value: &Value<'_>, out: &mut String) {
+/// compact JSON. What JSON cannot hold leaves nothing. Says whether there was nothing in it that was shortened.
+fn render_value(value: &Value<'_>, out: &mut String) -> bool {
     match value {
         Value::Null => {}
         Value::String(text) => out.push_str(text),
         Value::Double(value) => out.push_str(&value.to_string()),
-        Value::Optional(Some(value)) => render_value(value, out),
-        other => {
-            let Ok(json) = Json::from_value(other) else { return };
-            match json.root().as_str() {
+        Value::Optional(Some(value)) => return render_value(value, out),
+        other => match Json::from_value(other) {
+            Ok(json) => match json.root().as_str() {
                 Some(text) => out.push_str(text),
                 None => out.push_str(&json.to_string()),
-            }
-        }
+            },
+            Err(fault) => return fault.code != ErrorCode::ValueShortened,
+        },
     }
+    true
 }
 
 /// Reads one brace group.

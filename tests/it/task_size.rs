@@ -11,8 +11,8 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
 use celador::task::{
-    Answer, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Request, SavedTask, Task,
-    TaskChange, Trial, Tried, Usage, Verdict,
+    Answer, CallResult, CallStatus, Decision, Given, InterpolationError, Next, Past, PastCall, Progress,
+    Request, SavedTask, Task, TaskChange, TemplateKind, Trial, Tried, Usage, Verdict,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -409,7 +409,16 @@ fn steps_bindings_messages_and_templates_that_read_it_fail_and_fail_closed() {
     assert_eq!((bound.verdict, &*bound.findings[0].code), (Verdict::Error, "value_shortened"));
     let guarded = decided(task.before(&call("notes_load", json!({"key": "k"})), noon()));
     assert_eq!((guarded.verdict, &*guarded.findings[0].code), (Verdict::Block, "value_shortened"));
-    assert!(!guarded.message.unwrap().contains("xxx"));
+    assert_eq!(guarded.message.unwrap(), "It said (value_shortened).");
+    // texts for the model say that there was more; a field that a call is formed from has no such text
+    let read = |kind, path: &str| {
+        task.interpolate(kind, &format!("<{{context.capabilities.probe.{path}}}>"), &Given::default(), noon())
+    };
+    for path in ["outputs[0]", "outputs[0].text", "outputs[0].deep.er", "outputs"] {
+        assert_eq!(read(TemplateKind::Prompt, path).unwrap(), "<(value_shortened)>", "{path}");
+        assert!(matches!(read(TemplateKind::Tool, path), Err(InterpolationError::Absent(_))), "{path}");
+    }
+    assert_eq!(read(TemplateKind::Prompt, "count_successful").unwrap(), "<1>");
 }
 
 #[test]
