@@ -74,6 +74,8 @@ impl Gate {
         });
         at(exchange.as_ref(), Stage::Body);
         let rest = match body {
+            // whoever waits to be told to send the body is not told so
+            Some(_) if parts.headers.contains_key(header::EXPECT) => None,
             Some(body) => drained(body).await,
             None => Some(Bytes::new()),
         };

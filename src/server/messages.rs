@@ -201,6 +201,10 @@ pub(super) fn bad_reason(bound: usize) -> String {
     format!("expected a `reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
 }
 
+pub(super) fn long_switch(most: usize) -> String {
+    format!("a switch has names of at most {most} bytes together")
+}
+
 pub(super) fn bad_switch() -> &'static str {
     "expected `kind=agent` or `kind=tool` with `namespace` and `name` (and perhaps `function` of a tool), or `kind=user` with \
      `name`"

@@ -73,6 +73,7 @@ pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use crate::cel::Timestamp;
 use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
@@ -278,14 +279,21 @@ fn router(service: &Arc<Service>) -> Router {
 /// A response that is on its way.
 type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 
+/// The parts of a path; nothing for one that is no text.
+type Parameters = Result<RawPathParams, RawPathParamsRejection>;
+
 /// A route as axum wants it.
 fn entry(
     gate: &Gate,
     route: Route,
-) -> impl Fn(RawPathParams, Request) -> Answering + Clone + Send + Sync + 'static {
+) -> impl Fn(Parameters, Request) -> Answering + Clone + Send + Sync + 'static {
     let (gate, route) = (gate.clone(), Arc::new(route));
     move |parameters, request| {
+        let (gate, route) = (gate.clone(), route.clone());
+        let Ok(parameters) = parameters else {
+            return Box::pin(async move { gate.nowhere(Kind::UnknownPath, request) });
+        };
         let id = parameters.iter().next().map(|(_, id)| id.to_owned()).unwrap_or_default();
-        Box::pin(gate.clone().serve(route.clone(), id, request))
+        Box::pin(gate.serve(route, id, request))
     }
 }

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use tracing::warn;
 
+/// The bytes of the names of a switch together: whoever turns it off writes them into an address.
+const MOST_BYTES: usize = 4_096;
+
 #[derive(Serialize)]
 struct Turned<'t> {
     number: u64,
@@ -111,6 +114,9 @@ pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Pr
         reason: String,
     }
     let TurnOn { switch, reason } = request.read(&service.settings.eval_limits)?;
+    if switch.to_string().len() > MOST_BYTES {
+        return Err(Problem::new(Kind::BadRequest, messages::long_switch(MOST_BYTES)));
+    }
     service.tasks.turn(request, &switch, true, &reason)
 }
 

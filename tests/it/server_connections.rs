@@ -362,3 +362,42 @@ fn nobody_is_told_before_a_body_is_there() {
         "{task}"
     );
 }
+
+/// Who expects to be told to send a body, and is refused, is not told so.
+#[test]
+fn nobody_is_asked_for_a_body_that_is_not_read() {
+    let serving = Serving::with(&Location::Memory, |settings, folder| {
+        settings.authentication.tokens = Some(folder.join("tokens.json"));
+    });
+    let answer = |head: &str| {
+        let mut stream = connect(&serving);
+        let rest = "expect: 100-continue\r\ncontent-length: 500\r\n\r\n";
+        stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let json = "host: any\r\ncontent-type: application/json\r\n";
+    for path in ["/v1/tasks", "/"] {
+        let told = answer(&format!("POST {path} HTTP/1.1\r\n{json}"));
+        assert!(told.starts_with("HTTP/1.1 401"), "{told}");
+    }
+    let token = serving.token("did:web:ann", &SCOPES);
+    let told = answer(&format!(
+        "POST /v1/tasks HTTP/1.1\r\nhost: any\r\ncontent-type: text/plain\r\nauthorization: Bearer {token}\r\n"
+    ));
+    assert!(told.starts_with("HTTP/1.1 415"), "{told}");
+}
+
+/// A path that is no text is one that there is not, and is answered as such.
+#[test]
+fn a_path_that_is_no_text_is_unknown() {
+    let serving = serving(false, |_| {});
+    for path in ["/v1/tasks/%ff", "/v1/tasks/%c3%28/context"] {
+        let reply = serving.get(path);
+        assert_eq!(
+            (reply.status, &*reply.json()["type"].to_string()),
+            (404, "\"urn:celador:problem:unknown-path\"")
+        );
+    }
+}

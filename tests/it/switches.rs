@@ -281,6 +281,9 @@ fn to_turn_a_switch_needs_its_own_scope() {
     assert_eq!(serving.get_as(&kim, "/v1/switches").json()["switches"], json!([]));
     let operator = serving.token("lee", &["switches:write"]);
     assert_eq!(serving.post_as(&operator, "/v1/switches", &body).json()["who"], "lee");
+    // what cannot be written into an address could not be turned off
+    let long = json!({"switch": {"kind": "user", "name": "z".repeat(5_000)}, "reason": "r"});
+    assert_eq!(serving.post_as(&operator, "/v1/switches", &long).status, 400);
     // those of all callers are stopped
     let task = serving.new_task(Some(&kim));
     let step = serving.post_as(&kim, &format!("{task}/limits"), &json!({"next": "other"})).json();

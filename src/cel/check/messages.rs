@@ -242,5 +242,7 @@ pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
 
 pub(in crate::cel) fn bad_pattern(span: Span) -> Issue {
     let issue = warning("bad_pattern", span, "the regular expression does not compile".to_owned());
-    Issue { help: Some("patterns are RE2: no look-around, no back references".to_owned()), ..issue }
+    let help =
+        "patterns are RE2: no look-around, no back references, at most `max_regex_bytes` when compiled";
+    Issue { help: Some(help.to_owned()), ..issue }
 }
