@@ -125,7 +125,8 @@ impl Template {
         })
     }
 
-    /// The text with each placeholder's value in its place; an absent one renders as nothing (INT-20).
+    /// The text with each placeholder's value in its place; an absent one renders as nothing (INT-20), one that was shortened
+    /// as `(value_shortened)`.
     pub fn render<'v>(&self, value: impl Fn(&Placeholder) -> Option<Value<'v>>) -> String {
         let rendered = self.render_or(value, |_| Ok::<_, std::convert::Infallible>(()));
         rendered.unwrap_or_default()
@@ -134,7 +135,7 @@ impl Template {
     /// The same where a hole must not be: in the fields that a call is formed from (INT-20).
     ///
     /// # Errors
-    /// The first placeholder whose value is absent.
+    /// The first placeholder whose value is absent or was shortened.
     pub fn render_whole<'v, 't>(
         &'t self,
         value: impl Fn(&Placeholder) -> Option<Value<'v>>,

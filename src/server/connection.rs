@@ -196,11 +196,12 @@ impl Connection {
         if state.requests.values().any(|(stage, _)| *stage == Stage::Work) {
             return None;
         }
-        let (waiting, moving): (Vec<_>, Vec<_>) =
-            state.requests.values().partition(|(stage, _)| *stage == Stage::Wait);
-        let longest = |requests: Vec<&(Stage, Instant)>| requests.into_iter().map(|(_, since)| *since).min();
+        let longest = |is_waiting: bool| {
+            let requests = state.requests.values().filter(|(stage, _)| (*stage == Stage::Wait) == is_waiting);
+            requests.map(|(_, since)| *since).min()
+        };
         let of_known = |known, claim| if state.is_known { known } else { claim };
-        Some(match (longest(moving).into_iter().chain(state.writing).min(), longest(waiting)) {
+        Some(match (longest(false).into_iter().chain(state.writing).min(), longest(true)) {
             (Some(since), _) if is_late(since) => (Claim::Stuck, since),
             (Some(since), _) => (of_known(Claim::KnownMoves, Claim::Moves), since),
             (None, Some(since)) => (of_known(Claim::KnownMoves, Claim::Waits), since),

@@ -38,10 +38,11 @@ pub(in crate::manifest) fn not_enforced(key: &Embedded) -> Diagnostic {
         .help("say what a value must look like with `pattern` or in a `before` step")
 }
 
-/// A word that has no value, or one that no value can be held to.
+/// A word without a value, or with one that it makes nothing of.
 pub(in crate::manifest) fn nothing_said(key: &Embedded) -> Diagnostic {
     let message = format!("`{}` says nothing here, so no value is held to it", key.text);
-    Diagnostic::warning("empty_keyword", message, key.place.clone()).help("give it a value, or leave it out")
+    Diagnostic::warning("empty_keyword", message, key.place.clone())
+        .help("give it a value that it takes, or leave it out")
 }
 
 /// A word about values of another type.
