@@ -99,6 +99,7 @@ pub mod limits;
 pub mod lint;
 pub mod manifest;
 pub mod policy;
+mod same_file;
 pub mod scenario;
 #[cfg(feature = "server")]
 pub mod server;

@@ -130,6 +130,7 @@ pub(super) const NOT_STRUCTURED: &str = "`params` is to be an object";
 pub(super) const POSITIONAL: &str = "parameters are named: `params` is to be an object";
 pub(super) const STORE_FAILED: &str = "the store does not answer";
 pub(super) const NO_IDENTITY: &str = "authentication required";
+pub(super) const NO_SCOPE: &str = "The token lacks a scope";
 
 // The store.
 

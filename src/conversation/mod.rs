@@ -51,6 +51,6 @@ pub use history::{Artifact, Conversation, Message, TaskRecord, conversation};
 pub use lifecycle::{Status, TaskState, owns, sees};
 pub use list::{ListQuery, Page, SortBy, SortOrder};
 pub use refusal::{ConversationError, Refusal};
-pub use rpc::{Scope, answer, needed_scope, unauthenticated};
+pub use rpc::{Scope, answer, forbidden, needed_scope, unauthenticated};
 pub use service::{Conversations, Incoming, MAX_ID_BYTES, Sent, Window};
 pub use settings::{HistoryOrder, ListShape, Settings};

@@ -27,6 +27,8 @@ const INTERNAL: i32 = -32603;
 const SERVER: i32 = -32000;
 /// The code when there is no user although there has to be one (section 4.5).
 const AUTHENTICATION: i32 = -32009;
+/// The code when a token does not allow the method (section 4.5).
+const AUTHORIZATION: i32 = -32013;
 
 /// What a caller's token has to allow for a method, where a server looks at scopes (section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +85,22 @@ pub fn needed_scope(body: &[u8]) -> Option<Scope> {
 /// that of the request, if it has a usable one.
 #[must_use]
 pub fn unauthenticated(body: &[u8]) -> Vec<u8> {
+    refused(body, AUTHENTICATION, messages::NO_IDENTITY)
+}
+
+/// The answer to somebody whose token lacks what [`needed_scope`] names; it goes out with HTTP status 403. The `id` is as
+/// above.
+#[must_use]
+pub fn forbidden(body: &[u8]) -> Vec<u8> {
+    refused(body, AUTHORIZATION, messages::NO_SCOPE)
+}
+
+fn refused(body: &[u8], code: i32, message: &str) -> Vec<u8> {
     let null = RawValue::NULL;
     let request =
         std::str::from_utf8(body).ok().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
     let id = request.and_then(|request| usable_id(&Members::of(request)?)).unwrap_or(null);
-    Reply::error(id, AUTHENTICATION, messages::NO_IDENTITY, None).bytes()
+    Reply::error(id, code, message, None).bytes()
 }
 
 /// A request that can be carried out.

@@ -11,6 +11,7 @@ use super::messages;
 use super::notice::Notice;
 use crate::cel::Timestamp;
 use crate::digest::Digest;
+use crate::same_file::leads_to;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -280,19 +281,9 @@ impl Current {
 
     /// Whether the file is still the one at its path, and holds what was written to it.
     fn is_in_place(&self) -> Result<(), LogError> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let same = |there: &fs::Metadata, here: &fs::Metadata| {
-                (there.dev(), there.ino()) == (here.dev(), here.ino())
-            };
-            let there = fs::metadata(&self.path);
-            let here = self.file.metadata().map_err(failed("read", &self.path))?;
-            if here.len() < self.bytes || !there.is_ok_and(|there| same(&there, &here)) {
-                return Err(LogError::Gone(self.path.clone()));
-            }
-        }
-        Ok(())
+        let here = self.file.metadata().map_err(failed("read", &self.path))?;
+        let is_whole = here.len() >= self.bytes;
+        if is_whole && leads_to(&self.path, &here) { Ok(()) } else { Err(LogError::Gone(self.path.clone())) }
     }
 
     fn append<T: Serialize>(&mut self, entry: &T) -> Result<u64, LogError> {

@@ -326,7 +326,6 @@ fn refuse(problem: &Problem, request_id: &str, exchange: Option<Exchange>) -> Re
 /// The same for JSON-RPC: the status says what HTTP needs, the code what its clients look at (PROTOCOLS 4.5).
 fn refuse_rpc(problem: &Problem, exchange: Option<Exchange>) -> Response {
     let (code, message) = match problem.kind {
-        Kind::Forbidden => (-32013, "The token lacks a scope"),
         Kind::TooLarge
         | Kind::HeaderTooLarge
         | Kind::BadRequest

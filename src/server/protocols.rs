@@ -3,7 +3,6 @@
 //! In: a body as it came, its caller, the headers that ask for extensions. Out: what `conversation` answers, with the status
 //! and headers that HTTP wants beside it (PROTOCOLS 3, 4.5, 5.6). Nothing of the protocols is decided here.
 
-use super::gate::lacking;
 use super::identity::Scope;
 use super::problem::Problem;
 use super::request::{Answer, JSON, Request};
@@ -17,8 +16,8 @@ pub(super) fn rpc(service: &Service, request: &Request) -> Result<Answer, Proble
         conversation::Scope::Read => Scope::AgentRead,
         conversation::Scope::Write => Scope::AgentWrite,
     });
-    if let Some(scope) = needed.filter(|scope| !request.caller.may(*scope)) {
-        return Err(lacking(scope));
+    if needed.is_some_and(|scope| !request.caller.may(scope)) {
+        return Ok(refused(403, conversation::forbidden(&request.body)));
     }
     let (conversations, settings) = (&service.conversations, &service.settings.conversation);
     let caller = request.caller.identity.as_deref();
@@ -36,7 +35,11 @@ pub(super) fn rpc(service: &Service, request: &Request) -> Result<Answer, Proble
 
 /// Answers a caller without an identity; the request's id comes back.
 pub(super) fn nobody(body: &[u8]) -> Answer {
-    Answer { status: 401, media_type: JSON, body: conversation::unauthenticated(body), headers: Vec::new() }
+    refused(401, conversation::unauthenticated(body))
+}
+
+fn refused(status: u16, body: Vec<u8>) -> Answer {
+    Answer { status, media_type: JSON, body, headers: Vec::new() }
 }
 
 /// `GET /.well-known/agent-card.json`. The address is the configured one and never what a request said, which would let

@@ -23,6 +23,9 @@ struct Stepped<'p> {
     version: u64,
     #[serde(flatten)]
     progress: Shown<'p>,
+    /// Places in `asks` that views do not show, as JSON pointers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    secret: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +107,8 @@ impl Tasks {
                 }
                 // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
                 let shown = Shown::Decided(decision);
-                let stepped = Stepped { task: &request.id, version: head.version(), progress: shown };
+                let (id, version) = (&*request.id, head.version());
+                let stepped = Stepped { task: id, version, progress: shown, secret: Vec::new() };
                 let answer = Answer::json(200, &stepped)?;
                 let taken =
                     Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
@@ -112,12 +116,14 @@ impl Tasks {
                 *open = Some(found);
                 return recorded.map(|()| answer);
             }
-            let (shown, suspension) = match &progress {
-                Progress::Decided(decision) => (Shown::Decided(decision), None),
-                Progress::Asks(request) => (Shown::Asks(request), task.suspension()),
+            let (shown, secret, suspension) = match &progress {
+                Progress::Decided(decision) => (Shown::Decided(decision), Vec::new(), None),
+                Progress::Asks(asked) => {
+                    (Shown::Asks(asked), task.policy().secret_places(asked), task.suspension())
+                }
             };
-            let version = head.version().saturating_add(1);
-            let answer = Answer::json(200, &Stepped { task: &request.id, version, progress: shown })?;
+            let (id, version) = (&*request.id, head.version().saturating_add(1));
+            let answer = Answer::json(200, &Stepped { task: id, version, progress: shown, secret })?;
             let decision = match &progress {
                 Progress::Decided(decision) => Some(decision),
                 Progress::Asks(_) => suspension.as_ref(),

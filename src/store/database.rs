@@ -115,15 +115,17 @@ impl Database {
                 if !path.try_exists().unwrap_or_default() {
                     SqliteConnection::create(path)?;
                 }
-                let mut connection = Connection::Sqlite(SqliteConnection::open(path, false)?);
-                let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-                if bytes <= limits.max_checked_file_bytes && !connection.check()? {
+                let file = SqliteConnection::find(path)?;
+                let mut connection = Connection::Sqlite(SqliteConnection::open(path, &file, false)?);
+                if file.len() <= limits.max_checked_file_bytes && !connection.check()? {
                     return Err(StoreError::Corrupt(messages::failed_check()).into());
                 }
                 migrations::run(&mut connection)?;
-                let [to_read, to_write] = [path.clone(), path.clone()];
-                let read = move || SqliteConnection::open(&to_read, true).map(Connection::Sqlite);
-                let write = move || SqliteConnection::open(&to_write, false).map(Connection::Sqlite);
+                let open = |read_only| {
+                    let (path, file) = (path.clone(), file.clone());
+                    move || SqliteConnection::open(&path, &file, read_only).map(Connection::Sqlite)
+                };
+                let [read, write] = [open(true), open(false)];
                 (Pool::new(most, wait, read), Some(Pool::new(1, wait, write).with(connection)))
             }
             Location::Postgres(address) => {

@@ -70,6 +70,12 @@ pub(super) fn refused(code: &str) -> String {
 
 pub(super) const NO_CONNECTION: &str = "no connection came free in time";
 pub(super) const BUSY: &str = "others write all the time";
+/// A write-ahead log without its file.
+pub(super) fn log_alone() -> String {
+    "its file is not there, and the file's write-ahead log (`-wal`) is: put the file back, or take the log away too".to_owned()
+}
+
+pub(super) const MOVED: &str = "its file was removed or replaced";
 pub(super) const CLOSED: &str = "the connection was closed";
 pub(super) const INJECTED: &str = "a fault was asked for";
 pub(super) const ZERO_CHARACTER: &str = "a text with the character U+0000";

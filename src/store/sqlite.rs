@@ -3,13 +3,16 @@
 //! In: the path of a file. Out: a connection to it that commits durably: a write-ahead log that is synced at each commit
 //! (`synchronous = FULL`). What is deleted is overwritten with zeros (`secure_delete`), so that a task that was purged cannot
 //! be read off the file. A new file is made under another name and put in its place when it is whole, so a file that is
-//! empty was emptied, and is refused like every file that something else made.
+//! empty was emptied, and is refused like every file that something else made. A transaction begins only while the path leads
+//! to the file that was opened there.
 
 use super::connection::{Access, Failure};
 use super::{Row, SqlValue, StoreError, messages};
+use crate::same_file::leads_to;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, OpenFlags, ToSql, ffi};
-use std::path::Path;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What tells our files from those of others: `CELA`.
@@ -22,25 +25,39 @@ const BUSY: Duration = Duration::from_secs(10);
 const PREPARED: usize = 64;
 
 /// A connection.
-pub(super) struct SqliteConnection(rusqlite::Connection);
+pub(super) struct SqliteConnection {
+    sqlite: rusqlite::Connection,
+    /// The path of its file, and the file that was there when it was opened.
+    opened: Option<(PathBuf, Metadata)>,
+}
 
 impl SqliteConnection {
     /// A new database in memory: it is gone with this connection.
     pub(super) fn in_memory() -> Result<Self, Failure> {
-        let connection = Self(rusqlite::Connection::open_in_memory().map_err(failure)?);
+        let sqlite = rusqlite::Connection::open_in_memory().map_err(failure)?;
+        let connection = Self { sqlite, opened: None };
         connection.configure()?;
         Ok(connection)
     }
 
-    /// A connection to a file, which must be one of ours.
-    pub(super) fn open(path: &Path, read_only: bool) -> Result<Self, Failure> {
-        let empty = std::fs::metadata(path).map_err(unreadable)?.len() == 0;
-        if empty {
+    /// What the system says of the file at a path: that file alone is opened there, now and later.
+    pub(super) fn find(path: &Path) -> Result<Metadata, Failure> {
+        std::fs::metadata(path).map_err(unreadable)
+    }
+
+    /// A connection to a file that was found, which must be one of ours. Another file at its path is not opened: beside it
+    /// lies the write-ahead log of the one that was there, which SQLite would write into it.
+    pub(super) fn open(path: &Path, found: &Metadata, read_only: bool) -> Result<Self, Failure> {
+        if !leads_to(path, found) {
+            return Err(moved());
+        }
+        if Self::find(path)?.len() == 0 {
             return Err(StoreError::NotOurs.into());
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Self(rusqlite::Connection::open_with_flags(path, flags).map_err(failure)?);
-        connection.0.busy_timeout(BUSY).map_err(failure)?;
+        let sqlite = rusqlite::Connection::open_with_flags(path, flags).map_err(failure)?;
+        let connection = Self { sqlite, opened: Some((path.to_owned(), found.clone())) };
+        connection.sqlite.busy_timeout(BUSY).map_err(failure)?;
         if connection.pragma("application_id")? != APPLICATION {
             return Err(StoreError::NotOurs.into());
         }
@@ -54,14 +71,22 @@ impl SqliteConnection {
 
     /// An empty file of ours at a path where there is none. Once it has returned, a crash leaves the file there.
     pub(super) fn create(path: &Path) -> Result<(), Failure> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let draft = path.with_file_name(name);
+        let beside = |ending: &str| {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(ending);
+            path.with_file_name(name)
+        };
+        // SQLite would write what is in it into the new file
+        if std::fs::metadata(beside("-wal")).is_ok_and(|log| log.len() > 0) {
+            return Err(StoreError::Corrupt(messages::log_alone()).into());
+        }
+        let draft = beside(&format!(".{}.new", std::process::id()));
         // what a process of that number left behind
         let _ = std::fs::remove_file(&draft);
         // SQLite takes an empty file for a new one, and its companions take over who may read it
         owners_alone(&draft).map_err(unreadable)?;
-        let connection = Self(rusqlite::Connection::open(&draft).map_err(failure)?);
+        let sqlite = rusqlite::Connection::open(&draft).map_err(failure)?;
+        let connection = Self { sqlite, opened: None };
         connection.define(&format!("PRAGMA synchronous = EXTRA; PRAGMA application_id = {APPLICATION}"))?;
         drop(connection);
         // unlike a renaming, a link takes nobody's file away
@@ -74,7 +99,7 @@ impl SqliteConnection {
     }
 
     fn configure(&self) -> Result<(), Failure> {
-        self.0.set_prepared_statement_cache_capacity(PREPARED);
+        self.sqlite.set_prepared_statement_cache_capacity(PREPARED);
         self.define(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
              PRAGMA cell_size_check = ON; PRAGMA secure_delete = ON",
@@ -87,10 +112,14 @@ impl SqliteConnection {
     }
 
     fn pragma(&self, name: &str) -> Result<i64, Failure> {
-        self.0.pragma_query_value(None, name, |row| row.get(0)).map_err(failure)
+        self.sqlite.pragma_query_value(None, name, |row| row.get(0)).map_err(failure)
     }
 
     pub(super) fn begin(&mut self, access: Access) -> Result<(), Failure> {
+        // what is committed to a file that nobody finds any more is lost
+        if self.opened.as_ref().is_some_and(|(path, file)| !leads_to(path, file)) {
+            return Err(moved());
+        }
         self.define(match access {
             Access::Read => "BEGIN",
             Access::Write | Access::WriteRows => "BEGIN IMMEDIATE",
@@ -98,7 +127,7 @@ impl SqliteConnection {
     }
 
     pub(super) fn commit(&mut self) -> Result<(), Failure> {
-        self.0.execute_batch("COMMIT").map_err(|error| {
+        self.sqlite.execute_batch("COMMIT").map_err(|error| {
             let code = error.sqlite_error().map_or(0, |error| error.extended_code & 0xff);
             // pages that could not be synced may be there after a crash all the same
             if code == ffi::SQLITE_IOERR { StoreError::Uncertain.into() } else { failure(error) }
@@ -106,7 +135,7 @@ impl SqliteConnection {
     }
 
     pub(super) fn roll_back(&mut self) -> bool {
-        self.0.is_autocommit() || self.0.execute_batch("ROLLBACK").is_ok()
+        self.sqlite.is_autocommit() || self.sqlite.execute_batch("ROLLBACK").is_ok()
     }
 
     pub(super) fn execute(&mut self, statement: &str, values: &[SqlValue<'_>]) -> Result<u64, Failure> {
@@ -130,7 +159,7 @@ impl SqliteConnection {
     /// A statement with its parameters, prepared once and kept; it is given back without them. SQLite numbers `$2` by where
     /// it first stands, so they are bound by name.
     fn prepare(&self, statement: &str, values: &[SqlValue<'_>]) -> Result<CachedStatement<'_>, Failure> {
-        let mut prepared = self.0.prepare_cached(statement).map_err(failure)?;
+        let mut prepared = self.sqlite.prepare_cached(statement).map_err(failure)?;
         for index in 1..=prepared.parameter_count() {
             let name = prepared.parameter_name(index).and_then(|name| name.strip_prefix('$'));
             let number =
@@ -143,7 +172,7 @@ impl SqliteConnection {
     }
 
     pub(super) fn define(&self, statements: &str) -> Result<(), Failure> {
-        self.0.execute_batch(statements).map_err(failure)
+        self.sqlite.execute_batch(statements).map_err(failure)
     }
 
     pub(super) fn check(&mut self) -> Result<bool, Failure> {
@@ -199,6 +228,11 @@ fn failure(error: rusqlite::Error) -> Failure {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is turned into another")]
+/// The path does not lead to the file that was opened there. Its connections are kept: it may be put back.
+fn moved() -> Failure {
+    StoreError::Unavailable(messages::MOVED.into()).into()
+}
+
 fn unreadable(error: std::io::Error) -> Failure {
     StoreError::Unavailable(error.kind().to_string().into()).into()
 }

@@ -110,6 +110,8 @@ fn run(database: &Database, jobs: &Receiver<Job>, most: usize) {
 
 /// Commits a batch and answers all of it.
 fn commit(database: &Database, mut batch: Vec<Job>) {
+    // told last: who was first in the same transaction is found by then
+    let mut late = Vec::new();
     while !batch.is_empty() {
         let mut refused = Vec::new();
         let done = database.write_rows(|sql| {
@@ -135,33 +137,31 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
         match done {
             Ok(()) => {
                 let mut refused = refused.into_iter().peekable();
-                for (position, job) in batch.into_iter().enumerate() {
+                for (position, job) in batch.drain(..).enumerate() {
                     let refusal = refused.next_if(|(at, _)| *at == position);
                     answer(job, refusal.map_or(Ok(()), |(_, error)| Err(error)));
                 }
-                return;
             }
             Err(StoreError::Uncertain) => {
-                batch.into_iter().for_each(|job| {
+                batch.drain(..).for_each(|job| {
                     let there = is_there(database, &job.write);
                     answer(job, if there { Ok(()) } else { Err(StoreError::Uncertain) });
                 });
-                return;
             }
             // the others go without the one that stands in the way
             Err(error) if !error.is_temporary() && !refused.is_empty() => {
                 for (position, error) in refused.into_iter().rev() {
                     if position < batch.len() {
-                        answer(batch.remove(position), Err(error));
+                        late.push((batch.remove(position), error));
                     }
                 }
             }
             Err(error) => {
-                batch.into_iter().for_each(|job| answer(job, Err(error.clone())));
-                return;
+                batch.drain(..).for_each(|job| answer(job, Err(error.clone())));
             }
         }
     }
+    late.into_iter().for_each(|(job, error)| answer(job, Err(error)));
 }
 
 fn answer(job: Job, result: Result<(), StoreError>) {

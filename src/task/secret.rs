@@ -147,6 +147,29 @@ impl Policy {
         }
     }
 
+    /// Where [`Policy::masked_request`] masks a request, as JSON pointers into it.
+    #[must_use]
+    pub fn secret_places(&self, request: &Request) -> Vec<String> {
+        if self.secrets().is_empty() {
+            return Vec::new();
+        }
+        let whole = |members: &[&str]| members.iter().map(|member| (*member).to_owned()).collect();
+        match request {
+            Request::Invoke(invocation) => {
+                let arguments = invocation.arguments.root();
+                let places = match self.position(&invocation.function) {
+                    Some(function) => self.secrets().arguments(Some(function_id(function))).places(arguments),
+                    None => arguments.entries().map(|(name, _)| place(name)).collect(),
+                };
+                places.into_iter().map(|place| format!("/invoke/arguments{place}")).collect()
+            }
+            Request::Review { .. } => Vec::new(),
+            Request::ReadMount { .. } => whole(&["/read_mount/path"]),
+            Request::WriteMount { .. } => whole(&["/write_mount/path", "/write_mount/text"]),
+            Request::MeasureFile { .. } => whole(&["/measure_file/path"]),
+        }
+    }
+
     /// Arguments as the model wrote them, as views show them. What the function does not declare may be a misspelt secret
     /// if it has any; so may all arguments of a function that is not known.
     #[must_use]
@@ -183,6 +206,11 @@ impl Policy {
             |name: &str| name == "message" || self.input().iter().any(|parameter| *parameter.name == *name);
         masked_members(&view, given, declares)
     }
+}
+
+/// The JSON pointer to a member of an object.
+fn place(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The members of an object, of which those that are not declared are secret if any is.
@@ -238,8 +266,7 @@ impl Task {
         let secrets = self.policy.secrets();
         let names = exposes.into_iter().flat_map(|exposes| exposes.root().entries().map(|(name, _)| name));
         let secret = names.filter(|name| !secrets.exposed(name).is_empty());
-        let places: Vec<String> =
-            secret.map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1"))).collect();
+        let places: Vec<String> = secret.map(place).collect();
         Hidden { value: places.clone(), exposes: places, message: None }.some()
     }
 

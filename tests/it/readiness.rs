@@ -3,8 +3,8 @@
 use crate::serving::Serving;
 use celador::decision_log::{self, DecisionLog};
 use celador::limits::EvalLimits;
-use celador::store::{Database, Location};
-use serde_json::Value;
+use celador::store::{Database, Location, StoreError};
+use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,48 @@ fn a_store_without_room_is_not_ready_and_says_so() {
     assert_eq!(settled(&serving, 200), []);
     serving.store_down(true);
     assert_eq!(settled(&serving, 503), told("store-unavailable", true));
+}
+
+/// What is committed to a file that nobody finds any more is lost, so nothing is.
+#[test]
+fn a_store_whose_file_is_not_in_its_place_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, aside) = (folder.path().join("celador.db"), folder.path().join("aside"));
+    let database = Database::open(&Location::File(file.clone()), &EvalLimits::default()).unwrap();
+    let serving = Serving::over(database.clone(), |_, _| {});
+    let task = serving.task();
+    let turn = || {
+        serving
+            .post(&format!("{task}/model-turn"), &json!({"prompt_tokens": 1, "completion_tokens": 1}))
+            .status
+    };
+    let version = || serving.get(&task).json()["version"].as_u64().unwrap();
+    assert_eq!(turn(), 200);
+    let before = version();
+    fs::rename(&file, &aside).unwrap();
+    assert_eq!(turn(), 503);
+    assert_eq!(settled(&serving, 503), told("store-unavailable", true));
+    // the write-ahead log that lies beside the path is not another store's
+    Database::open(&Location::File(folder.path().join("other.db")), &EvalLimits::default()).unwrap();
+    fs::rename(folder.path().join("other.db"), &file).unwrap();
+    assert_eq!(turn(), 503);
+    fs::rename(&aside, &file).unwrap();
+    assert_eq!(settled(&serving, 200), []);
+    assert_eq!(turn(), 200);
+    assert_eq!(version(), before + 1, "nothing was lost and nothing written elsewhere");
+}
+
+/// A new file beside the write-ahead log of another would take over what is in that log.
+#[test]
+fn a_store_is_not_made_beside_the_log_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("celador.db");
+    fs::write(folder.path().join("celador.db-wal"), "frames").unwrap();
+    let opened = Database::open(&Location::File(file.clone()), &EvalLimits::default());
+    assert!(matches!(opened, Err(StoreError::Corrupt(why)) if why.contains("-wal")));
+    assert!(!file.exists());
+    fs::remove_file(folder.path().join("celador.db-wal")).unwrap();
+    Database::open(&Location::File(file), &EvalLimits::default()).unwrap();
 }
 
 #[test]

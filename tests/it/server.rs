@@ -225,8 +225,10 @@ fn every_route_asks_who_and_for_which_scope() {
 fn clearing_contexts_needs_its_own_scope() {
     let serving = Serving::with_tokens();
     let token = serving.token("did:web:ann", &["agent:read"]);
-    let clear = json!({"jsonrpc": "2.0", "id": 1, "method": "contexts/clear", "params": {"contextId": "c"}});
-    assert_eq!(serving.post_as(&token, "/", &clear).status, 403);
+    let clear = json!({"jsonrpc": "2.0", "id": 8, "method": "contexts/clear", "params": {"contextId": "c"}});
+    let refused = serving.post_as(&token, "/", &clear);
+    assert_eq!(refused.status, 403);
+    assert_eq!((&refused.json()["error"]["code"], &refused.json()["id"]), (&json!(-32013), &json!(8)));
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "contexts/list"});
     assert_eq!(serving.post_as(&token, "/", &list).json()["result"]["total"], 0);
 }

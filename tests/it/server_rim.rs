@@ -117,6 +117,26 @@ fn a_commit_whose_answer_is_lost_counts_once() {
     assert_eq!(context["context"]["llm"]["tokens"]["total"], 5);
 }
 
+/// Requests to create a task that come at once under one key create one task, and all are told which.
+#[test]
+fn creations_at_once_under_one_key_are_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let serving = Serving::with(&Location::File(folder.path().join("celador.db")), |_, _| {});
+    let body = new_task().to_string();
+    for key in ["k-1", "k-2", "k-3", "k-4"] {
+        let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+        let replies: Vec<(u16, String)> = std::thread::scope(|scope| {
+            let create = || serving.send("POST", "/v1/tasks", &headers, body.as_bytes());
+            let threads: Vec<_> = (0..30).map(|_| scope.spawn(create)).collect();
+            threads.into_iter().map(|it| it.join().unwrap()).map(|it| (it.status, it.text())).collect()
+        });
+        let first = replies.first().unwrap();
+        assert_eq!(first.0, 201, "{}", first.1);
+        assert!(replies.iter().all(|reply| reply == first), "{replies:?}");
+    }
+    assert_eq!(serving.get("/v1/tasks").json()["tasks"].as_array().map(Vec::len), Some(4));
+}
+
 #[test]
 fn a_task_goes_on_in_the_next_process() {
     let folder = tempfile::tempdir().unwrap();

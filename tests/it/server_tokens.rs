@@ -254,6 +254,10 @@ fn what_the_header_of_a_token_says_is_heeded() {
     assert_eq!(token(&twice(&header, r#""alg": "ES256""#), &body), 401);
     assert_eq!(token(&twice(&header, r#""typ": "JWT""#), &body), 401);
     assert_eq!(token(&header, &twice(&body, r#""sub": "did:web:bob""#)), 401);
+    // however deep it stands
+    let inside = |members: &str| twice(&body, &format!(r#""act": {{"on": [{{{members}}}]}}"#));
+    assert_eq!(token(&header, &inside(r#""sub": "a", "sup": "b""#)), 200);
+    assert_eq!(token(&header, &inside(r#""sub": "a", "sub": "b""#)), 401);
     assert_eq!(token(&header, "[]"), 401);
     assert_eq!(token("[]", &body), 401);
 }
