@@ -202,4 +202,6 @@ limits! {
     max_page_entries: usize = 100, "entries";
     /// An `Idempotency-Key`.
     max_idempotency_key_bytes: usize = 255, "bytes";
+    /// The names of a switch together: whoever turns it off writes them into an address.
+    max_switch_bytes: usize = 4_096, "bytes";
 }

@@ -202,7 +202,7 @@ pub(super) fn bad_reason(bound: usize) -> String {
 }
 
 pub(super) fn long_switch(most: usize) -> String {
-    format!("a switch has names of at most {most} bytes together")
+    format!("a switch has names of at most {most} bytes together (`max_switch_bytes`)")
 }
 
 pub(super) fn bad_switch() -> &'static str {

@@ -17,9 +17,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use tracing::warn;
 
-/// The bytes of the names of a switch together: whoever turns it off writes them into an address.
-const MOST_BYTES: usize = 4_096;
-
 #[derive(Serialize)]
 struct Turned<'t> {
     number: u64,
@@ -114,8 +111,9 @@ pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Pr
         reason: String,
     }
     let TurnOn { switch, reason } = request.read(&service.settings.eval_limits)?;
-    if switch.to_string().len() > MOST_BYTES {
-        return Err(Problem::new(Kind::BadRequest, messages::long_switch(MOST_BYTES)));
+    let most = service.settings.limits.max_switch_bytes;
+    if switch.bytes() > most {
+        return Err(Problem::new(Kind::BadRequest, messages::long_switch(most)));
     }
     service.tasks.turn(request, &switch, true, &reason)
 }

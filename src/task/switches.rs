@@ -45,6 +45,21 @@ pub enum Switch {
     },
 }
 
+impl Switch {
+    /// The length of its names together, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let names = match self {
+            Self::Agent { namespace, name } => [&**namespace, name, ""],
+            Self::Tool { namespace, name, function } => {
+                [&**namespace, name, function.as_deref().unwrap_or_default()]
+            }
+            Self::User { name } => [&**name, "", ""],
+        };
+        names.into_iter().fold(0, |bytes, name| bytes.saturating_add(name.len()))
+    }
+}
+
 impl fmt::Display for Switch {
     /// As a person reads it, such as: the tool `shop/refund`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

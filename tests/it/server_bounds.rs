@@ -19,8 +19,14 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Tested here.
-const HERE: [&str; 5] =
-    ["max_header_bytes", "max_shutdown_ms", "max_conflicts", "max_page_entries", "max_idempotency_key_bytes"];
+const HERE: [&str; 6] = [
+    "max_header_bytes",
+    "max_shutdown_ms",
+    "max_conflicts",
+    "max_page_entries",
+    "max_idempotency_key_bytes",
+    "max_switch_bytes",
+];
 
 /// Tested with the stories of `tests/data/http`, with the rim, with connections, with shares, and with policies of before.
 const ELSEWHERE: [&str; 13] = [
@@ -365,4 +371,17 @@ fn max_idempotency_key_bytes() {
     let without_keys = with(|limits| limits.max_idempotency_key_bytes = 0);
     assert_eq!(begin(&without_keys, "k").status, 400);
     assert_eq!(without_keys.post("/v1/tasks", &new_task()).status, 201);
+}
+
+#[test]
+fn max_switch_bytes() {
+    let serving = with(|limits| limits.max_switch_bytes = 12);
+    let turn = |name: &str| {
+        let switch = json!({"switch": {"kind": "user", "name": name}, "reason": "r"});
+        let reply = serving.post("/v1/switches", &switch);
+        (reply.status, reply.json()["detail"].clone())
+    };
+    assert_eq!(turn("kim@acme.org").0, 200);
+    let detail = "a switch has names of at most 12 bytes together (`max_switch_bytes`)";
+    assert_eq!(turn("kim@acme.orga"), (400, json!(detail)));
 }
