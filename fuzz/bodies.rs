@@ -19,20 +19,25 @@ use celador::cel::{Activation, Env, EnvBuilder, Json, Program, STANDARD, Stop, T
 use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin, load};
 use celador::policy::{BadPlaceholder, Placeholder, Template};
 use celador::scenario::{Background, Environment, Replay, Script, restore};
 use celador::source::{Place, Source, Span};
+use celador::store::StoreLimits;
 use celador::task::{Given, StartTask, Task, TemplateKind, User};
 use std::path::Path;
 use std::sync::LazyLock;
 
 /// A scope with two variables of which nothing is known, within a small budget.
 static SCOPE: LazyLock<Env> = LazyLock::new(|| {
-    let limits = EvalLimits { max_cost: 20_000, max_built_bytes: 1 << 20, ..EvalLimits::default() };
-    let scope = Env::builder().variable("input", Type::Dyn).variable("context", Type::Dyn).limits(limits);
+    let limits = EngineLimits {
+        eval: EvalLimits { max_cost: 20_000, max_built_bytes: 1 << 20, ..EvalLimits::default() },
+        ..EngineLimits::default()
+    };
+    let scope =
+        Env::builder().variable("input", Type::Dyn).variable("context", Type::Dyn).limits(limits.eval);
     STANDARD.iter().copied().fold(scope, EnvBuilder::library).build()
 });
 
@@ -77,7 +82,7 @@ pub fn grammar(data: &[u8]) {
 pub fn guard(data: &[u8]) {
     static TASK: LazyLock<(Task, ScopeEnv)> = LazyLock::new(|| {
         let recorded = Source::new("task.yaml", include_str!("../policies/support-desk/task.yaml"));
-        let script = Script::read(&recorded, &EvalLimits::default()).expect("it is a script");
+        let script = Script::read(&recorded, &EngineLimits::default()).expect("it is a script");
         let mut replay = Replay::start(&script, &DESK.engine, &DESK.catalog).expect("its agent is there");
         for step in &script.steps {
             replay.step(step).expect("it is a step");
@@ -119,7 +124,7 @@ pub fn guard(data: &[u8]) {
 pub fn manifest(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let source = Source::new("fuzz.yaml", text.as_ref());
-    let (_, findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &EvalLimits::default());
+    let (_, findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &EngineLimits::default());
     tell(&findings);
 }
 
@@ -168,8 +173,8 @@ fn opens(text: &str, group: &BadPlaceholder) -> bool {
 /// policies ask, and writes it again.
 pub fn context(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let limits = EvalLimits::default();
-    let Ok(snapshot) = Json::parse(text, &limits) else {
+    let limits = EngineLimits::default();
+    let Ok(snapshot) = Json::parse(text, &limits.eval) else {
         let source = Source::new("fuzz.yaml", text);
         match Background::read(&source, &limits) {
             Ok(background) => {
@@ -220,7 +225,7 @@ fn look(context: &TaskContext) {
 pub fn script(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let source = Source::new("fuzz.yaml", text.as_ref());
-    let script = match Script::read(&source, &EvalLimits::default()) {
+    let script = match Script::read(&source, &EngineLimits::default()) {
         Ok(script) => script,
         Err(findings) => return tell(&findings),
     };
@@ -256,7 +261,7 @@ struct Desk {
 }
 
 static DESK: LazyLock<Desk> = LazyLock::new(|| {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("policies"));
     let policies = above.find(|folder| folder.is_dir()).expect("the project's folder");
     let (files, _) = load(&[policies], &limits).expect("the project's policies can be read");
@@ -279,7 +284,7 @@ fn tell(findings: &[Diagnostic]) {
 #[cfg(feature = "store")]
 static CONVERSATIONS: LazyLock<celador::conversation::Conversations> = LazyLock::new(|| {
     use celador::conversation::{Conversations, Incoming, Message};
-    let database = celador::store::Database::open(&celador::store::Location::Memory, &EvalLimits::default());
+    let database = celador::store::Database::open(&celador::store::Location::Memory, &StoreLimits::default());
     let conversations = Conversations::new(database.expect("a store in memory opens"));
     let said =
         serde_json::json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}, {"data": [1]}]});

@@ -4,9 +4,8 @@
 //! began last. Every request gets an answer of the server's own, and none of them is an error of the server.
 
 use super::DESK;
-use celador::limits::EvalLimits;
 use celador::server::{Parts, Server, Settings};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
@@ -42,7 +41,7 @@ static CLIENT: LazyLock<Agent> = LazyLock::new(|| {
 fn serve() -> Server {
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("policies"));
     let policies: PathBuf = above.find(|folder| folder.is_dir()).expect("the project's folder");
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).expect("a store opens");
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).expect("a store opens");
     let mut settings = Settings::new(vec![policies]);
     settings.address.set_port(0);
     settings.watch = None;

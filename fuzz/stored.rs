@@ -4,11 +4,11 @@
 //! made the digests fit. Any other input writes over one column of one row: a byte each for the column, the row and how.
 
 use super::DESK;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::{Replay, Script};
 use celador::source::Source;
 use celador::store::{
-    Database, Location, Operation, Owner, SqlValue, Step, StoreError, StoredTasks, TaskStore,
+    Database, Location, Operation, Owner, SqlValue, Step, StoreError, StoreLimits, StoredTasks, TaskStore,
 };
 use celador::task::{SavedTask, TaskChange};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -58,9 +58,9 @@ struct Column {
 type Told = Vec<String>;
 
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(|| {
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).expect("a store opens");
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).expect("a store opens");
     // few steps to a snapshot, so that there is one
-    let limits = EvalLimits { max_events_to_replay: 4, ..EvalLimits::default() };
+    let limits = StoreLimits { max_events_to_replay: 4, ..StoreLimits::default() };
     let store = StoredTasks::new(database.clone(), &limits);
     for (owner, recorded) in OWNERS {
         fill(&store, owner, recorded);
@@ -73,7 +73,7 @@ static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(|| {
 /// Stores a recorded task step by step.
 fn fill(store: &StoredTasks, owner: &str, recorded: &str) {
     let script =
-        Script::read(&Source::new("seed.yaml", recorded), &EvalLimits::default()).expect("it is a script");
+        Script::read(&Source::new("seed.yaml", recorded), &EngineLimits::default()).expect("it is a script");
     let mut replay = Replay::start(&script, &DESK.engine, &DESK.catalog).expect("its agent is there");
     let at = replay.task().context().started_at();
     let mut head =

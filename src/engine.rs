@@ -6,7 +6,7 @@
 
 use crate::cel::{Cache, CacheStats};
 use crate::diagnostic::{Diagnostic, Standing};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::lint::Allowances;
 use crate::manifest::load::{File, LoadError, Origin};
 use crate::manifest::{Catalog, load};
@@ -70,7 +70,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct Engine {
     loaded: RwLock<Arc<Loaded>>,
     cache: Arc<Cache>,
-    limits: EvalLimits,
+    limits: EngineLimits,
     switches: Switches,
     door: Door,
 }
@@ -108,7 +108,7 @@ impl Engine {
     /// [`LoadError`] for a path that cannot be read. What is wrong inside the files comes as diagnostics.
     pub fn open<P: AsRef<Path>>(
         paths: &[P],
-        limits: EvalLimits,
+        limits: EngineLimits,
     ) -> Result<(Self, Vec<Diagnostic>), LoadError> {
         let (files, mut findings) = load(paths, &limits)?;
         let (catalog, read) = Catalog::parse(&files, &limits);
@@ -122,7 +122,7 @@ impl Engine {
     /// [`Engine::open`].
     #[must_use]
     pub fn parse(name: &str, text: &str) -> (Self, Vec<Diagnostic>) {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let source = Source::new(name, text);
         let file = File { source, origin: Origin::Named };
         let (catalog, mut findings) = Catalog::parse(&[file], &limits);
@@ -135,19 +135,19 @@ impl Engine {
     /// findings included. Which agents can be started is decided as by [`Engine::open`], from what reading the documents
     /// found as well.
     #[must_use]
-    pub fn from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
+    pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
         Self::through(Door::Strict, catalog, limits)
     }
 
     /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
     /// the specification. Whoever guards an agent takes [`Engine::from_catalog`].
     #[must_use]
-    pub fn lenient_from_catalog(catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
+    pub fn lenient_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
         Self::through(Door::Lenient, catalog, limits)
     }
 
-    fn through(door: Door, catalog: &Catalog, limits: EvalLimits) -> (Self, Vec<Diagnostic>) {
-        let cache = Arc::new(Cache::new(&limits));
+    fn through(door: Door, catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
+        let cache = Arc::new(Cache::new(&limits.eval));
         let (loaded, findings) = compile(door, catalog, &limits, &cache);
         (
             Self {
@@ -258,7 +258,7 @@ impl Engine {
     }
 }
 
-fn compile(door: Door, catalog: &Catalog, limits: &EvalLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
+fn compile(door: Door, catalog: &Catalog, limits: &EngineLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
     let mut known = HashSet::new();

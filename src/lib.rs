@@ -4,7 +4,7 @@
 //! CEL middleware and guardrails of the agent's manifest on it, enforces limits, and answers with a [`Decision`].
 //!
 //! ```
-//! use celador::{Call, CallResult, Engine, EvalLimits, Json, StartTask, Usage, User, Verdict};
+//! use celador::{Call, CallResult, Engine, EngineLimits, Json, StartTask, Usage, User, Verdict};
 //! # use celador::{Host, Invocation, Timestamp};
 //! # struct Runtime;
 //! # impl Host for Runtime {
@@ -19,7 +19,7 @@
 //! # let mut runtime = Runtime;
 //! # let now = runtime.now();
 //! // A folder of manifests; whatever is wrong in them comes as diagnostics with carets.
-//! let (engine, findings) = Engine::open(&["policies/support-desk"], EvalLimits::default())?;
+//! let (engine, findings) = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
 //! assert!(findings.is_empty());
 //!
 //! let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
@@ -80,7 +80,7 @@
 //!
 //! # Untrusted input
 //!
-//! Manifests, expressions, arguments, results and messages may all be hostile. Each meets a bound of [`EvalLimits`]
+//! Manifests, expressions, arguments, results and messages may all be hostile. Each meets a bound of [`EngineLimits`]
 //! before work that grows with it, and none of them makes the library panic. Expressions run in linear time of what
 //! they go through, up to `max_cost`; regular expressions are linear. What is not bounded is the number of tasks and
 //! what a host records in them: that is the host's to limit, with the manifests' own limits as a help.
@@ -111,7 +111,7 @@ pub mod task;
 pub use cel::{Json, Timestamp};
 pub use diagnostic::Diagnostic;
 pub use engine::Engine;
-pub use limits::EvalLimits;
+pub use limits::EngineLimits;
 pub use task::{
     Answer, Call, CallId, CallResult, Content, Decision, Delivery, Host, Invocation, InvocationTarget, Next,
     Offer, Progress, Request, SavedTask, StartTask, Task, TaskError, Usage, User, Verdict,

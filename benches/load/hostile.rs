@@ -5,9 +5,8 @@
 //! ratio of an honest client's times with them to its times without, in one run.
 
 use super::client::Client;
-use celador::EvalLimits;
 use celador::server::{Parts, Server, Settings, Tls, system_clock};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
@@ -229,7 +228,7 @@ fn start_over(location: &Location, policies: &Path, tls: bool, tokens: bool) -> 
         fs::write(&file, serde_json::json!({ "tokens": rows }).to_string()).unwrap();
         settings.authentication.tokens = Some(file);
     }
-    let database = Database::open(location, &EvalLimits::default()).expect("a store");
+    let database = Database::open(location, &StoreLimits::default()).expect("a store");
     let parts = Parts { clock: system_clock().expect("a clock"), database, log: None };
     (Server::start(settings, parts).expect("a server"), chain)
 }

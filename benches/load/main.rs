@@ -27,9 +27,8 @@ mod large;
 #[expect(dead_code, reason = "shared with the tests, which stop and start them")]
 mod servers;
 
-use celador::EvalLimits;
 use celador::server::{Parts, Server, Settings, system_clock};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use client::Client;
 use std::fs;
 use std::path::Path;
@@ -104,7 +103,7 @@ fn start(location: &Location, policies: &Path) -> Server {
     settings.watch = None;
     // a task at its bound takes its time on a busy machine, and what it takes is what is asked
     settings.limits.max_request_ms = 600_000;
-    let database = Database::open(location, &EvalLimits::default()).expect("a store");
+    let database = Database::open(location, &StoreLimits::default()).expect("a store");
     let parts = Parts { clock: system_clock().expect("a clock"), database, log: None };
     Server::start(settings, parts).expect("a server")
 }

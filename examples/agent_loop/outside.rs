@@ -8,7 +8,7 @@ use celador::cel::{Duration, JsonRef};
 use celador::manifest::yaml;
 use celador::source::Source;
 use celador::{
-    Answer, CallResult, EvalLimits, Host, Invocation, InvocationTarget, Json, Offer, Task, Timestamp, Usage,
+    Answer, CallResult, EngineLimits, Host, Invocation, InvocationTarget, Json, Offer, Task, Timestamp, Usage,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ struct Tool {
 
 impl Outside {
     pub fn read(name: &str, text: &str) -> Result<Self, serde_json::Error> {
-        let documents = yaml::parse(&Source::new(name, text), &EvalLimits::default(), &mut Vec::new());
+        let documents = yaml::parse(&Source::new(name, text), &EngineLimits::default(), &mut Vec::new());
         let document = documents.first().map(|document| document.node.to_json());
         serde_json::from_value(document.unwrap_or_default())
     }

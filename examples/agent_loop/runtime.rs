@@ -8,8 +8,8 @@ use super::outside::{Outside, Wish};
 use super::timeline::Timeline;
 use celador::task::{Answer, EventSource};
 use celador::{
-    Call, CallResult, Content, Decision, Delivery, Engine, EvalLimits, Json, Next, Offer, Progress, Request,
-    SavedTask, StartTask, Task, TaskError, Timestamp, Verdict,
+    Call, CallResult, Content, Decision, Delivery, Engine, EngineLimits, Json, Next, Offer, Progress,
+    Request, SavedTask, StartTask, Task, TaskError, Timestamp, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -68,7 +68,7 @@ impl Runtime {
         outside: Outside,
         timeline: Timeline,
     ) -> Result<Self, Failure> {
-        let (engine, findings) = Engine::open(&[manifests], EvalLimits::default())?;
+        let (engine, findings) = Engine::open(&[manifests], EngineLimits::default())?;
         match findings.iter().find(|finding| finding.is_error()) {
             Some(error) => Err(error.render(false).into()),
             None => Ok(Self { engine, settings, store, queue: VecDeque::new(), outside, timeline }),

@@ -6,7 +6,7 @@
 use super::function::{Declaration, Function};
 use super::stdlib::LANGUAGE;
 use super::types::Type;
-use crate::limits::EvalLimits;
+use crate::cel::limits::EvalLimits;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -5,7 +5,7 @@
 //! A long evaluation offers its processor to other threads again and again, so that a short one never waits for its end.
 
 use super::fault::Fault;
-use crate::limits::EvalLimits;
+use crate::cel::limits::EvalLimits;
 use std::thread;
 
 /// A budget being spent.
@@ -170,7 +170,7 @@ impl<'l> Meter<'l> {
 #[cfg(test)]
 mod tests {
     use super::{Meter, STRETCH};
-    use crate::limits::EvalLimits;
+    use crate::cel::limits::EvalLimits;
     use proptest::prelude::*;
 
     proptest! {

@@ -8,8 +8,8 @@ use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
 use super::types::Type;
 use super::value::Value;
+use crate::cel::limits::EvalLimits;
 use crate::diagnostic::Severity;
-use crate::limits::EvalLimits;
 
 /// A compiled expression.
 ///

@@ -4,7 +4,7 @@ use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::CostEstimate;
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
 use celador::scenario::Palette;
 use clap::Args;
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let (files, mut findings) =
             load(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         let (catalog, read) = Catalog::parse(&files, &limits);

@@ -5,7 +5,7 @@ use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
 use celador::cel::{ErrorCode, EvalError, Json, Program, Stop};
 use celador::context::{Bound, Moment, Scope, ScopeEnv, Unanswered};
 use celador::diagnostic::Diagnostic;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::SCOPES;
 use celador::source::Embedded;
 use clap::Args;
@@ -71,14 +71,14 @@ pub(super) fn scopes() -> impl TypedValueParser<Value = Scope> {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let text = match self.expression.strip_prefix('@') {
-            Some(path) => read_text(Path::new(path), limits.max_source_bytes)?,
+            Some(path) => read_text(Path::new(path), limits.eval.max_source_bytes)?,
             None => self.expression.clone(),
         };
-        if text.len() > limits.max_source_bytes {
+        if text.len() > limits.eval.max_source_bytes {
             // a caret under a text of this size helps nobody
-            screen.error(&messages::expression_too_long(limits.max_source_bytes, text.len()));
+            screen.error(&messages::expression_too_long(limits.eval.max_source_bytes, text.len()));
             return Ok(ExitCode::Invalid);
         }
         let [input, output, event] =
@@ -161,10 +161,10 @@ fn evaluate(
 }
 
 /// The JSON of an option, or of the file that it names.
-fn read_json(option: &str, value: &str, limits: &EvalLimits) -> Result<Json, Failure> {
+fn read_json(option: &str, value: &str, limits: &EngineLimits) -> Result<Json, Failure> {
     let text = match value.strip_prefix('@') {
-        Some(path) => read_text(Path::new(path), limits.max_json_bytes)?,
+        Some(path) => read_text(Path::new(path), limits.eval.max_json_bytes)?,
         None => value.to_owned(),
     };
-    Json::parse(&text, limits).map_err(|error| Failure::Unusable(messages::not_json(option, &error)))
+    Json::parse(&text, &limits.eval).map_err(|error| Failure::Unusable(messages::not_json(option, &error)))
 }

@@ -3,7 +3,7 @@
 use super::{ExitCode, Failure, Screen, messages};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
 use std::fs::File;
@@ -35,7 +35,7 @@ pub(crate) fn read_source(path: &Path, limit: usize) -> Result<Source, Failure> 
 /// run.
 pub(crate) fn load_engine(
     paths: &[PathBuf],
-    limits: EvalLimits,
+    limits: EngineLimits,
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
     let (files, mut findings) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;

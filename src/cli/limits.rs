@@ -1,12 +1,12 @@
-//! `celador limits`: the bounds of the engine, read off their rows.
+//! `celador limits`: all bounds, read off their rows.
 
 use super::{ExitCode, Failure, Format, Screen};
-use celador::limits::{EvalLimits, LimitRow};
+use celador::limits::{EngineLimits, EvalLimits, LimitRow};
 use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
 
-/// List the bounds of the engine: name, default, and what each protects
+/// List all bounds: name, default, and what each protects
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// The bounds as a page of Markdown
@@ -17,31 +17,46 @@ pub(crate) struct Arguments {
 const INTRODUCTION: &str = "\
 # Limits
 
-What the engine bounds, so that no manifest, expression, argument or message costs it more than was agreed on. This page
-is written by `celador limits --markdown`. All bounds are on by default; a host changes them in `EvalLimits`. What is over
+What Celador bounds, so that no manifest, expression, argument or message costs it more than was agreed on. This page
+is written by `celador limits --markdown`. All bounds are on by default; a host changes them in the struct of each part, which
+holds those of the parts below it, and `--limit NAME=VALUE` of a command changes any of them. What is over
 a bound is refused before work is done for it, with the bound's name and value in the message; a bound that is reached
 while an expression runs fails the expression, which no `||` absorbs, so the step fails closed.
 
 The limits of a task (`max_turns`, `max_age`, …) are its manifest's.
-
-| bound | default | unit | what it protects |
-|---|---:|---|---|
 ";
 
-/// The bounds of the server, if this is built with one.
-#[cfg(feature = "server")]
-const OF_THE_SERVER: &[LimitRow] = celador::limits::ServerLimits::ROWS;
-#[cfg(not(feature = "server"))]
-const OF_THE_SERVER: &[LimitRow] = &[];
+/// The bounds of one part.
+struct Part {
+    title: &'static str,
+    about: &'static str,
+    rows: &'static [LimitRow],
+}
 
-const SERVER_INTRODUCTION: &str = "
-## Of the server
-
-What `celador serve` bounds besides; `--limit NAME=VALUE` changes any bound of this page.
-
-| bound | default | unit | what it protects |
-|---|---:|---|---|
-";
+const PARTS: &[Part] = &[
+    Part {
+        title: "Of the language",
+        about: "What one expression or one JSON value may cost: `EvalLimits`.",
+        rows: EvalLimits::ROWS,
+    },
+    Part {
+        title: "Of the engine",
+        about: "What manifests, schemas and tasks may cost: `EngineLimits`.",
+        rows: EngineLimits::ROWS,
+    },
+    #[cfg(feature = "store")]
+    Part {
+        title: "Of stores",
+        about: "What a store keeps, reads and waits for: `StoreLimits`.",
+        rows: celador::store::StoreLimits::ROWS,
+    },
+    #[cfg(feature = "server")]
+    Part {
+        title: "Of the server",
+        about: "What `celador serve` bounds besides: `ServerLimits`.",
+        rows: celador::server::ServerLimits::ROWS,
+    },
+];
 
 /// What is bounded, and why nobody sets it.
 #[cfg(feature = "store")]
@@ -64,15 +79,14 @@ fn of_conversations() -> String {
 
 /// The bounds as a page.
 fn page() -> String {
-    let table = |page: String, rows: &[LimitRow]| {
-        rows.iter().fold(page, |page, row| {
-            let LimitRow { name, default, unit, protects } = row;
-            page + &format!("| `{name}` | {} | {unit} | {} |\n", grouped(*default), protects.trim())
-        })
-    };
-    let page = table(INTRODUCTION.to_owned(), EvalLimits::ROWS);
-    let page = if OF_THE_SERVER.is_empty() { page } else { table(page + SERVER_INTRODUCTION, OF_THE_SERVER) };
-    page + &of_conversations()
+    let tables = PARTS.iter().map(|Part { title, about, rows }| {
+        let rows = rows.iter().map(|LimitRow { name, default, unit, protects }| {
+            format!("| `{name}` | {} | {unit} | {} |\n", grouped(*default), protects.trim())
+        });
+        let head = "| bound | default | unit | what it protects |\n|---|---:|---|---|\n";
+        format!("\n## {title}\n\n{about}\n\n{head}{}", rows.collect::<String>())
+    });
+    format!("{INTRODUCTION}{}{}", tables.collect::<String>(), of_conversations())
 }
 
 /// A number with a comma before each three digits.
@@ -95,7 +109,7 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        for row in EvalLimits::ROWS.iter().chain(OF_THE_SERVER) {
+        for row in PARTS.iter().flat_map(|part| part.rows) {
             match screen.format() {
                 Format::Human => {
                     let Palette { bold, reset, .. } = screen.palette();

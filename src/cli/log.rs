@@ -134,7 +134,7 @@ fn against_store(screen: &mut Screen, store: &str, folders: &[PathBuf]) -> Resul
         return Err(Failure::Unusable(messages::no_store(&store)));
     }
     let unusable = |error: &dyn std::fmt::Display| Failure::Unusable(error.to_string());
-    let database = Database::open(&location, &celador::limits::EvalLimits::default());
+    let database = Database::open(&location, &celador::store::StoreLimits::default());
     let database = database.map_err(|error| unusable(&error))?;
     let (mut differences, mut told) = (0_u64, Ok(()));
     let compared = compare(&database, folders, |difference| {

@@ -3,7 +3,7 @@
 use super::timeline;
 use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
 use celador::diagnostic::Diagnostic;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::{Replay, Script};
 use celador::task::Verdict;
 use clap::Args;
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let source = read_source(&self.script, limits.max_manifest_bytes)?;
         let script = Script::read(&source, &limits).map_err(|findings| {
             screen.complain(&findings);

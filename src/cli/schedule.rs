@@ -2,7 +2,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, clock, load_engine};
 use celador::cel::Timestamp;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let now = clock::now(self.now.as_deref())?;
-        let (catalog, _) = load_engine(&self.paths, EvalLimits::default(), screen)?;
+        let (catalog, _) = load_engine(&self.paths, EngineLimits::default(), screen)?;
         for resolved in catalog.schedules() {
             let schedule = &resolved.document;
             let launch = &schedule.launch;

@@ -4,10 +4,10 @@ use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
 use celador::conversation::{self, HistoryOrder, ListShape};
 use celador::decision_log::{self, DecisionLog, Sync};
-use celador::limits::{EvalLimits, ServerLimits};
+use celador::limits::EngineLimits;
 use celador::server::{
     Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
-    Settings, Telemetry, Tls, Unreadable, system_clock,
+    ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador::store::{Age, Database, Location, Retention};
 use clap::Args;
@@ -205,11 +205,11 @@ impl Arguments {
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
-        let (mut eval_limits, mut limits) = (EvalLimits::default(), ServerLimits::default());
+        let mut limits = ServerLimits::default();
         for limit in &self.limits {
             let (name, value) = limit.split_once('=').unwrap_or((limit, ""));
             let value = value.parse().map_err(|_| Failure::Unusable(messages::no_limit(limit)))?;
-            if !limits.set(name, value) && !eval_limits.set(name, value) {
+            if !limits.set(name, value) {
                 return Err(Failure::Unusable(messages::no_limit(limit)));
             }
         }
@@ -272,7 +272,6 @@ impl Arguments {
             retention,
             sweep_every: self.sweep_every.duration(),
             limits,
-            eval_limits,
             ..Settings::new(self.manifests.clone())
         })
     }
@@ -280,7 +279,7 @@ impl Arguments {
 
 fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Result<Server, ServeError> {
     let clock = system_clock()?;
-    let database = Database::open(location, &settings.eval_limits)?;
+    let database = Database::open(location, &settings.limits.store)?;
     let sync = if settings.log_required { Sync::Always } else { Sync::System };
     let log_settings = |folder| decision_log::Settings { sync, ..decision_log::Settings::new(folder) };
     let log = log.map(|folder| DecisionLog::open(log_settings(folder), clock()));
@@ -289,7 +288,7 @@ fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Resul
 }
 
 fn namespaces(path: &Path) -> Result<BTreeMap<String, BTreeMap<String, Json>>, Failure> {
-    let text = read_text(path, EvalLimits::default().max_manifest_bytes)?;
+    let text = read_text(path, EngineLimits::default().max_manifest_bytes)?;
     // what stands in this file is secret: where it is wrong, and not what is there
     serde_json::from_str(&text).map_err(|error| Failure::Unusable(messages::no_settings(path, &error)))
 }

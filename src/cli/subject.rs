@@ -6,7 +6,7 @@
 use super::{ExitCode, Failure, Screen, load_engine, messages, read_source};
 use celador::cel::{Json, LANGUAGE};
 use celador::context::{Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::agent::Agent;
 use celador::policy::Policy;
@@ -38,7 +38,7 @@ pub(crate) struct Subject {
     pub(crate) context: TaskContext,
     pub(crate) runtime: Runtime,
     pub(crate) mount: Option<Mount>,
-    limits: EvalLimits,
+    limits: EngineLimits,
 }
 
 /// The file of `--context`.
@@ -53,7 +53,7 @@ impl Subject {
     /// The subject that the arguments describe.
     pub(crate) fn new(
         arguments: &SubjectArguments,
-        limits: EvalLimits,
+        limits: EngineLimits,
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
         let state =
@@ -88,7 +88,7 @@ impl Subject {
     }
 
     /// Without an agent: the context is what the snapshot says, or empty.
-    fn alone(state: Option<State>, limits: EvalLimits) -> Result<Self, Failure> {
+    fn alone(state: Option<State>, limits: EngineLimits) -> Result<Self, Failure> {
         let (path, snapshot) = match state {
             Some(State::Snapshot(path, snapshot)) => (path, snapshot),
             Some(State::Background(_)) => return Err(Failure::Unusable(messages::state_needs_manifests())),
@@ -106,7 +106,7 @@ impl Subject {
             None => Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(self.context.schema()),
                 libraries: LANGUAGE,
-                limits: self.limits,
+                limits: self.limits.eval,
                 ..ScopeDecl::new(scope)
             })),
         }
@@ -129,11 +129,11 @@ pub(crate) fn entry(json: &Json) -> Result<TaskIo, String> {
 }
 
 impl State {
-    fn read(path: &Path, limits: &EvalLimits, screen: &mut Screen) -> Result<Self, Failure> {
-        let source = read_source(path, limits.max_json_bytes)?;
+    fn read(path: &Path, limits: &EngineLimits, screen: &mut Screen) -> Result<Self, Failure> {
+        let source = read_source(path, limits.eval.max_json_bytes)?;
         if source.text().trim_start().starts_with('{') {
             let unusable = |error| Failure::Unusable(messages::not_json(source.name(), &error));
-            let json = Json::parse(source.text(), limits).map_err(unusable)?;
+            let json = Json::parse(source.text(), &limits.eval).map_err(unusable)?;
             if json.root().get("state").is_none() && json.root().get("env").is_none() {
                 return Ok(Self::Snapshot(path.to_owned(), json));
             }

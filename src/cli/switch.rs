@@ -2,7 +2,7 @@
 
 use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, messages, store};
-use celador::limits::EvalLimits;
+use celador::store::StoreLimits;
 use celador::store::{Database, StoreError, StoredSwitches, SwitchTurn};
 use celador::task::Switch;
 use clap::{Args, Subcommand};
@@ -88,7 +88,7 @@ pub(super) struct Store {
 
 impl Store {
     /// Opens a store that is there.
-    pub(super) fn open(self, limits: &EvalLimits) -> Result<Database, Failure> {
+    pub(super) fn open(self, limits: &StoreLimits) -> Result<Database, Failure> {
         let location = store::location(self.store)?;
         Database::open(&location, limits).map_err(|error| Failure::Unusable(error.to_string()))
     }
@@ -107,7 +107,7 @@ impl Arguments {
 impl Turn {
     fn run(self, on: bool, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let switch = self.subject.switch(self.function)?;
-        let limits = EvalLimits::default();
+        let limits = StoreLimits::default();
         let switches = StoredSwitches::new(self.store.open(&limits)?, &limits);
         let who = self.operator.name();
         match switches.turn(&switch, on, clock::now(None)?, &who, &self.reason) {
@@ -148,7 +148,7 @@ pub(super) fn named(text: &str) -> Result<(String, String), Failure> {
 
 impl List {
     fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits { max_page: usize::MAX, ..EvalLimits::default() };
+        let limits = StoreLimits { max_page: usize::MAX, ..StoreLimits::default() };
         let switches = StoredSwitches::new(self.store.open(&limits)?, &limits);
         let turns = match self.history {
             true => switches.history(0, usize::MAX),

@@ -5,11 +5,11 @@ use super::switch::{Store, named};
 use super::{ExitCode, Failure, Format, Screen, clock, messages};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
 use celador::store::{
     DueLine, LoadedTask, ManifestSet, Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError,
-    StoredTasks, TaskStore, Terms,
+    StoreLimits, StoredTasks, TaskStore, Terms,
 };
 use celador::task::Task;
 use clap::{Args, Subcommand};
@@ -108,14 +108,15 @@ enum Outcome {
 
 impl Policy {
     fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let bounds = StoreLimits::default();
+        let limits = bounds.engine;
         let at = clock::now(None)?;
         if self.reason.trim().is_empty() || self.reason.len() > limits.max_reason_bytes {
             return Err(Failure::Unusable(messages::bad_reason(limits.max_reason_bytes)));
         }
         let given = self.decision.adopt.map(|paths| Manifests::read(&paths, limits, screen)).transpose()?;
         let agent = self.subject.agent.as_deref().map(named).transpose()?;
-        let store = StoredTasks::new(self.store.open(&limits)?, &limits);
+        let store = StoredTasks::new(self.store.open(&bounds)?, &bounds);
         let decision = if given.is_some() { PolicyDecision::Adopt } else { PolicyDecision::Keep };
         let who = self.operator.name();
         let decided = PolicyDecided { decision, at: at.to_string(), who, reason: self.reason };
@@ -129,7 +130,7 @@ impl Policy {
         let mut code = ExitCode::Yes;
         let mut after = None;
         loop {
-            let page = decider.store.tasks_of_agent((&namespace, &agent), after.as_ref(), limits.max_page);
+            let page = decider.store.tasks_of_agent((&namespace, &agent), after.as_ref(), bounds.max_page);
             let page = page.map_err(unusable)?;
             after = page.last().cloned();
             if after.is_none() {
@@ -155,7 +156,7 @@ impl Policy {
 /// A decision, for as many tasks as it is about.
 struct Decider {
     store: StoredTasks,
-    limits: EvalLimits,
+    limits: EngineLimits,
     at: Timestamp,
     /// What is to be adopted; the task's own manifests if nothing.
     given: Option<Manifests>,
@@ -233,7 +234,7 @@ struct Manifests {
 
 impl Manifests {
     /// Those at these paths. If they are refused, that is told.
-    fn read(paths: &[PathBuf], limits: EvalLimits, screen: &mut Screen) -> Result<Self, Failure> {
+    fn read(paths: &[PathBuf], limits: EngineLimits, screen: &mut Screen) -> Result<Self, Failure> {
         let (_, engine) = super::load_engine(paths, limits, screen)?;
         let (files, _) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         Ok(Self { engine: Arc::new(engine), set: Arc::new(ManifestSet::of(&files)) })
@@ -243,7 +244,7 @@ impl Manifests {
     fn of(
         stored: &StoredTasks,
         loaded: &LoadedTask,
-        limits: EvalLimits,
+        limits: EngineLimits,
     ) -> Result<Result<Self, String>, StoreError> {
         let digest = loaded.head.policy().and_then(|policy| policy.manifests.as_deref());
         let set = digest.map(|digest| stored.manifests(digest)).transpose()?.flatten();

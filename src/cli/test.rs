@@ -1,7 +1,7 @@
 //! `celador test`: cases, each failure with what was expected and what was found.
 
 use super::{ExitCode, Failure, Format, Screen, messages};
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::{Runner, Summary, load_cases};
 use clap::Args;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let loaded =
             load_cases(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         let mut runner = Runner::new(limits);

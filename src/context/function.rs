@@ -99,7 +99,7 @@ fn put<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Faul
 mod tests {
     use super::{CAPABILITY, FILE, MOUNT, PUT, REVIEW, put};
     use crate::cel::{Declaration, Entries, ErrorCode, Json, Meter, Value};
-    use crate::limits::EvalLimits;
+    use crate::limits::EngineLimits;
 
     #[test]
     fn every_signature_can_be_read() {
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn put_copies_and_refuses_what_is_no_map() {
-        let limits = EvalLimits::default();
-        let mut meter = Meter::new(&limits);
+        let limits = EngineLimits::default();
+        let mut meter = Meter::new(&limits.eval);
         let map = Json::from(serde_json::json!({ "a": 1, "b": [2] }));
         let put_in = put(&mut meter, &[&map.value(), &Value::text("b"), &Value::Null]).unwrap();
         assert_eq!(Json::from_value(&put_in).unwrap().to_string(), r#"{"a":1,"b":null}"#);

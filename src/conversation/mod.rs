@@ -10,9 +10,9 @@
 //! ```
 //! use celador::conversation::{Conversations, Incoming, Settings, answer};
 //! use celador::store::{Database, Location};
-//! use celador::{EvalLimits, Timestamp};
+//! use celador::{StoreLimits, Timestamp};
 //!
-//! let conversations = Conversations::new(Database::open(&Location::Memory, &EvalLimits::default())?);
+//! let conversations = Conversations::new(Database::open(&Location::Memory, &StoreLimits::default())?);
 //! let now: Timestamp = "2026-01-15T12:00:00Z".parse()?;
 //! let sent = conversations.send(Some("did:web:kim"), &Incoming::default(), now)?;
 //!

@@ -11,7 +11,7 @@ use super::reader::{Path, Reader};
 use super::schema::Property;
 use super::yaml::{self, YamlDocument};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::source::{Embedded, Place, Source, Span};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -75,7 +75,7 @@ pub struct RequiredSetting {
 impl Bundle {
     /// Reads a bundle. One error anywhere refuses all of it (BUN-12).
     #[must_use]
-    pub fn read(source: &Source, arrival: Arrival, limits: &EvalLimits) -> (Option<Self>, Vec<Diagnostic>) {
+    pub fn read(source: &Source, arrival: Arrival, limits: &EngineLimits) -> (Option<Self>, Vec<Diagnostic>) {
         let (name, most) = match arrival {
             Arrival::Uploaded => ("max_uploaded_bundle_bytes", limits.max_uploaded_bundle_bytes),
             Arrival::Fetched => ("max_fetched_bundle_bytes", limits.max_fetched_bundle_bytes),
@@ -85,7 +85,7 @@ impl Bundle {
             return (None, vec![messages::manifest_too_large(start, name, most).rule("BUN-10")]);
         }
         let mut findings = Vec::new();
-        let trees = yaml::parse(source, &EvalLimits { max_manifest_bytes: most, ..*limits }, &mut findings);
+        let trees = yaml::parse(source, &EngineLimits { max_manifest_bytes: most, ..*limits }, &mut findings);
         if trees.is_empty() && findings.is_empty() {
             findings.push(messages::no_documents(start));
         }
@@ -106,7 +106,7 @@ impl Bundle {
     /// The bundle of some documents, as far as they can be read.
     pub(super) fn of_documents(
         trees: &[YamlDocument],
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         findings: &mut Vec<Diagnostic>,
     ) -> Self {
         let mut reader = Reader::default();
@@ -212,7 +212,7 @@ fn unknown_kind(tree: &YamlDocument) -> Option<&Embedded> {
 }
 
 /// There are not too many documents, and none is too long (BUN-10, BUN-11). Linear in the text.
-fn check_sizes(trees: &[YamlDocument], limits: &EvalLimits, reader: &mut Reader) {
+fn check_sizes(trees: &[YamlDocument], limits: &EngineLimits, reader: &mut Reader) {
     let most = limits.max_bundle_documents;
     if let Some(one_over) = trees.get(most) {
         reader.report(&path_of(most), messages::too_many_documents(&one_over.node.place, most));
@@ -250,10 +250,10 @@ fn parts(text: &str) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::{Arrival, Bundle, parts};
-    use crate::limits::EvalLimits;
+    use crate::limits::EngineLimits;
     use crate::source::Source;
 
-    fn refused(text: &str, arrival: Arrival, limits: &EvalLimits) -> Vec<&'static str> {
+    fn refused(text: &str, arrival: Arrival, limits: &EngineLimits) -> Vec<&'static str> {
         let (bundle, findings) = Bundle::read(&Source::new("bundle.yaml", text), arrival, limits);
         let errors: Vec<_> = findings.iter().filter(|one| one.is_error()).map(|one| one.code).collect();
         assert_eq!(bundle.is_none(), !errors.is_empty());
@@ -277,20 +277,20 @@ mod tests {
     fn each_bound_allows_what_it_says() {
         let text = format!("{}---\n# nothing\n---\n{}---\n", tool("a"), tool("b"));
         let size = text.len();
-        let exact = EvalLimits {
+        let exact = EngineLimits {
             max_uploaded_bundle_bytes: size,
             max_fetched_bundle_bytes: size + 1,
             max_bundle_documents: 2,
             max_document_bytes: tool("a").len(),
-            ..EvalLimits::default()
+            ..EngineLimits::default()
         };
         assert_eq!(refused(&text, Arrival::Uploaded, &exact), [""; 0]);
         let longer = format!("{text}\n");
         assert_eq!(refused(&longer, Arrival::Uploaded, &exact), ["manifest_too_large"]);
         assert_eq!(refused(&longer, Arrival::Fetched, &exact), [""; 0]);
-        let fewer = EvalLimits { max_bundle_documents: 1, ..exact };
+        let fewer = EngineLimits { max_bundle_documents: 1, ..exact };
         assert_eq!(refused(&text, Arrival::Uploaded, &fewer), ["too_many_documents"]);
-        let shorter = EvalLimits { max_document_bytes: tool("a").len() - 1, ..exact };
+        let shorter = EngineLimits { max_document_bytes: tool("a").len() - 1, ..exact };
         assert_eq!(refused(&text, Arrival::Uploaded, &shorter), ["document_too_large"; 2]);
     }
 
@@ -301,7 +301,7 @@ mod tests {
             tool("a")
         );
         let source = Source::new("bundle.yaml", text);
-        let bundle = Bundle::read(&source, Arrival::Uploaded, &EvalLimits::default()).0.unwrap();
+        let bundle = Bundle::read(&source, Arrival::Uploaded, &EngineLimits::default()).0.unwrap();
         let keys = |is_set: fn(&str) -> bool| -> Vec<String> {
             bundle.missing_settings(is_set).into_iter().map(|setting| setting.key).collect()
         };

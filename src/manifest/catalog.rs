@@ -21,7 +21,7 @@ use super::tool::{ActionDecl, Tool};
 use super::trigger::Trigger;
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Standing};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::lint::Allowances;
 use crate::source::{Place, Source, Span};
 use std::collections::HashMap;
@@ -147,7 +147,7 @@ impl Catalog {
     /// Reads and links files. The findings are in the order of the files and, in a file, of their places; of a file with
     /// more than `max_diagnostics` the rest is counted.
     #[must_use]
-    pub fn parse(files: &[File], limits: &EvalLimits) -> (Self, Vec<Diagnostic>) {
+    pub fn parse(files: &[File], limits: &EngineLimits) -> (Self, Vec<Diagnostic>) {
         let mut findings = Vec::new();
         let mut documents = Vec::new();
         let mut bundles = Vec::new();
@@ -204,13 +204,13 @@ impl Catalog {
     /// Links documents that were read one by one, such as those of a case file. `findings` holds what reading them found,
     /// and comes to hold what linking them finds. No comment allows anything there.
     #[must_use]
-    pub fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Self {
+    pub fn link(documents: Vec<Document>, limits: &EngineLimits, findings: &mut Vec<Diagnostic>) -> Self {
         Self::linked(documents, limits, findings, Allowances::default())
     }
 
     fn linked(
         documents: Vec<Document>,
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         findings: &mut Vec<Diagnostic>,
         mut allowances: Allowances,
     ) -> Self {

@@ -4,7 +4,7 @@
 //! keys of texts that go over several lines. `#` inside a quoted or a block scalar begins no comment; so the parser that
 //! reads the documents is asked, in a walk of its own: most files have no such comment, and are read as before. Linear.
 
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::lint::{Comment, Comments};
 use crate::source::{Place, Source, Span};
 use granit_parser::{Event, Marker, Parser};
@@ -13,7 +13,7 @@ use granit_parser::{Event, Marker, Parser};
 const MARK: &str = "celador:";
 
 /// The comments of a source that speak to celador; none if there are none.
-pub(super) fn comments(source: &Source, limits: &EvalLimits) -> Option<Comments> {
+pub(super) fn comments(source: &Source, limits: &EngineLimits) -> Option<Comments> {
     if source.text().len() > limits.max_manifest_bytes || !source.text().contains(MARK) {
         return None;
     }

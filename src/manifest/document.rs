@@ -15,7 +15,7 @@ use super::tool::Tool;
 use super::trigger::Trigger;
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 
 /// A document that was read.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl Document {
     pub fn read(
         document: &YamlDocument,
         path: &str,
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         findings: &mut Vec<Diagnostic>,
     ) -> Option<Self> {
         if document.node.get("kind").is_none() && Mount::is_meant(&document.node) {

@@ -19,14 +19,18 @@ use super::schema::Property;
 use super::step::{Invoke, Step, StepAction};
 use super::tool::Tool;
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::source::Embedded;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Links documents into a catalog.
-pub(super) fn link(documents: Vec<Document>, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Catalog {
+pub(super) fn link(
+    documents: Vec<Document>,
+    limits: &EngineLimits,
+    findings: &mut Vec<Diagnostic>,
+) -> Catalog {
     let mut reader = Reader::default();
     let (mut agents, mut tools, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
     let (mut schedules, mut triggers) = (Vec::new(), Vec::new());

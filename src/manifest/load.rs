@@ -6,7 +6,7 @@
 
 use super::messages;
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::source::{Place, Source, Span};
 use std::collections::HashSet;
 use std::fs;
@@ -63,7 +63,7 @@ pub enum LoadError {
 /// [`LoadError`] for the first path that cannot be read, and for a folder without YAML files.
 pub fn load<P: AsRef<Path>>(
     paths: &[P],
-    limits: &EvalLimits,
+    limits: &EngineLimits,
 ) -> Result<(Vec<File>, Vec<Diagnostic>), LoadError> {
     let mut files = Vec::new();
     let mut findings = Vec::new();
@@ -147,7 +147,7 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
 }
 
 /// The text of a file, or what keeps it from being one.
-fn read(path: &Path, limits: &EvalLimits) -> Result<Result<Source, Box<Diagnostic>>, LoadError> {
+fn read(path: &Path, limits: &EngineLimits) -> Result<Result<Source, Box<Diagnostic>>, LoadError> {
     let name = path.display().to_string();
     let most = u64::try_from(limits.max_manifest_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();

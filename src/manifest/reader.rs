@@ -9,7 +9,7 @@ use super::json_schema::Budget;
 use super::messages;
 use super::node::{Data, Entry, Node};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::source::{Embedded, Place};
 use std::fmt;
 
@@ -61,7 +61,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// A reader of one document under these bounds.
-    pub(crate) fn within(limits: &EvalLimits) -> Self {
+    pub(crate) fn within(limits: &EngineLimits) -> Self {
         Self { schemas: Budget::new(limits), ..Self::default() }
     }
 

@@ -9,7 +9,7 @@ use super::node::{Data, Entry, Node};
 use super::scalar;
 use super::yaml_cause::{Cause, cause, unknown_escape};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::source::{Embedded, Place, Source, Span};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 use std::collections::{HashMap, hash_map};
@@ -25,7 +25,7 @@ pub struct YamlDocument {
 }
 
 /// The documents of a source, in order. Empty ones are left out, and so are those that cannot be read to their end.
-pub fn parse(source: &Source, limits: &EvalLimits, findings: &mut Vec<Diagnostic>) -> Vec<YamlDocument> {
+pub fn parse(source: &Source, limits: &EngineLimits, findings: &mut Vec<Diagnostic>) -> Vec<YamlDocument> {
     if source.text().len() > limits.max_manifest_bytes {
         let place = Place::new(source, Span::new(0, 0));
         findings.push(messages::manifest_too_large(place, "max_manifest_bytes", limits.max_manifest_bytes));
@@ -112,7 +112,7 @@ enum Key {
 /// One document as it grows.
 struct Tree<'a> {
     source: &'a Source,
-    limits: &'a EvalLimits,
+    limits: &'a EngineLimits,
     findings: &'a mut Vec<Diagnostic>,
     open: Vec<Open>,
     anchors: HashMap<usize, Built>,
@@ -124,7 +124,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn new(source: &'a Source, limits: &'a EvalLimits, findings: &'a mut Vec<Diagnostic>) -> Self {
+    fn new(source: &'a Source, limits: &'a EngineLimits, findings: &'a mut Vec<Diagnostic>) -> Self {
         Self {
             source,
             limits,

@@ -22,7 +22,7 @@ use super::{CapabilitySteps, Expose, Policy, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
 use crate::context::{ContextSchema, FunctionId, Scope, ScopeDecl, ScopeEnv};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
@@ -43,7 +43,7 @@ impl Policy {
     pub fn compile(
         resolved: &ResolvedAgent,
         mount: Option<&Arc<Mount>>,
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         cache: &Cache,
     ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {
         // two records of one key are an error of the documents, which the manifest layer has reported
@@ -78,14 +78,14 @@ struct Compiler<'c> {
     agent: &'c Agent,
     schema: Arc<ContextSchema>,
     functions: Arc<[Declaration<'c>]>,
-    limits: EvalLimits,
+    limits: EngineLimits,
     scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
     fingerprint: Fingerprint,
     texts: Texts<'c>,
 }
 
 impl<'c> Compiler<'c> {
-    fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits, cache: &'c Cache) -> Option<Self> {
+    fn new(resolved: &'c ResolvedAgent, limits: &EngineLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
         let functions = declarations(resolved);
         let schema = secrets::schema(&declare(resolved, &functions), resolved, &functions, limits).ok()?;
@@ -374,7 +374,7 @@ impl<'c> Compiler<'c> {
                 output,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
-                limits: self.limits,
+                limits: self.limits.eval,
                 ..ScopeDecl::new(key.scope)
             }))
         };

@@ -14,7 +14,7 @@ use super::template::Template;
 use super::webhook::{SignatureError, WebhookSecret, delivery_ids};
 use crate::cel::{Json, Part, STANDARD, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::agent::Agent;
 use crate::manifest::binding::Binding as Written;
 use crate::manifest::capability_key::sanitise;
@@ -69,7 +69,7 @@ impl Event {
         entry: &CapabilityEntry,
         event: &EventEntry,
         capability: usize,
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
         let tool = entry.tool()?;
@@ -90,7 +90,7 @@ impl Event {
                 event: data.clone(),
                 parameters: parameters_type(parameters.as_deref()),
                 libraries: STANDARD,
-                limits: *limits,
+                limits: limits.eval,
                 ..ScopeDecl::new(Scope::Filter)
             }));
             Filter::compile(&scope, text, &format!("{}.filter", declared.receive.path), texts)
@@ -104,8 +104,11 @@ impl Event {
         };
         let detect = match &declared.receive.kind {
             ReceiveKind::Poll { detect } => {
-                let decl =
-                    ScopeDecl { libraries: STANDARD, limits: *limits, ..ScopeDecl::new(Scope::PollDetect) };
+                let decl = ScopeDecl {
+                    libraries: STANDARD,
+                    limits: limits.eval,
+                    ..ScopeDecl::new(Scope::PollDetect)
+                };
                 let path = format!("{}.detect", declared.receive.path);
                 Some(Expression::compile(&Arc::new(ScopeEnv::new(&decl)), detect, &path, texts))
             }
@@ -235,7 +238,7 @@ fn compile_names(
     written: &[Written],
     source: EventSource,
     payload: &Type,
-    limits: &EvalLimits,
+    limits: &EngineLimits,
     texts: &mut Texts<'_>,
 ) -> Option<Vec<(Arc<str>, Expression)>> {
     if written.is_empty() {
@@ -245,7 +248,7 @@ fn compile_names(
     let declared = ScopeDecl {
         event: event_type(payload.clone(), []),
         libraries: STANDARD,
-        limits: *limits,
+        limits: limits.eval,
         ..ScopeDecl::new(scope)
     };
     let scope = Arc::new(ScopeEnv::new(&declared));

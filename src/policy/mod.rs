@@ -77,7 +77,7 @@ pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
 use crate::context::{ContextSchema, FunctionId, Mount as MountFacts, Scope, ScopeDecl, ScopeEnv};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
@@ -100,7 +100,7 @@ pub struct Policy {
     input: Parameters,
     prompt: Option<Template>,
     fingerprint: u64,
-    limits: EvalLimits,
+    limits: EngineLimits,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }
@@ -229,7 +229,7 @@ impl Policy {
 
     /// The bounds of its expressions.
     #[must_use]
-    pub fn limits(&self) -> &EvalLimits {
+    pub fn limits(&self) -> &EngineLimits {
         &self.limits
     }
 
@@ -275,7 +275,7 @@ impl Policy {
                 has_mount: self.agent.mount != MountScope::None,
                 capabilities: &capabilities,
                 libraries: crate::cel::LANGUAGE,
-                limits: if scope == Scope::Script { self.limits.of_scripts() } else { self.limits },
+                limits: if scope == Scope::Script { self.limits.of_scripts() } else { self.limits.eval },
                 ..ScopeDecl::new(scope)
             }))
         };

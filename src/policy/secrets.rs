@@ -10,7 +10,7 @@ use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::context::{
     CallSecrets, ContextSchema, FunctionId, SchemaDecl, SchemaError, SecretStep, Secrets, TaskSecrets,
 };
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::schema::Property;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) fn schema(
     declared: &SchemaDecl,
     resolved: &ResolvedAgent,
     functions: &[Declaration<'_>],
-    limits: &EvalLimits,
+    limits: &EngineLimits,
 ) -> Result<Arc<ContextSchema>, SchemaError> {
     let agent = &*resolved.agent;
     let mut secrets = TaskSecrets {
@@ -32,7 +32,7 @@ pub(super) fn schema(
         let schema = ContextSchema::with_secrets(declared, secrets.clone())?;
         // one exposed value may be made of another
         let made_of_secrets = agent.exposes.iter().filter(|expose| {
-            let read = parse(&expose.value.text, limits);
+            let read = parse(&expose.value.text, &limits.eval);
             // what cannot be read has a finding of its own, and its manifest is not served
             read.is_ok_and(|expression| reads_secret(&expression, &schema, None))
         });

@@ -16,7 +16,7 @@ use super::template::Template;
 use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
 use crate::context::{Activations, Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedLaunch;
 use crate::manifest::launch::Launch;
 use crate::manifest::trigger::Trigger as Written;
@@ -70,7 +70,7 @@ impl Trigger {
     #[must_use]
     pub fn compile(
         resolved: &ResolvedLaunch<Written>,
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         cache: &Cache,
     ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {
         let mut texts = Texts::new(cache);
@@ -80,7 +80,7 @@ impl Trigger {
         let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
             event: event_type(payload_type(payload.as_ref()), []),
             libraries: LANGUAGE,
-            limits: *limits,
+            limits: limits.eval,
             ..ScopeDecl::new(Scope::Trigger)
         }));
         let scopes = StepScopes { action: scope.clone(), condition: scope.clone() };

@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::{messages, read};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::agent::Agent;
 use crate::source::{Place, Source};
 use crate::task::Task;
@@ -26,7 +26,7 @@ impl Background {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn read(source: &Source, limits: &EvalLimits) -> Result<Self, Vec<Diagnostic>> {
+    pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
         read::read_with(source, limits, "the state of a task", &["env", "state"], |fields, reader| {
             let environment = Environment::read(fields, reader);
             Some(Self { environment, state: read::read_state(fields, reader) })

@@ -9,7 +9,7 @@ use super::messages;
 use super::read::read;
 use super::report::{Outcome, Report};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::load::{File, LoadError, Origin, load};
 use crate::manifest::node::Node;
 use crate::manifest::{Catalog, Document, yaml};
@@ -23,7 +23,7 @@ pub type Loaded = Result<Case, Report>;
 ///
 /// # Errors
 /// [`LoadError`] for the first path that cannot be read, and for a folder without YAML files.
-pub fn load_cases<P: AsRef<Path>>(paths: &[P], limits: &EvalLimits) -> Result<Vec<Loaded>, LoadError> {
+pub fn load_cases<P: AsRef<Path>>(paths: &[P], limits: &EngineLimits) -> Result<Vec<Loaded>, LoadError> {
     let (files, unreadable) = load(paths, limits)?;
     let unreadable = unreadable.into_iter().map(|finding| {
         let source = finding.place.source.clone();
@@ -36,7 +36,7 @@ pub fn load_cases<P: AsRef<Path>>(paths: &[P], limits: &EvalLimits) -> Result<Ve
     Ok(unreadable.chain(cases).collect())
 }
 
-fn is_case(file: &File, limits: &EvalLimits) -> bool {
+fn is_case(file: &File, limits: &EngineLimits) -> bool {
     let mut findings = Vec::new();
     let documents = yaml::parse(&file.source, limits, &mut findings);
     let has = |node: &Node, key| node.get(key).is_some();
@@ -70,7 +70,7 @@ impl Case {
     ///
     /// # Errors
     /// [`LoadError`] for a file or folder that cannot be read.
-    pub fn catalog(&self, limits: &EvalLimits) -> Result<(Catalog, Vec<Diagnostic>), LoadError> {
+    pub fn catalog(&self, limits: &EngineLimits) -> Result<(Catalog, Vec<Diagnostic>), LoadError> {
         match &self.manifests {
             Manifests::Inline(nodes) => {
                 let mut findings = Vec::new();

@@ -7,7 +7,7 @@ use super::expect::Found;
 use crate::cel::Json;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::bundle::{Arrival, Bundle};
 use crate::manifest::catalog::ResolvedAgent;
@@ -24,7 +24,7 @@ pub(super) fn validate(findings: &[Diagnostic], refuses: impl Fn(&Diagnostic) ->
 }
 
 /// What a bundle brings, handed over directly; nothing if anything in it is an error, its expressions included (BUN-12).
-pub(super) fn bundle(text: &Embedded, limits: &EvalLimits) -> Found {
+pub(super) fn bundle(text: &Embedded, limits: &EngineLimits) -> Found {
     let source = Source::new("bundle", &*text.text);
     let (bundle, mut findings) = Bundle::read(&source, Arrival::Uploaded, limits);
     let bundle = bundle.unwrap_or_default();

@@ -11,7 +11,7 @@ use super::environment::Environment;
 use super::{expect, messages, values};
 use crate::context::{Scope, Status};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Fields, Path, Reader};
 use crate::manifest::yaml::{self, YamlDocument};
@@ -22,7 +22,7 @@ use crate::task::{Call, Next, Past, PastCall, TemplateKind};
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn read(source: &Source, limits: &EvalLimits) -> Result<Case, Vec<Diagnostic>> {
+pub fn read(source: &Source, limits: &EngineLimits) -> Result<Case, Vec<Diagnostic>> {
     read_with(source, limits, "a case", &["call", "expect"], read_case)
 }
 
@@ -30,7 +30,7 @@ pub fn read(source: &Source, limits: &EvalLimits) -> Result<Case, Vec<Diagnostic
 /// errors of the format, not of a rule of the specification, so the findings name none.
 pub(super) fn read_with<T>(
     source: &Source,
-    limits: &EvalLimits,
+    limits: &EngineLimits,
     what: &str,
     marks: &[&str],
     read: impl FnOnce(&mut Fields<'_>, &mut Reader) -> Option<T>,

@@ -15,7 +15,7 @@ use crate::cel::{Issue, Json};
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::agent::Agent;
 use crate::manifest::launch::Launch;
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// Runs cases, and keeps the manifests that it has compiled.
 #[derive(Debug, Default)]
 pub struct Runner {
-    limits: EvalLimits,
+    limits: EngineLimits,
     compiled: HashMap<Vec<PathBuf>, Rc<Compiled>>,
 }
 
@@ -68,7 +68,7 @@ impl From<Diagnostic> for Broken {
 impl Runner {
     /// A runner under these bounds.
     #[must_use]
-    pub fn new(limits: EvalLimits) -> Self {
+    pub fn new(limits: EngineLimits) -> Self {
         Self { limits, compiled: HashMap::new() }
     }
 

@@ -9,7 +9,7 @@ use super::read::read_with;
 use super::{messages, values};
 use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Fields, Path, Reader};
 use crate::source::{Embedded, Place, Source};
@@ -87,7 +87,7 @@ impl Script {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn read(source: &Source, limits: &EvalLimits) -> Result<Self, Vec<Diagnostic>> {
+    pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
         read_with(source, limits, "a recorded task", &["agent", "steps"], read_script)
     }
 }

@@ -5,8 +5,8 @@
 //! of each but work (which `max_request_ms` bounds) is counted from its beginning, not from the last byte, so that bytes which
 //! trickle in, or answers to pings, gain none.
 
+use super::limits::ServerLimits;
 use super::metrics::Metrics;
-use crate::limits::ServerLimits;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::net::{IpAddr, Ipv6Addr};
@@ -296,7 +296,7 @@ impl AsRef<[u8]> for Sent {
 #[cfg(test)]
 mod tests {
     use super::{Connection, STUCK, Stage};
-    use crate::limits::ServerLimits;
+    use crate::server::ServerLimits;
     use std::net::Ipv4Addr;
 
     #[test]

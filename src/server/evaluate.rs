@@ -8,7 +8,7 @@ use super::messages;
 use super::problem::{Kind, Problem};
 use crate::cel::{ErrorCode, EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
 use crate::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::policy::Policy;
 use crate::scenario::{SCOPES, restore};
 use crate::source::Span;
@@ -137,7 +137,7 @@ fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Scope, D::Error> 
 
 impl Check {
     /// What a compiler says in the scope of a policy.
-    pub(super) fn run(&self, policy: Option<&Policy>, limits: &EvalLimits) -> Checked {
+    pub(super) fn run(&self, policy: Option<&Policy>, limits: &EngineLimits) -> Checked {
         let env = match policy {
             Some(policy) => policy.trial_scope(self.scope),
             None => alone(self.scope, None, limits),
@@ -179,7 +179,7 @@ impl Evaluate {
     pub(super) fn on_context(
         &self,
         policy: Option<&Policy>,
-        limits: &EvalLimits,
+        limits: &EngineLimits,
         now: Timestamp,
     ) -> Result<Outcome, Problem> {
         let empty = Json::object([]);
@@ -273,11 +273,11 @@ impl Failed {
 }
 
 /// A scope without an agent: the context has the types that it shows.
-fn alone(scope: Scope, context: Option<&TaskContext>, limits: &EvalLimits) -> Arc<ScopeEnv> {
+fn alone(scope: Scope, context: Option<&TaskContext>, limits: &EngineLimits) -> Arc<ScopeEnv> {
     Arc::new(ScopeEnv::new(&ScopeDecl {
         schema: context.map(TaskContext::schema),
         libraries: LANGUAGE,
-        limits: *limits,
+        limits: limits.eval,
         ..ScopeDecl::new(scope)
     }))
 }

@@ -4,9 +4,10 @@
 //! release, or why that cannot be. A few sets stay compiled; they share the cache of expressions and the switches of what
 //! is served.
 
+use super::limits::ServerLimits;
 use super::manifests::Served;
 use super::messages;
-use crate::limits::{EvalLimits, ServerLimits};
+use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::store::{StoreError, StoredTasks};
 use quick_cache::sync::Cache;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// The sets that were served before, as far as tasks were under them lately.
 pub(super) struct FormerPolicies {
     sets: Cache<String, Arc<Served>>,
-    limits: EvalLimits,
+    limits: EngineLimits,
 }
 
 /// Why a task cannot go on under the policy that it is under.
@@ -39,8 +40,8 @@ impl Lack {
 
 impl FormerPolicies {
     /// None compiled yet.
-    pub(super) fn new(eval_limits: &EvalLimits, limits: &ServerLimits) -> Self {
-        Self { sets: Cache::new(limits.max_former_manifests), limits: *eval_limits }
+    pub(super) fn new(limits: &ServerLimits) -> Self {
+        Self { sets: Cache::new(limits.max_former_manifests), limits: limits.store.engine }
     }
 
     /// A set by its digest, compiled beside what is served.
@@ -67,7 +68,7 @@ impl FormerPolicies {
 mod tests {
     use super::{FormerPolicies, Lack};
     use crate::cel::Timestamp;
-    use crate::limits::{EvalLimits, ServerLimits};
+    use crate::server::limits::ServerLimits;
     use crate::server::manifests::Manifests;
     use crate::store::{Database, Location, Owner, StoredTasks};
     use crate::task::{StartTask, User};
@@ -76,7 +77,7 @@ mod tests {
     /// `max_former_manifests` sets stay compiled, and one that has made room is compiled again.
     #[test]
     fn so_many_sets_stay_compiled() -> Result<(), Box<dyn std::error::Error>> {
-        let limits = EvalLimits::default();
+        let limits = ServerLimits::default().store;
         let store = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
         let folder = tempfile::tempdir()?;
         let (file, now) = (folder.path().join("a.yaml"), Timestamp::from_nanos(0)?);
@@ -89,7 +90,7 @@ mod tests {
                     "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
                 ),
             )?;
-            let opened = Manifests::open(&[folder.path().to_owned()], None, limits, now)?;
+            let opened = Manifests::open(&[folder.path().to_owned()], None, limits.engine, now)?;
             let served = opened.served();
             let user = User { id: "u".into(), email: None };
             let task = served.engine.start(StartTask::new(prompt, "n", "a", user, now))?;
@@ -100,7 +101,7 @@ mod tests {
         let served = manifests.ok_or("no manifests")?.served();
         for most in [1, 2] {
             let bounds = ServerLimits { max_former_manifests: most, ..ServerLimits::default() };
-            let former = FormerPolicies::new(&limits, &bounds);
+            let former = FormerPolicies::new(&bounds);
             for _ in 0..2 {
                 for digest in &digests {
                     let set = former.set(&store, digest, &served)?;
@@ -109,10 +110,10 @@ mod tests {
                 }
             }
         }
-        let all = FormerPolicies::new(
-            &limits,
-            &ServerLimits { max_former_manifests: usize::MAX, ..ServerLimits::default() },
-        );
+        let all = FormerPolicies::new(&ServerLimits {
+            max_former_manifests: usize::MAX,
+            ..ServerLimits::default()
+        });
         for digest in &digests {
             assert!(all.set(&store, digest, &served)?.is_ok());
         }

@@ -6,11 +6,11 @@
 use super::connection::Connection;
 use super::connections::{Connections, Place};
 use super::error::ServeError;
+use super::limits::ServerLimits;
 use super::messages;
 use super::metrics::Metrics;
 use super::settings::Tls;
 use super::stream::Stream;
-use crate::limits::ServerLimits;
 use axum::Router;
 use axum::http::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};

@@ -10,7 +10,7 @@ use super::problem::{Kind, Problem};
 use crate::cel::Timestamp;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::engine::Engine;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::load::{File, LoadError, Stamp, stamps};
 use crate::manifest::{Catalog, load};
 use crate::store::ManifestSet;
@@ -22,7 +22,7 @@ use tracing::warn;
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
-    limits: EvalLimits,
+    limits: EngineLimits,
     served: RwLock<Arc<Served>>,
     /// The file of digests that the publisher writes last, if there is to be one.
     digests: Option<PathBuf>,
@@ -93,7 +93,7 @@ impl Manifests {
     pub(super) fn open(
         paths: &[PathBuf],
         digests: Option<PathBuf>,
-        limits: EvalLimits,
+        limits: EngineLimits,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
         let stamps = stamps(paths)?;
@@ -234,7 +234,10 @@ fn digest_of(files: &[File]) -> String {
     ManifestSet::of(files).digest().to_owned()
 }
 
-fn read(paths: &[PathBuf], limits: &EvalLimits) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
+fn read(
+    paths: &[PathBuf],
+    limits: &EngineLimits,
+) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
     let (files, mut findings) = load(paths, limits)?;
     let (catalog, read) = Catalog::parse(&files, limits);
     findings.extend(read);
@@ -264,7 +267,7 @@ impl Serving {
 mod tests {
     use super::Manifests;
     use crate::cel::Timestamp;
-    use crate::limits::EvalLimits;
+    use crate::limits::EngineLimits;
     use std::fs;
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
@@ -280,7 +283,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&paths, None, EvalLimits::default(), now)?;
+        let manifests = Manifests::open(&paths, None, EngineLimits::default(), now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());

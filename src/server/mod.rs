@@ -38,6 +38,7 @@ mod former_policies;
 mod gate;
 mod identity;
 mod ledger;
+mod limits;
 mod listen;
 mod manifests;
 mod messages;
@@ -67,6 +68,7 @@ mod telemetry;
 mod traces;
 
 pub use error::ServeError;
+pub use limits::ServerLimits;
 pub use service::{Clock, Parts};
 pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
 pub use telemetry::{LogFormat, Sending, Telemetry};

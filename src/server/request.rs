@@ -7,7 +7,7 @@ use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
 use crate::digest::Digest;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use axum::http::HeaderName;
 use memchr::memchr2;
 use serde::Serialize;
@@ -58,8 +58,8 @@ impl Request {
     ///
     /// # Errors
     /// A body that is not JSON, nested too deep, or not of this shape.
-    pub(super) fn read<T: DeserializeOwned>(&self, limits: &EvalLimits) -> Result<T, Problem> {
-        read_json(&self.body, limits.max_json_depth)
+    pub(super) fn read<T: DeserializeOwned>(&self, limits: &EngineLimits) -> Result<T, Problem> {
+        read_json(&self.body, limits.eval.max_json_depth)
     }
 
     /// What a retry must be like to be one: method, path and body.

@@ -4,11 +4,11 @@
 //! problem. The body is read first and the place at work is taken last, so that who is slow to send holds no place.
 
 use super::connection::{Exchange, Stage};
+use super::limits::ServerLimits;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::routes::Work;
 use super::shares::{Holder, Share, Shares, Terms};
-use crate::limits::ServerLimits;
 use axum::body::{Body, HttpBody};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -201,7 +201,7 @@ impl Drop for Small {
 #[cfg(test)]
 mod tests {
     use super::{Holder, Room, SMALL};
-    use crate::limits::ServerLimits;
+    use crate::server::ServerLimits;
     use crate::server::routes::Work;
     use std::net::{IpAddr, Ipv4Addr};
 

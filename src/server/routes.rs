@@ -190,7 +190,7 @@ impl From<NewRuntime> for Runtime {
 }
 
 fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let new: NewTask = request.read(&service.settings.eval_limits)?;
+    let new: NewTask = request.read(&service.settings.limits.store.engine)?;
     let start = StartTask {
         id: uuid::Uuid::new_v4().to_string(),
         namespace: new.namespace,
@@ -223,7 +223,7 @@ fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
 
 fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let [reason] = request.query(["reason"])?;
-    let most = service.settings.eval_limits.max_reason_bytes;
+    let most = service.settings.limits.store.engine.max_reason_bytes;
     service.tasks.purge(request, reason.as_deref().unwrap_or("purged over HTTP"), most)
 }
 
@@ -254,7 +254,7 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
         Some((version.parse::<u64>().ok()?, from.parse::<usize>().ok()?))
     });
     let cursor = cursor.map(|cursor| cursor.ok_or_else(refuse)).transpose()?;
-    let max_bytes = service.settings.eval_limits.max_page_bytes;
+    let max_bytes = service.settings.limits.store.max_page_bytes;
     service.tasks.look(request, |open| {
         let Open { task, head, is_borrowed, .. } = open;
         let version = head.version();
@@ -311,12 +311,12 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 
 /// Any step of a task.
 fn step<S: Step>(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let step: S = request.read(&service.settings.eval_limits)?;
+    let step: S = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &step)
 }
 
 fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let expression: Evaluate = request.read(&service.settings.eval_limits)?;
+    let expression: Evaluate = request.read(&service.settings.limits.store.engine)?;
     if expression.agent.is_some() || expression.context.is_some() {
         return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
     }
@@ -335,16 +335,16 @@ fn may_compute(request: &Request, open: &Open) -> Result<(), Problem> {
 }
 
 fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let expression: Check = request.read(&service.settings.eval_limits)?;
+    let expression: Check = request.read(&service.settings.limits.store.engine)?;
     if expression.agent.is_some() {
         return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
     }
     let policy = service.tasks.look(request, |Open { task, .. }| Ok(task.policy().clone()))?;
-    Answer::json(200, &expression.run(Some(&policy), &service.settings.eval_limits))
+    Answer::json(200, &expression.run(Some(&policy), &service.settings.limits.store.engine))
 }
 
 fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let template: Render = request.read(&service.settings.eval_limits)?;
+    let template: Render = request.read(&service.settings.limits.store.engine)?;
     service.tasks.look(request, |open @ Open { task, .. }| {
         may_compute(request, open)?;
         Answer::json(200, &template.on_task(task, service.now())?)
@@ -352,7 +352,7 @@ fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 fn evaluate(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let limits = &service.settings.eval_limits;
+    let limits = &service.settings.limits.store.engine;
     let expression: Evaluate = request.read(limits)?;
     if !expression.answers.is_empty() {
         return Err(Problem::new(Kind::BadRequest, super::messages::answers_need_a_task()));
@@ -362,7 +362,7 @@ fn evaluate(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 fn check(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let limits = &service.settings.eval_limits;
+    let limits = &service.settings.limits.store.engine;
     let expression: Check = request.read(limits)?;
     let policy = policy_of(service, expression.agent.as_ref())?;
     Answer::json(200, &expression.run(policy.as_deref(), limits))

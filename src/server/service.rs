@@ -66,7 +66,7 @@ impl Service {
         let manifests = Arc::new(Manifests::open(
             &settings.policies,
             settings.manifest_digests.clone(),
-            settings.eval_limits,
+            settings.limits.store.engine,
             clock(),
         )?);
         let metrics = Arc::new(Metrics::new());
@@ -80,7 +80,7 @@ impl Service {
             .telling(writing.clone());
         tasks.learn_switches()?;
         let conversations = Conversations::new(database);
-        let sweeper = Sweeper::new(settings.retention, settings.eval_limits.max_page);
+        let sweeper = Sweeper::new(settings.retention, settings.limits.store.max_page);
         Ok(Self {
             settings,
             address,

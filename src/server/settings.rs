@@ -2,9 +2,9 @@
 //!
 //! Plain data with defaults that are safe on a developer's machine: loopback, no token needed, all bounds on.
 
+use super::limits::ServerLimits;
 use crate::cel::Json;
 use crate::conversation;
-use crate::limits::{EvalLimits, ServerLimits};
 use crate::store::Retention;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -54,10 +54,8 @@ pub struct Settings {
     pub retention: Retention,
     /// How often it is looked whether something is over its age.
     pub sweep_every: Duration,
-    /// Its own bounds.
+    /// Its bounds, with those of the store, the engine and the language.
     pub limits: ServerLimits,
-    /// The engine's.
-    pub eval_limits: EvalLimits,
 }
 
 /// What becomes of tasks that are under way when other manifests are served.
@@ -152,7 +150,6 @@ impl Settings {
             retention: Retention::default(),
             sweep_every: Duration::from_secs(600),
             limits: ServerLimits::default(),
-            eval_limits: EvalLimits::default(),
         }
     }
 }

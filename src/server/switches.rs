@@ -37,7 +37,7 @@ impl<'t> From<&'t SwitchTurn> for Turned<'t> {
 impl Tasks {
     /// Brings the engine's switches up to date with the store's, and the decision log with their turns.
     pub(super) fn learn_switches(&self) -> Result<SwitchesOn, StoreError> {
-        let stored = StoredSwitches::new(self.store.database().clone(), &self.eval_limits);
+        let stored = StoredSwitches::new(self.store.database().clone(), &self.limits.store);
         let present = stored.on()?;
         let switches = self.engine_switches();
         if present.version > switches.version() {
@@ -58,8 +58,8 @@ impl Tasks {
     }
 
     fn turn(&self, request: &Request, switch: &Switch, on: bool, reason: &str) -> Result<Answer, Problem> {
-        check_reason(reason, self.eval_limits.max_reason_bytes)?;
-        let stored = StoredSwitches::new(self.store.database().clone(), &self.eval_limits);
+        check_reason(reason, self.limits.store.engine.max_reason_bytes)?;
+        let stored = StoredSwitches::new(self.store.database().clone(), &self.limits.store);
         let who = request.caller.identity.as_deref().unwrap_or_default();
         let turned = stored.turn(switch, on, (self.clock)(), who, reason).map_err(|error| match error {
             StoreError::NotFound => Kind::UnknownSwitch.into(),
@@ -96,7 +96,7 @@ pub(super) fn history(service: &Service, request: &Request) -> Result<Answer, Pr
     let bad = |_| Problem::new(Kind::BadRequest, messages::bad_query(&["after"]));
     let after = after.map(|text| text.parse().map_err(bad)).transpose()?.unwrap_or_default();
     let tasks = &service.tasks;
-    let stored = StoredSwitches::new(tasks.store.database().clone(), &tasks.eval_limits);
+    let stored = StoredSwitches::new(tasks.store.database().clone(), &tasks.limits.store);
     let found = stored.history(after, tasks.page).map_err(|error| tasks.problem(&error))?;
     let next = found.last().filter(|_| found.len() >= tasks.page).map(|turn| turn.number);
     Answer::json(200, &History { turns: found.iter().map(Turned::from).collect(), next })
@@ -110,7 +110,7 @@ pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Pr
         switch: Switch,
         reason: String,
     }
-    let TurnOn { switch, reason } = request.read(&service.settings.eval_limits)?;
+    let TurnOn { switch, reason } = request.read(&service.settings.limits.store.engine)?;
     let most = service.settings.limits.max_switch_bytes;
     if switch.bytes() > most {
         return Err(Problem::new(Kind::BadRequest, messages::long_switch(most)));

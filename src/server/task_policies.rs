@@ -145,8 +145,8 @@ struct Decide {
 
 /// `POST /v1/tasks/{task}/policy`
 pub(super) fn decide(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let decide: Decide = request.read(&service.settings.eval_limits)?;
-    check_reason(&decide.reason, service.settings.eval_limits.max_reason_bytes)?;
+    let decide: Decide = request.read(&service.settings.limits.store.engine)?;
+    check_reason(&decide.reason, service.settings.limits.store.engine.max_reason_bytes)?;
     let owner = decide.owner.as_deref().map_or_else(|| owner(&request.caller), Owner::caller);
     service.tasks.decide(request, &owner, &decide)
 }

@@ -6,6 +6,7 @@
 
 use super::former_policies::FormerPolicies;
 use super::identity::Caller;
+use super::limits::ServerLimits;
 use super::manifests::Manifests;
 use super::messages;
 use super::metrics::Metrics;
@@ -17,7 +18,6 @@ use super::service::Clock;
 use super::settings::{LiveTasks, Settings};
 use super::task_opening::Seat;
 use crate::cel::Json;
-use crate::limits::{EvalLimits, ServerLimits};
 use crate::store::{Database, Once, Owner, StoreError, StoredTasks, TaskStore};
 use crate::task::{StartTask, Switches};
 use axum::http::HeaderName;
@@ -40,7 +40,6 @@ pub(super) struct Tasks {
     pub(super) manifests: Arc<Manifests>,
     /// What was served before.
     pub(super) former: FormerPolicies,
-    pub(super) eval_limits: EvalLimits,
     pub(super) recorder: Recorder,
     pub(super) clock: Clock,
     pub(super) live: Cache<Key, Arc<Seat>>,
@@ -73,15 +72,14 @@ impl Tasks {
         settings: &Settings,
     ) -> Self {
         Self {
-            store: StoredTasks::new(database, &settings.eval_limits),
+            store: StoredTasks::new(database, &settings.limits.store),
             manifests,
-            former: FormerPolicies::new(&settings.eval_limits, &settings.limits),
-            eval_limits: settings.eval_limits,
+            former: FormerPolicies::new(&settings.limits),
             recorder,
             clock,
             live: Cache::new(settings.limits.max_live_tasks),
             limits: settings.limits,
-            page: settings.limits.max_page_entries.min(settings.eval_limits.max_page).max(1),
+            page: settings.limits.max_page_entries.min(settings.limits.store.max_page).max(1),
             namespaces: settings.namespaces.clone(),
             no_settings: BTreeMap::new(),
             live_tasks: settings.live_tasks,

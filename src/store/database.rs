@@ -4,13 +4,13 @@
 //! Out: what that gave, or a [`StoreError`] and nothing written. A write that returned is on disk. Everything blocks: a
 //! server calls it from a thread that may wait, and lets the last handle go there too.
 
+use super::StoreLimits;
 use super::connection::{Access, Connection, Failure};
 use super::faults::Faults;
 use super::pool::Pool;
 use super::postgresql::PostgresConnection;
 use super::sqlite::SqliteConnection;
 use super::{Row, SqlValue, StoreError, messages, migrations};
-use crate::limits::EvalLimits;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,10 +61,10 @@ impl fmt::Debug for Location {
 /// A handle of a database. Clones share its connections.
 ///
 /// ```
-/// use celador::EvalLimits;
+/// use celador::StoreLimits;
 /// use celador::store::{Database, Location};
 ///
-/// let database = Database::open(&Location::Memory, &EvalLimits::default())?;
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
 /// let rows = database.read(|sql| sql.query("SELECT number, name FROM celador_schema ORDER BY number", &[]))?;
 /// assert_eq!(rows[0].text(1)?, "tasks");
 /// # Ok::<(), celador::store::StoreError>(())
@@ -96,11 +96,11 @@ impl Database {
     /// # Errors
     /// [`StoreError::NotOurs`], [`StoreError::NewerVersion`], [`StoreError::Corrupt`], and those of a database that
     /// cannot be reached.
-    pub fn open(location: &Location, limits: &EvalLimits) -> Result<Self, StoreError> {
+    pub fn open(location: &Location, limits: &StoreLimits) -> Result<Self, StoreError> {
         Self::connect(location, limits).map_err(|failed| failed.error)
     }
 
-    fn connect(location: &Location, limits: &EvalLimits) -> Result<Self, Failure> {
+    fn connect(location: &Location, limits: &StoreLimits) -> Result<Self, Failure> {
         let wait = Duration::from_secs(limits.max_connection_wait);
         let most = limits.max_connections;
         let (reads, writes) = match location {

@@ -66,7 +66,7 @@ impl StoredTasks {
         engine: Option<&Engine>,
         due: impl FnOnce(String) -> Option<DueLine>,
     ) -> Result<Ended, StoreError> {
-        check_reason(ending.reason, self.limits().max_reason_bytes)?;
+        check_reason(ending.reason, self.limits().engine.max_reason_bytes)?;
         let loaded = self.load(owner, id)?;
         let (saved, head) = (loaded.saved, loaded.head);
         if let Some(expected) = ending.expected.filter(|expected| *expected != head.version()) {
@@ -107,8 +107,8 @@ impl StoredTasks {
     fn kept_engine(&self, head: &TaskHead) -> Option<Engine> {
         let digest = head.policy.as_ref()?.manifests.as_ref()?;
         let files = self.manifests(digest).ok()??.files().ok()?;
-        let (catalog, _) = Catalog::parse(&files, self.limits());
-        Some(Engine::from_catalog(&catalog, *self.limits()).0)
+        let (catalog, _) = Catalog::parse(&files, &self.limits().engine);
+        Some(Engine::from_catalog(&catalog, self.limits().engine).0)
     }
 }
 

@@ -13,6 +13,7 @@ mod digest;
 mod ending;
 mod error;
 mod faults;
+mod limits;
 mod messages;
 mod migrations;
 mod pool;
@@ -40,6 +41,7 @@ pub use decision_lines::{
 pub use ending::{Ended, Ending};
 pub use error::StoreError;
 pub use faults::{FaultPlan, Faults};
+pub use limits::StoreLimits;
 pub(crate) use postgres_address::{PostgresAddress, PostgresFailure};
 pub(crate) use postgres_tls::{read_certificates, read_file};
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};

@@ -96,7 +96,7 @@ impl StoredTasks {
         expected: Option<u64>,
         mut due: impl FnMut(String) -> Option<DueLine>,
     ) -> Result<Tombstone, StoreError> {
-        check_reason(purge.reason, self.limits().max_reason_bytes)?;
+        check_reason(purge.reason, self.limits().engine.max_reason_bytes)?;
         let purged =
             self.database().write_rows(|sql| take_away(sql, owner, id, purge, expected, &mut due))?;
         self.forget_sets();

@@ -4,6 +4,7 @@
 //! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
 //! read is tested against its digest before anything is made of it.
 
+use super::StoreLimits;
 use super::all_tasks::summary;
 use super::decision_lines::DueLine;
 use super::purge;
@@ -18,7 +19,6 @@ use super::task_store::{
 use super::writer::{Write, Writer};
 use super::{Database, Sql, SqlValue, StoreError, messages, switches, verify};
 use crate::cel::Timestamp;
-use crate::limits::EvalLimits;
 use crate::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub struct StoredTasks {
     database: Database,
     writer: Writer,
-    limits: EvalLimits,
+    limits: StoreLimits,
 }
 
 /// What a step does to a stored task, before it is rows.
@@ -60,7 +60,7 @@ pub struct Terms {
 impl StoredTasks {
     /// The tasks of a database, and a thread that writes them.
     #[must_use]
-    pub fn new(database: Database, limits: &EvalLimits) -> Self {
+    pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
         Self { database, writer, limits: *limits }
     }
@@ -164,7 +164,7 @@ impl StoredTasks {
     }
 
     /// The bounds.
-    pub(super) fn limits(&self) -> &EvalLimits {
+    pub(super) fn limits(&self) -> &StoreLimits {
         &self.limits
     }
 

@@ -6,11 +6,11 @@
 //!
 //! [`StoredTasks::append_under`]: super::StoredTasks::append_under
 
+use super::StoreLimits;
 use super::digest::digest;
 use super::purge::check_reason;
 use super::{Database, Row, Sql, SqlValue, StoreError, messages};
 use crate::cel::Timestamp;
-use crate::limits::EvalLimits;
 use crate::task::Switch;
 use std::collections::BTreeMap;
 
@@ -47,13 +47,13 @@ pub struct SwitchesOn {
 #[derive(Clone, Debug)]
 pub struct StoredSwitches {
     database: Database,
-    limits: EvalLimits,
+    limits: StoreLimits,
 }
 
 impl StoredSwitches {
     /// The switches of a database.
     #[must_use]
-    pub fn new(database: Database, limits: &EvalLimits) -> Self {
+    pub fn new(database: Database, limits: &StoreLimits) -> Self {
         Self { database, limits: *limits }
     }
 
@@ -70,7 +70,7 @@ impl StoredSwitches {
         who: &str,
         reason: &str,
     ) -> Result<SwitchTurn, StoreError> {
-        check_reason(reason, self.limits.max_reason_bytes)?;
+        check_reason(reason, self.limits.engine.max_reason_bytes)?;
         let subject =
             serde_json::to_string(switch).map_err(|_| StoreError::NotStorable(messages::NOT_JSON))?;
         let (at, turned) = (at.to_string(), word(on));

@@ -182,7 +182,7 @@ impl Task {
             Content::Payload(payload) => payload.clone(),
             Content::Request { body, .. } => {
                 let text = std::str::from_utf8(body).ok();
-                let payload = text.and_then(|text| Json::parse(text, self.policy.limits()).ok());
+                let payload = text.and_then(|text| Json::parse(text, &self.policy.limits().eval).ok());
                 payload.ok_or_else(|| Refusal::new(EventStage::Filter, messages::no_json_body()))?
             }
         };

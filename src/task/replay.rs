@@ -8,7 +8,7 @@ use super::effect::{Answer, Caller, Invocation, Request};
 use super::file_reference::FileReference;
 use super::mount_path;
 use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Json, JsonRef, Key, Stop, Text, Value};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub(super) enum Halt {
 
 impl<'e> Replay<'e> {
     /// A host with these answers. One without a mount reads and writes no files.
-    pub(super) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EvalLimits) -> Self {
+    pub(super) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EngineLimits) -> Self {
         Self { exchanges, used: 0, asked: None, has_mount, script: None, max_questions: limits.max_questions }
     }
 

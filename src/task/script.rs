@@ -27,7 +27,7 @@ impl Task {
     ///
     /// # Cost
     /// That of its calls, and for each of them one evaluation within the bounds of
-    /// [`EvalLimits::of_scripts`](crate::limits::EvalLimits::of_scripts).
+    /// [`EngineLimits::of_scripts`](crate::limits::EngineLimits::of_scripts).
     pub fn script(&mut self, source: &str, now: Timestamp) -> Result<Progress, Vec<Issue>> {
         if let Some(refusal) = self.hindrance(now) {
             return Ok(refusal.into());
@@ -155,11 +155,12 @@ impl Decision {
 fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Result<Json, Halt> {
     let mut replay = Replay::of_script(exchanges, policy);
     let scope = policy.trial_scope(Scope::Script);
-    let result =
-        scope.activation(&Bound::default()).map_err(|fault| whole_failure(program, fault, policy.limits()));
+    let result = scope
+        .activation(&Bound::default())
+        .map_err(|fault| whole_failure(program, fault, &policy.limits().eval));
     let result = result.and_then(|activation| {
         let value = program.run(&activation, Some(&mut replay))?;
-        Json::from_value(&value).map_err(|fault| whole_failure(program, fault, policy.limits()))
+        Json::from_value(&value).map_err(|fault| whole_failure(program, fault, &policy.limits().eval))
     });
     replay.settle(result)
 }

@@ -9,10 +9,10 @@ const LAYERS: &[&str] = &[
     "source",
     "diagnostic",
     "lint",
-    "limits",
     "digest",
     "same_file",
     "cel",
+    "limits",
     "context",
     "manifest",
     "policy",
@@ -28,7 +28,7 @@ const LAYERS: &[&str] = &[
 
 /// The modules of the language, likewise.
 const CEL_LAYERS: &[&str] = &[
-    "domain", "types", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check",
+    "domain", "types", "limits", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check",
     "plan", "eval", "program", "cache",
 ];
 
@@ -57,6 +57,8 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let body = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+    // what a macro names is named where it is used
+    let body = body.replace("$crate::", "");
     body.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 

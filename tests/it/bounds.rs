@@ -1,10 +1,11 @@
 //! Each bound of the language exactly at its value, one over it, and switched off; its name and value in the message.
 //!
-//! A row of `EvalLimits` that stands in no list below fails the test: whoever adds a bound says where it is tested.
+//! A row that stands in no list below fails the test: whoever adds a bound says where it is tested.
 
 use celador::cel::{Activation, Cache, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
+use celador::store::StoreLimits;
 
 /// Tested here.
 const OF_THE_LANGUAGE: [&str; 11] = [
@@ -56,8 +57,8 @@ const OF_STORES: [&str; 9] = [
 
 #[test]
 fn every_bound_is_tested_and_has_a_value_by_name() {
-    let limits = EvalLimits::default();
-    for row in EvalLimits::ROWS {
+    let limits = StoreLimits::default();
+    for row in [EvalLimits::ROWS, EngineLimits::ROWS, StoreLimits::ROWS].concat() {
         let tested = [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_SCHEMAS, &OF_TASKS, &OF_STORES].concat();
         assert!(tested.contains(&row.name), "{}", row.name);
         assert_eq!(limits.get(row.name), Some(row.default));
@@ -81,7 +82,7 @@ fn max_schema_nodes() {
             .iter()
             .any(|finding| finding.is_error() && finding.message.contains("`max_schema_nodes` 2048"))
     };
-    let most = EvalLimits::default().max_schema_nodes;
+    let most = EngineLimits::default().max_schema_nodes;
     assert!(!refused(most - 10));
     assert!(refused(most + 10));
 }

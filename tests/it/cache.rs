@@ -1,7 +1,7 @@
 //! The compiled-expression cache: what it remembers, what it forgets, and what it tells of itself.
 
 use celador::cel::{Cache, Env, EnvBuilder, STANDARD, Type};
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use std::sync::Arc;
 
 fn scope(name: &str) -> Env {
@@ -35,12 +35,15 @@ fn what_does_not_compile_is_remembered() {
 
 #[test]
 fn expressions_without_end_stay_within_the_bound() {
-    let limits = EvalLimits { max_cache_bytes: 200_000, ..EvalLimits::default() };
-    let cache = Cache::new(&limits);
+    let limits = EngineLimits {
+        eval: EvalLimits { max_cache_bytes: 200_000, ..EvalLimits::default() },
+        ..EngineLimits::default()
+    };
+    let cache = Cache::new(&limits.eval);
     let env = scope("a");
     for n in 0..3_000 {
         cache.compile(&env, &format!("a > {n} && a < {n} + 10")).unwrap();
-        assert!(cache.stats().weight <= limits.max_cache_bytes);
+        assert!(cache.stats().weight <= limits.eval.max_cache_bytes);
     }
     let stats = cache.stats();
     assert_eq!(stats.misses, 3_000);
@@ -49,8 +52,11 @@ fn expressions_without_end_stay_within_the_bound() {
 
 #[test]
 fn what_is_in_use_stays_while_others_pass() {
-    let limits = EvalLimits { max_cache_bytes: 400_000, ..EvalLimits::default() };
-    let cache = Cache::new(&limits);
+    let limits = EngineLimits {
+        eval: EvalLimits { max_cache_bytes: 400_000, ..EvalLimits::default() },
+        ..EngineLimits::default()
+    };
+    let cache = Cache::new(&limits.eval);
     let env = scope("a");
     let used = ["a > 1", "a > 2", "a > 3"];
     for n in 0..3_000 {

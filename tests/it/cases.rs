@@ -1,12 +1,12 @@
 //! All cases through the library: those of the specification and those of the policies that people copy.
 
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::{Outcome, Palette, Runner, Summary, load_cases};
 use std::path::Path;
 
 fn run(folder: &str) -> Summary {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let mut runner = Runner::new(limits);
     let mut summary = Summary::default();
     let mut failures = String::new();

@@ -5,7 +5,7 @@ use celador::cel::{
     Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
     StructField, parse,
 };
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::source::Span;
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn hold_laws(text: &str, expr: &Expr) {
             .unwrap_or_else(|issues| panic!("{text}: {written}: {issues:?}"));
         assert_eq!(structure(&again), structure(part), "{text}: {written}");
     }
-    assert!(depth(expr) <= EvalLimits::default().max_depth, "{text}");
+    assert!(depth(expr) <= EngineLimits::default().eval.max_depth, "{text}");
     let printed = expr.to_string();
     let again =
         parse(&printed, &EvalLimits::default()).unwrap_or_else(|issues| panic!("{printed}: {issues:?}"));
@@ -120,12 +120,12 @@ const NESTS: [(&str, &str, &str); 24] = [
 fn no_nesting_overflows_a_small_stack() {
     let small = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
     let work = || {
-        let wide = EvalLimits::default();
+        let wide = EngineLimits::default();
         for (before, core, behind) in NESTS {
             for count in [1, 8, 40, 80, 94, 95, 96, 1_000, 16_000] {
                 let text = before.repeat(count) + core + &behind.repeat(count);
-                if let Ok(expr) = parse(&text, &wide) {
-                    assert!(depth(&expr) <= wide.max_depth);
+                if let Ok(expr) = parse(&text, &wide.eval) {
+                    assert!(depth(&expr) <= wide.eval.max_depth);
                     drop((expr.to_string(), expr.clone()));
                 }
             }

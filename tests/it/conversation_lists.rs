@@ -3,9 +3,9 @@
 
 use crate::conversation::opened;
 use crate::servers::PostgresServer;
+use celador::Timestamp;
 use celador::conversation::{Context, Conversations, Details, ListQuery, SortBy, SortOrder, Status};
-use celador::store::{Database, Location};
-use celador::{EvalLimits, Timestamp};
+use celador::store::{Database, Location, StoreLimits};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -97,7 +97,7 @@ fn the_list_of_postgres_is_the_list() {
     let contexts = contexts(80).prop_filter("many", |contexts| contexts.len() > 60);
     let contexts = contexts.new_tree(&mut chance).unwrap().current();
     let location = Location::Postgres(PostgresServer::shared().database());
-    let kept = Conversations::new(Database::open(&location, &EvalLimits::default()).unwrap());
+    let kept = Conversations::new(Database::open(&location, &StoreLimits::default()).unwrap());
     kept.import(&contexts, &[]).unwrap();
     for _ in 0..300 {
         agree(&kept, &contexts, &query().new_tree(&mut chance).unwrap().current());

@@ -2,7 +2,6 @@
 
 use crate::conversation::{message, now};
 use crate::servers::{PostgresServer, RedisServer, Stop};
-use celador::EvalLimits;
 use celador::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
 };
@@ -10,7 +9,7 @@ use celador::conversation::{
     ContextStore, ConversationError, Conversations, HistoryOrder, Incoming, ListQuery, MAX_ID_BYTES,
     StoredContext, Window,
 };
-use celador::store::{Database, Location, StoreError};
+use celador::store::{Database, Location, StoreError, StoreLimits};
 use std::collections::BTreeSet;
 use std::thread;
 
@@ -19,7 +18,7 @@ const EACH: usize = 25;
 
 /// Two servers over one store; half of the writers speak to each.
 fn servers(location: &Location) -> [Conversations; 2] {
-    [(); 2].map(|()| Conversations::new(Database::open(location, &EvalLimits::default()).unwrap()))
+    [(); 2].map(|()| Conversations::new(Database::open(location, &StoreLimits::default()).unwrap()))
 }
 
 /// Each writer sends to a context of all and to a task of all, and makes a task of its own with each message.
@@ -222,7 +221,7 @@ fn postgres_comes_back_and_a_table_is_used_as_it_is() {
 fn the_embedded_store_keeps_contexts_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::File(folder.path().join("store"));
-    let open = || EmbeddedContextStore::new(Database::open(&location, &EvalLimits::default()).unwrap());
+    let open = || EmbeddedContextStore::new(Database::open(&location, &StoreLimits::default()).unwrap());
     let store = open();
     store.set("did:did:web:x", &stored("c")).unwrap();
     store.set("gone", &stored("c")).unwrap();

@@ -2,7 +2,7 @@
 //! `run`, the library and the server; and the table of classes, held against the code and its page.
 
 use celador::diagnostic::Standing;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::lint::{Class, WARNINGS, class};
 use celador::manifest::{Catalog, load};
 use celador::{Diagnostic, Engine};
@@ -90,7 +90,7 @@ fn corpus() -> Vec<Row> {
 
 /// What the library finds, in the order of files and places.
 fn findings(paths: &[&Path]) -> (Catalog, Engine, Vec<Diagnostic>) {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let (files, mut findings) = load(paths, &limits).unwrap();
     let (catalog, read) = Catalog::parse(&files, &limits);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
@@ -192,11 +192,11 @@ fn what_check_refuses_the_library_does_not_start_but_by_the_lenient_door() {
     let corpus = corpus();
     for row in &corpus {
         let (catalog, engine, _) = findings(&[&row.manifests()]);
-        let (opened, _) = Engine::open(&[row.manifests()], EvalLimits::default()).unwrap();
+        let (opened, _) = Engine::open(&[row.manifests()], EngineLimits::default()).unwrap();
         for engine in [&engine, &opened] {
             assert_eq!(engine.policy("shop", "clerk").is_err(), row.is_refused(), "{}", row.name);
         }
-        let (lenient, found) = Engine::lenient_from_catalog(&catalog, EvalLimits::default());
+        let (lenient, found) = Engine::lenient_from_catalog(&catalog, EngineLimits::default());
         let invalid =
             row.found.iter().any(|[standing, code, ..]| standing == "error" && !code.starts_with("allow_"));
         assert_eq!(lenient.policy("shop", "clerk").is_err(), invalid, "{}", row.name);
@@ -218,7 +218,7 @@ fn an_agent_of_other_files_is_not_concerned() {
     write("good.yaml", agent("good", "capabilities: {orders: '*'}\n"));
     write("bad.yaml", agent("bad", "rules: []\ncapabilities: {orders: '*'}\n"));
     write("parent.yaml", agent("parent", "capabilities: {bad: '*'}\n"));
-    let (engine, findings) = Engine::open(&[folder.path()], EvalLimits::default()).unwrap();
+    let (engine, findings) = Engine::open(&[folder.path()], EngineLimits::default()).unwrap();
     assert_eq!(findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["ignored_key"]);
     assert!(engine.policy("shop", "good").is_ok());
     assert!(engine.policy("shop", "bad").is_err());
@@ -249,7 +249,7 @@ fn a_comment_about_what_is_not_compiled_is_not_stale() {
 
 #[test]
 fn findings_that_are_not_shown_are_refused_with_what_is_hidden() {
-    let mut limits = EvalLimits::default();
+    let mut limits = EngineLimits::default();
     limits.set("max_diagnostics", 2);
     let opened = |keys: &str| {
         let folder = tempfile::tempdir().unwrap();
@@ -354,9 +354,9 @@ fn the_page_of_findings_says_what_the_table_says() {
 mod server {
     use super::{Row, corpus};
     use crate::serving::{NOON, Serving};
-    use celador::limits::EvalLimits;
+
     use celador::server::{Parts, ServeError, Server, Settings};
-    use celador::store::{Database, Location};
+    use celador::store::{Database, Location, StoreLimits};
     use serde_json::Value;
     use std::collections::BTreeSet;
     use std::fs;
@@ -374,7 +374,7 @@ mod server {
 
     #[test]
     fn what_check_refuses_no_server_starts_with() {
-        let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
         for row in corpus() {
             let mut settings = Settings::new(vec![row.manifests()]);
             settings.address.set_port(0);

@@ -1,8 +1,10 @@
 //! Events over whole tasks: what may reach one, in which order, and what is kept about it.
 
 use crate::task_fixture::{at, call, decided, noon, see, start};
+use celador::Timestamp;
 use celador::cel::Json;
 use celador::engine::Engine;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -10,7 +12,6 @@ use celador::task::{
     Answer, CallResult, Content, Decision, Delivery, EventStage, Host, Invocation, Next, Progress, Request,
     SavedTask, Task, Verdict,
 };
-use celador::{EvalLimits, Timestamp};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -175,7 +176,7 @@ fn a_request_is_bounded_and_its_bytes_are_what_is_signed() {
     assert_eq!(discarded(&send("signed", None, BODY)), Some(EventStage::Signature));
     let spaced = br#"{"kind": "reply","text":"signed"}"#;
     assert_eq!(discarded(&send("signed", Some(SIGNED), spaced)), Some(EventStage::Signature));
-    let deep = EvalLimits::default().max_json_depth + 1;
+    let deep = EngineLimits::default().eval.max_json_depth + 1;
     let deep = "[".repeat(deep) + &"]".repeat(deep);
     for body in [deep.as_bytes(), b"", b"text=hi", b"\xff\xfe", b"{} {}"] {
         assert_eq!(discarded(&send("asked", None, body)), Some(EventStage::Filter));
@@ -268,7 +269,10 @@ fn what_is_not_wanted_keeps_no_subscription_alive() {
 
 #[test]
 fn combinations_without_end_are_refused() {
-    let limits = EvalLimits { max_cost: 2_000, ..EvalLimits::default() };
+    let limits = EngineLimits {
+        eval: EvalLimits { max_cost: 2_000, ..EvalLimits::default() },
+        ..EngineLimits::default()
+    };
     let source = Source::new("events.yaml", manifests("capabilities: {board: '*'}\n"));
     let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
     let (engine, _) = Engine::from_catalog(&catalog, limits);
@@ -544,7 +548,7 @@ fn a_task_that_was_stored_knows_its_deliveries() {
 #[test]
 fn max_deliveries() {
     for most in [0, 1, 2, 3] {
-        let limits = EvalLimits { max_deliveries: most, ..EvalLimits::default() };
+        let limits = EngineLimits { max_deliveries: most, ..EngineLimits::default() };
         let source = Source::new("events.yaml", manifests("capabilities: {desk: '*'}\n"));
         let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
         let (engine, _) = Engine::from_catalog(&catalog, limits);

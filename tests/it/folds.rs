@@ -11,7 +11,7 @@ use celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, Origin, SchemaDecl, Scope,
     ScopeDecl, ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
 };
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::source::Span;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -221,12 +221,12 @@ impl Running {
 struct Programs(ScopeEnv, Vec<Program>);
 
 impl Programs {
-    fn new(limits: EvalLimits) -> Self {
+    fn new(limits: EngineLimits) -> Self {
         let libraries = [STANDARD, EXTENSIONS].concat();
         let scope = ScopeEnv::new(&ScopeDecl {
             schema: Some(&SCHEMA),
             libraries: &libraries,
-            limits,
+            limits: limits.eval,
             ..ScopeDecl::new(Scope::Before)
         });
         let program = |text: &&str| {
@@ -254,16 +254,21 @@ type Outcome = (Result<String, (ErrorCode, Span, String)>, u64);
 
 /// Programs that go on where they were, beside the same that keep nothing.
 static PAIRS: LazyLock<Vec<(Programs, Programs)>> = LazyLock::new(|| {
-    let standard = EvalLimits::default();
+    let standard = EngineLimits::default();
     let budgets = [
         standard,
-        EvalLimits { max_cost: 40, ..standard },
-        EvalLimits { max_cost: 120, ..standard },
-        EvalLimits { max_built_bytes: 600, ..standard },
+        EngineLimits { eval: EvalLimits { max_cost: 40, ..standard.eval }, ..standard },
+        EngineLimits { eval: EvalLimits { max_cost: 120, ..standard.eval }, ..standard },
+        EngineLimits { eval: EvalLimits { max_built_bytes: 600, ..standard.eval }, ..standard },
         // too few for all expressions, so that they push each other out
-        EvalLimits { max_folds: 2, ..standard },
+        EngineLimits { eval: EvalLimits { max_folds: 2, ..standard.eval }, ..standard },
     ];
-    let pair = |limits| (Programs::new(limits), Programs::new(EvalLimits { max_folds: 0, ..limits }));
+    let pair = |limits| {
+        (
+            Programs::new(limits),
+            Programs::new(EngineLimits { eval: EvalLimits { max_folds: 0, ..limits.eval }, ..limits }),
+        )
+    };
     budgets.map(pair).into()
 });
 
@@ -337,9 +342,12 @@ fn a_text_that_comes_again_is_judged_and_paid_for_as_at_first() {
         let list = Program::compile(scope.env(), list).unwrap();
         let lent = list.run(&scope.activation(&bound).unwrap(), None).unwrap();
         let copied = Json::from_value(&lent).unwrap();
-        for max_cost in [30, 200, 1_000, 1_500, EvalLimits::default().max_cost] {
-            let limits = EvalLimits { max_cost, ..EvalLimits::default() };
-            let env = Env::builder().variable("xs", Type::list(Type::String)).limits(limits);
+        for max_cost in [30, 200, 1_000, 1_500, EngineLimits::default().eval.max_cost] {
+            let limits = EngineLimits {
+                eval: EvalLimits { max_cost, ..EvalLimits::default() },
+                ..EngineLimits::default()
+            };
+            let env = Env::builder().variable("xs", Type::list(Type::String)).limits(limits.eval);
             let env = libraries.iter().copied().fold(env, EnvBuilder::library).build();
             for text in OF_TEXTS {
                 let program =
@@ -443,7 +451,7 @@ const WORK: &[(&str, usize)] = &[
 
 #[test]
 fn one_more_step_is_the_same_work_in_any_task() {
-    let env = Programs::new(EvalLimits::default()).0;
+    let env = Programs::new(EngineLimits::default()).0;
     for &(text, wanted) in WORK {
         let program = Program::compile(env.env(), text).unwrap();
         let mut counted = Counted { context: task(), visits: AtomicUsize::new(0) };
@@ -492,7 +500,10 @@ fn threads_share_a_task() {
 #[test]
 fn max_folds() {
     let bytes = |most: usize| {
-        let limits = EvalLimits { max_folds: most, ..EvalLimits::default() };
+        let limits = EngineLimits {
+            eval: EvalLimits { max_folds: most, ..EvalLimits::default() },
+            ..EngineLimits::default()
+        };
         let env = Programs::new(limits).0;
         let mut context = task();
         context.record(invocation(2, Status::Successful, 1));

@@ -6,7 +6,7 @@ use celador::cel::{
     MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
 use celador::context::PUT;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn what_would_be_too_large_is_refused_before_it_is_built() {
 
 #[test]
 fn nothing_panics_whatever_a_function_is_given() {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let scalars = [
         Value::Null,
         Value::Int(i64::MIN),
@@ -144,7 +144,7 @@ fn nothing_panics_whatever_a_function_is_given() {
     for function in libraries() {
         let Code::Pure(code) = function.code else { continue };
         let run = |args: &[&Value<'static>]| {
-            let _ = code(&mut Meter::new(&limits), args);
+            let _ = code(&mut Meter::new(&limits.eval), args);
         };
         run(&[]);
         for a in &pool {

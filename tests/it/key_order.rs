@@ -12,7 +12,7 @@ use celador::limits::EvalLimits;
 #[cfg(feature = "server")]
 use celador::server::{Parts, Server, Settings};
 #[cfg(feature = "server")]
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 #[cfg(feature = "store")]
 use celador::store::{Operation, Owner, Step, StoredTasks, TaskStore};
 use celador::task::{Call, CallResult, SavedTask, Task, Verdict};
@@ -193,7 +193,7 @@ fn every_store_keeps_the_order() {
     let result = r#"{"z":1,"a":{"y":2,"b":[{"q":1,"c":2}]},"m":null}"#;
     let arguments = r#"{"to":"b","content":{"z":1,"a":2}}"#;
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database, &EvalLimits::default());
+        let store = StoredTasks::new(database, &StoreLimits::default());
         let mut task = start(&engine);
         let mut head = store.create(&owner, &task, noon(), None).unwrap();
         let mut call = None;
@@ -268,7 +268,7 @@ fn answers_over_http_and_the_decision_log_keep_the_order() {
     let mut settings = Settings::new(vec![folder.path().to_owned()]);
     settings.address.set_port(0);
     settings.log_content = true;
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let parts = Parts { clock: std::sync::Arc::new(noon), database, log: Some(written) };
     let server = Server::start(settings, parts).unwrap_or_else(|error| panic!("{error}"));
     let base = format!("http://{}", server.address());

@@ -2,7 +2,7 @@
 
 use celador::cel::{Json, Timestamp};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::policy::FiringOutcome;
@@ -45,7 +45,7 @@ enabled: true
 ";
 
 fn load(documents: &[&str]) -> (Catalog, Engine, Vec<&'static str>) {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let file = File { source: Source::new("test.yaml", documents.join("---")), origin: Origin::Named };
     let (catalog, mut findings) = Catalog::parse(&[file], &limits);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);

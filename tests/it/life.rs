@@ -4,9 +4,11 @@ use crate::serving::Serving;
 use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_fixture::{call, engine, noon, start};
-use celador::EvalLimits;
+use celador::EngineLimits;
 use celador::decision_log::{DecisionLog, Settings as LogSettings};
-use celador::store::{Database, Location, Owner, Purge, StoreError, StoredTasks, TaskStore, Verified};
+use celador::store::{
+    Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, TaskStore, Verified,
+};
 use celador::task::{Answer, Progress, Request, TaskError, TaskState, Verdict};
 use serde_json::{Value, json};
 use std::fs;
@@ -46,7 +48,7 @@ fn nothing_but_a_tombstone_is_left_of_a_purged_task() {
     for (name, database, _folder) in databases() {
         let store = StoredTasks::new(
             database.clone(),
-            &EvalLimits { max_events_to_replay: 3, ..EvalLimits::default() },
+            &StoreLimits { max_events_to_replay: 3, ..StoreLimits::default() },
         );
         store.create(&kim(), &new_task("t-1"), second(0), Some(once("make"))).unwrap();
         let mut kept = Kept::load(&store, &kim(), "t-1").unwrap();
@@ -96,7 +98,8 @@ fn nothing_but_a_tombstone_is_left_of_a_purged_task() {
 
 #[test]
 fn a_reason_says_something_within_its_bound() {
-    let limits = EvalLimits { max_reason_bytes: 4, ..EvalLimits::default() };
+    let engine = EngineLimits { max_reason_bytes: 4, ..EngineLimits::default() };
+    let limits = StoreLimits { engine, ..StoreLimits::default() };
     let store = StoredTasks::new(Database::open(&Location::Memory, &limits).unwrap(), &limits);
     Kept::create(&store, &kim(), "t-1").unwrap();
     for reason in ["", " \n", "abcde"] {
@@ -115,8 +118,8 @@ fn a_tombstone_that_was_altered_and_rows_that_came_back_are_found() {
          VALUES ('kim', 't-1', 'k', 'r', 'a', 'at', 'd')",
         "INSERT INTO task SELECT owner, id, namespace, agent, state, started_at, changed_at, 0, '', '' FROM task_tombstone",
     ] {
-        let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
-        let store = StoredTasks::new(database.clone(), &EvalLimits::default());
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+        let store = StoredTasks::new(database.clone(), &StoreLimits::default());
         Kept::create(&store, &kim(), "t-1").unwrap();
         store.purge(&kim(), "t-1", &purge()).unwrap();
         store.verify().unwrap();
@@ -129,7 +132,7 @@ fn a_tombstone_that_was_altered_and_rows_that_came_back_are_found() {
 #[test]
 fn a_step_beside_a_purge_leaves_nothing() {
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database, &EvalLimits::default());
+        let store = StoredTasks::new(database, &StoreLimits::default());
         for round in 0..20 {
             let id = format!("t-{round}");
             let mut kept = Kept::create(&store, &kim(), &id).unwrap();
@@ -166,8 +169,11 @@ fn what_was_purged_cannot_be_read_off_the_file() {
 fn ended_and_purged_over_http_and_on_record_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = DecisionLog::open(LogSettings::new(folder.path()), noon()).unwrap();
-    let serving =
-        Serving::over_log(Database::open(&Location::Memory, &EvalLimits::default()).unwrap(), log, |_, _| {});
+    let serving = Serving::over_log(
+        Database::open(&Location::Memory, &StoreLimits::default()).unwrap(),
+        log,
+        |_, _| {},
+    );
     let begin = [("content-type", "application/json"), ("idempotency-key", "begin")];
     let body = crate::serving::new_task().to_string();
     let begun = serving.send("POST", "/v1/tasks", &begin, body.as_bytes());

@@ -2,9 +2,8 @@
 //! and with two servers over one store. An open call that the new policy would refuse is not carried out.
 
 use crate::serving::{Reply, Serving};
-use celador::limits::EvalLimits;
 use celador::server::LiveTasks;
-use celador::store::{Database, Location, StoredTasks, TaskStore};
+use celador::store::{Database, Location, StoreLimits, StoredTasks, TaskStore};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -37,7 +36,7 @@ impl Shop {
     pub fn new(live_tasks: LiveTasks) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("s.db"));
-        Self::over(live_tasks, Database::open(&location, &EvalLimits::default()).unwrap(), folder)
+        Self::over(live_tasks, Database::open(&location, &StoreLimits::default()).unwrap(), folder)
     }
 
     pub fn over(live_tasks: LiveTasks, database: Database, folder: TempDir) -> Self {
@@ -83,7 +82,7 @@ impl Shop {
     }
 
     pub fn verify(&self) -> Result<(), String> {
-        let store = StoredTasks::new(self.database.clone(), &EvalLimits::default());
+        let store = StoredTasks::new(self.database.clone(), &StoreLimits::default());
         store.verify().map(drop).map_err(|error| error.to_string())
     }
 }

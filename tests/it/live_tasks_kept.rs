@@ -4,11 +4,12 @@ use crate::live_tasks::{BARE, Shop, after, before, begin, call, decide, held, ma
 use crate::servers::PostgresServer;
 use celador::cel::Timestamp;
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
 use celador::manifest::load::{File, Origin};
 use celador::server::{LiveTasks, Settings};
 use celador::source::Source;
-use celador::store::{Database, Location, ManifestSet, Owner, Purge, StoreError, StoredTasks, TaskStore};
+use celador::store::{
+    Database, Location, ManifestSet, Owner, Purge, StoreError, StoreLimits, StoredTasks, TaskStore,
+};
 use celador::task::{StartTask, User};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -22,7 +23,7 @@ fn a_set_of_manifests_is_kept_once_and_goes_with_its_last_task() {
         let folder = tempfile::tempdir().unwrap();
         let location =
             location.map_or_else(|| Location::File(folder.path().join("s.db")), |it| Location::parse(&it));
-        let database = Database::open(&location, &EvalLimits::default()).unwrap();
+        let database = Database::open(&location, &StoreLimits::default()).unwrap();
         let shop = Shop::over(LiveTasks::Keep, database, folder);
         let serving = shop.start();
         let old = [(); 3].map(|()| begin(&serving));
@@ -54,7 +55,7 @@ fn a_text_does_not_go_while_a_task_comes_under_it() {
     let (engine, _) = Engine::parse("a.yaml", &manifest(10));
     let source = Source::new("a.yaml", manifest(10));
     let set = Arc::new(ManifestSet::of(&[File { source, origin: Origin::Named }]));
-    let (limits, nobody) = (EvalLimits::default(), Owner::nobody());
+    let (limits, nobody) = (StoreLimits::default(), Owner::nobody());
     let now: Timestamp = "2026-06-01T12:00:00Z".parse().unwrap();
     for location in locations {
         let [begins, purges] =
@@ -104,7 +105,7 @@ fn a_policy_that_cannot_be_had_holds_its_tasks() {
     let bytes = Shop::new(LiveTasks::Keep).kept_bytes();
     let too_large = |most: u64| {
         move |settings: &mut Settings| {
-            settings.eval_limits.max_kept_manifests_bytes = most as usize;
+            settings.limits.store.max_kept_manifests_bytes = most as usize;
         }
     };
     // exactly the bound is kept

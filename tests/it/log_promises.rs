@@ -6,10 +6,9 @@ use crate::serving::Serving;
 use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, second};
 use celador::decision_log::{Sync, verify};
-use celador::limits::EvalLimits;
 use celador::store::{
-    Database, DueLine, Ending, Location, Owner, Purge, StoreError, StoredSwitches, StoredTasks, TaskStore,
-    lines_from, write_waiting,
+    Database, DueLine, Ending, Location, Owner, Purge, StoreError, StoreLimits, StoredSwitches, StoredTasks,
+    TaskStore, lines_from, write_waiting,
 };
 use celador::task::{Answer, Switch};
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ fn purge() -> Purge<'static> {
 }
 
 fn memory() -> Database {
-    Database::open(&Location::Memory, &EvalLimits::default()).unwrap()
+    Database::open(&Location::Memory, &StoreLimits::default()).unwrap()
 }
 
 fn of(folder: &Path, operation: &str) -> Vec<Value> {
@@ -41,7 +40,7 @@ fn over_a_small_disk() -> Option<(SmallDisk, PathBuf, Serving)> {
     let logs = disk.0.path().join("log");
     let serving = Serving::over_log(memory(), log_in(&logs, Sync::Always), |settings, _| {
         settings.log_required = true;
-        settings.eval_limits.max_reason_bytes = 20_000;
+        settings.limits.store.engine.max_reason_bytes = 20_000;
     });
     Some((disk, logs, serving))
 }
@@ -159,7 +158,7 @@ fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
     Serving::over_log(database.clone(), log_in(other.path(), Sync::System), |_, _| {}).stop();
     Serving::over_log(database.clone(), log_in(other.path(), Sync::System), |_, _| {}).stop();
     assert_eq!((of(other.path(), "switch_on").len(), of(other.path(), "purge").len()), (1, 0));
-    let switches = StoredSwitches::new(database.clone(), &EvalLimits::default());
+    let switches = StoredSwitches::new(database.clone(), &StoreLimits::default());
     switches.turn(&Switch::User { name: "u-9".into() }, false, second(5), "kim", "cleared").unwrap();
     start().stop();
     assert_eq!((count("switch_on"), count("switch_off")), (1, 1));
@@ -168,7 +167,7 @@ fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
 #[test]
 fn what_was_said_leaves_the_lines_that_wait_when_their_task_is_purged() {
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database.clone(), &EvalLimits::default());
+        let store = StoredTasks::new(database.clone(), &StoreLimits::default());
         Kept::create(&store, &kim(), "t-1").unwrap();
         let ending = Ending { at: second(3), who: "kim", reason: "the-words-of-kim", expected: None };
         let due = |line| Some(DueLine { log: "elsewhere".into(), number: 7, line });
@@ -221,7 +220,7 @@ fn lines_that_the_log_has_go_with_their_task() {
 #[test]
 fn a_line_for_any_log_is_written_by_one() {
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database.clone(), &EvalLimits::default());
+        let store = StoredTasks::new(database.clone(), &StoreLimits::default());
         for number in 0..20 {
             Kept::create(&store, &kim(), &format!("t-{number}")).unwrap();
             let due = |line| Some(DueLine::for_any_log(line));
@@ -247,7 +246,7 @@ fn a_line_for_any_log_is_written_by_one() {
 #[test]
 fn a_task_that_is_ended_without_its_policy_is_as_the_engine_ends_it() {
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database, &EvalLimits::default());
+        let store = StoredTasks::new(database, &StoreLimits::default());
         let mut kept = Kept::create(&store, &kim(), "t-1").unwrap();
         let decision = kept.post("m", None).unwrap();
         kept.report(&decision).unwrap();

@@ -3,8 +3,7 @@
 
 use crate::serving::{self, NOON, Serving};
 use celador::decision_log::{self, DecisionLog, Sync, verify};
-use celador::limits::EvalLimits;
-use celador::store::{Compared, Database, Difference, Location, compare};
+use celador::store::{Compared, Database, Difference, Location, StoreLimits, compare};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -67,7 +66,7 @@ fn no_decision_is_answered_that_a_required_log_does_not_have() {
         return;
     };
     let logs = disk.0.path().join("log");
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let log = log_in(&logs, Sync::Always);
     let serving = Serving::over_log(database.clone(), log, |settings, _| settings.log_required = true);
     let task = serving.task();
@@ -115,7 +114,7 @@ fn a_log_that_is_not_required_is_brought_up_to_date_when_it_can_be_written() {
         return;
     };
     let logs = disk.0.path().join("log");
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let serving = Serving::over_log(database.clone(), log_in(&logs, Sync::System), |_, _| {});
     let task = serving.task();
     let ballast = disk.fill();
@@ -140,7 +139,7 @@ fn a_log_that_is_not_required_is_brought_up_to_date_when_it_can_be_written() {
 fn each_server_closes_the_gap_of_its_own_log_and_all_are_compared_together() {
     let folder = tempfile::tempdir().unwrap();
     let database =
-        Database::open(&Location::File(folder.path().join("s.db")), &EvalLimits::default()).unwrap();
+        Database::open(&Location::File(folder.path().join("s.db")), &StoreLimits::default()).unwrap();
     let logs = ["one", "two"].map(|name| folder.path().join(name));
     let folders: Vec<&Path> = logs.iter().map(|path| &**path).collect();
     let start = |at: usize| Serving::over_log(database.clone(), log_in(&logs[at], Sync::System), |_, _| {});
@@ -190,7 +189,7 @@ fn lines_without_their_decision_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.db");
     let logs = folder.path().join("log");
-    let database = Database::open(&Location::File(path.clone()), &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::File(path.clone()), &StoreLimits::default()).unwrap();
     let serving = Serving::over_log(database.clone(), log_in(&logs, Sync::System), |_, _| {});
     let task = serving.task();
     for number in 0..4 {
@@ -291,7 +290,7 @@ fn killed(arguments: &[&str], kills: usize) {
     let begun = Instant::now();
     Process::start(folder.path(), arguments).kill();
     let database =
-        Database::open(&Location::File(folder.path().join("s.db")), &EvalLimits::default()).unwrap();
+        Database::open(&Location::File(folder.path().join("s.db")), &StoreLimits::default()).unwrap();
     let (found, differences) = compared(&database, &[&logs]);
     verify(&logs, None).unwrap();
     assert_eq!(differences, []);
@@ -311,7 +310,7 @@ fn a_required_log_has_to_be_there() {
     let mut settings = Settings::new(vec![serving::desk()]);
     settings.address.set_port(0);
     settings.log_required = true;
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let parts = Parts { clock: system_clock().unwrap(), database, log: None };
     let refused = Server::start(settings, parts).map(Server::stop).unwrap_err();
     assert_eq!(refused.to_string(), "every decision has to be in a decision log, and there is none");

@@ -4,7 +4,7 @@
 //! `<name>.expected`. A first line such as `# limit max_yaml_nodes 20` sets a limit. Run with `UPDATE_EXPECT=1` to write what is said now, and read the difference before it goes in.
 
 use celador::diagnostic::Diagnostic;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::load::{File, Origin};
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
@@ -24,8 +24,8 @@ fn corpus() -> Vec<PathBuf> {
 }
 
 /// The limits of a file: the defaults, or one that its first line sets, as in `# limit max_yaml_nodes 20`.
-fn limits(path: &Path) -> EvalLimits {
-    let mut limits = EvalLimits::default();
+fn limits(path: &Path) -> EngineLimits {
+    let mut limits = EngineLimits::default();
     let bytes = if path.is_file() { fs::read(path).unwrap() } else { Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     let words = text.lines().next().unwrap_or_default().split(' ').collect::<Vec<_>>();
@@ -134,7 +134,7 @@ proptest! {
         text.extend(&characters[end..]);
         let source = Source::new("damaged.yaml", text);
         let files = [File { source, origin: Origin::Named }];
-        for finding in Catalog::parse(&files, &EvalLimits::default()).1 {
+        for finding in Catalog::parse(&files, &EngineLimits::default()).1 {
             prop_assert!(!finding.render(false).is_empty());
         }
     }

@@ -1,6 +1,6 @@
 //! What a policy is compiled from: names, keys and parameters of an agent's functions, and soundness.
 
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::catalog::ResolvedAgent;
 use celador::manifest::load::{File, LoadError, Origin};
 use celador::manifest::step::StepAction;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 fn parse(text: &str) -> (Catalog, Vec<String>) {
     let source = Source::new("test.yaml", text);
     let files = [File { source, origin: Origin::Named }];
-    let (catalog, findings) = Catalog::parse(&files, &EvalLimits::default());
+    let (catalog, findings) = Catalog::parse(&files, &EngineLimits::default());
     (catalog, findings.iter().map(|finding| format!("{} {}", finding.code, finding.path)).collect())
 }
 
@@ -145,7 +145,7 @@ fn documents_may_stand_in_another() {
       actions: [{name: x}]
 ";
     let source = Source::new("case.yaml", text);
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let mut findings = Vec::new();
     let tree = yaml::parse(&source, &limits, &mut findings).remove(0);
     let part = |path: &[&str]| {
@@ -154,8 +154,8 @@ fn documents_may_stand_in_another() {
     };
     let tools = part(&["manifest", "tools"]);
     let first = yaml::YamlDocument { node: tools.node.as_sequence().unwrap()[0].clone(), sound: true };
-    let agent = Document::read(&part(&["manifest", "agent"]), "", &EvalLimits::default(), &mut findings);
-    let tool = Document::read(&first, "tools[0]", &EvalLimits::default(), &mut findings);
+    let agent = Document::read(&part(&["manifest", "agent"]), "", &EngineLimits::default(), &mut findings);
+    let tool = Document::read(&first, "tools[0]", &EngineLimits::default(), &mut findings);
     let catalog = Catalog::link(agent.into_iter().chain(tool).collect(), &limits, &mut findings);
     let found = findings.iter().map(|finding| (finding.path.as_str(), source.slice(finding.place.span)));
     let wanted = [("mount", "user"), ("tools[0].actions[0].execute", "{name: x}")];
@@ -188,7 +188,7 @@ fn a_thousand_manifests_load_in_linear_time() {
     let time = |count: usize| {
         let files = files(count);
         let start = Instant::now();
-        let (catalog, findings) = Catalog::parse(&files, &EvalLimits::default());
+        let (catalog, findings) = Catalog::parse(&files, &EngineLimits::default());
         assert_eq!((catalog.agents().len(), findings.len()), (count, count * 2));
         start.elapsed()
     };
@@ -238,7 +238,7 @@ fn paths_that_cannot_be_read_are_named() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifest-paths");
     fs::create_dir_all(folder.join("empty/.git")).unwrap();
     fs::write(folder.join("empty/notes.txt"), "x").unwrap();
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let missing = load(&[folder.join("nowhere.yaml")], &limits).unwrap_err();
     assert!(matches!(&missing, LoadError::Unreadable { path, .. } if path.ends_with("nowhere.yaml")));
     let empty = load(&[folder.join("empty")], &limits).unwrap_err();

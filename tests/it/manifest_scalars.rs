@@ -1,6 +1,6 @@
 //! Every character of a scalar's value is found again in the file, in every style of YAML.
 
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::yaml;
 use celador::source::{Embedded, Source, Span};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn value_of(text: &str) -> Option<(Source, Embedded)> {
     let source = Source::new("test.yaml", text);
     let mut findings = Vec::new();
-    let documents = yaml::parse(&source, &EvalLimits::default(), &mut findings);
+    let documents = yaml::parse(&source, &EngineLimits::default(), &mut findings);
     let embedded = documents.first()?.node.get("key")?.as_string()?.clone();
     Some((source, embedded))
 }
@@ -73,7 +73,7 @@ proptest! {
         // Deeper down, and behind a list's dash.
         let deep = format!("a:\n  - key: {style}{header}\n{}", indent(&text, &" ".repeat(by + 4)));
         let source = Source::new("test.yaml", &*deep);
-        let documents = yaml::parse(&source, &EvalLimits::default(), &mut Vec::new());
+        let documents = yaml::parse(&source, &EngineLimits::default(), &mut Vec::new());
         let value = documents.first().and_then(|tree| {
             tree.node.get("a")?.as_sequence()?.first()?.get("key")?.as_string().cloned()
         });
@@ -108,7 +108,7 @@ proptest! {
     fn no_text_panics(text in "[-a:#&*!|>'\"%@`{}\\[\\], \n\t\\\\<é0.~]{0,60}") {
         let source = Source::new("test.yaml", &*text);
         let mut findings = Vec::new();
-        yaml::parse(&source, &EvalLimits::default(), &mut findings);
+        yaml::parse(&source, &EngineLimits::default(), &mut findings);
         for finding in findings {
             assert!(!finding.render(false).is_empty());
         }

@@ -3,10 +3,10 @@
 //! Each secret of these tests begins with `HUSH`, so that one search finds any of them, wherever it went.
 
 use crate::serving::Serving;
-use celador::EvalLimits;
+use celador::EngineLimits;
 use celador::decision_log::{DecisionLog, Settings as LogSettings};
 use celador::server::{LiveTasks, Settings};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -95,12 +95,13 @@ fn serving_with(
     logs: &Path,
     change: impl FnOnce(&mut Settings),
 ) -> Serving {
-    let limits = EvalLimits { max_kept_value_bytes: 400, max_events_to_replay: 4, ..EvalLimits::default() };
+    let engine = EngineLimits { max_kept_value_bytes: 400, ..EngineLimits::default() };
+    let limits = StoreLimits { engine, max_events_to_replay: 4, ..StoreLimits::default() };
     let database = Database::open(location, &limits).unwrap();
     let log = DecisionLog::open(LogSettings::new(logs), crate::task_fixture::noon()).unwrap();
     Serving::over_log(database, log, |settings, folder| {
         settings.policies = vec![manifests.to_owned()];
-        settings.eval_limits = limits;
+        settings.limits.store = limits;
         settings.log_content = true;
         settings.authentication.tokens = Some(folder.join("tokens.json"));
         change(settings);
@@ -374,7 +375,7 @@ fn without_its_policy_a_task_is_masked_as_a_whole() {
     let logs = tempfile::tempdir().unwrap();
     let keeps_none = |settings: &mut Settings| {
         settings.live_tasks = LiveTasks::Keep;
-        settings.eval_limits.max_kept_manifests_bytes = 1;
+        settings.limits.store.max_kept_manifests_bytes = 1;
     };
     let first = serving_with(&location, manifests.path(), logs.path(), keeps_none);
     let waits = Teller::start(&first);

@@ -3,7 +3,7 @@
 use crate::task_fixture::engine;
 use celador::context::MASK;
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -97,7 +97,7 @@ capabilities: {vault: '*'}
 
 /// An engine with these lines about the action, and the codes of what was found.
 fn with_action(lines: &str) -> (Engine, Vec<String>) {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let source = Source::new("test.yaml", format!("{TOOL}{lines}{EXECUTE}{AGENT}"));
     let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);
@@ -150,7 +150,7 @@ fn a_mark_is_true_or_false_and_stands_where_it_masks_something() {
             source: Source::new("test.yaml", format!("{TOOL}{EXECUTE}{event}")),
             origin: Origin::Named,
         };
-        let (_, findings) = Catalog::parse(&[file], &EvalLimits::default());
+        let (_, findings) = Catalog::parse(&[file], &EngineLimits::default());
         let errors: Vec<_> =
             findings.iter().filter(|it| it.is_error()).map(|it| it.code.to_string()).collect();
         assert_eq!(errors, ["secret_of_event"], "{event}");
@@ -205,7 +205,7 @@ fn a_message_shows_what_is_no_secret() {
         ("{context.user.id}", "u-1"),
     ];
     for (template, shown) in rows {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let agent = format!(
             "capabilities:\n  ledger: '*'\n  probe:\n    before: [{{assert: \"input.host != 'S'\", error_message: \"{template}\"}}]\n"
         );

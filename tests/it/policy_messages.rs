@@ -4,7 +4,7 @@
 //! `<name>.expected`. Run with `UPDATE_EXPECT=1` to write what is said now, and read the difference before it goes in.
 
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +19,7 @@ fn findings_are_as_expected() {
     paths.retain(|path| path.extension().is_some_and(|end| end == "yaml"));
     assert!(paths.len() >= 2);
     for path in paths {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let (files, mut findings) = load(&[&path], &limits).unwrap();
         let (catalog, read) = Catalog::parse(&files, &limits);
         findings.extend(read);

@@ -2,8 +2,7 @@
 
 use crate::serving::Serving;
 use celador::decision_log::{self, DecisionLog};
-use celador::limits::EvalLimits;
-use celador::store::{Database, Location, StoreError};
+use celador::store::{Database, Location, StoreError, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -30,7 +29,7 @@ fn told(code: &str, blocks: bool) -> Vec<(String, bool)> {
 fn a_store_without_room_is_not_ready_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::File(folder.path().join("celador.db"));
-    let database = Database::open(&location, &EvalLimits::default()).unwrap();
+    let database = Database::open(&location, &StoreLimits::default()).unwrap();
     let serving = Serving::over(database.clone(), |_, _| {});
     assert_eq!(settled(&serving, 200), []);
     // the file must not grow any more: what a full disk is to SQLite
@@ -55,7 +54,7 @@ fn a_store_without_room_is_not_ready_and_says_so() {
 fn a_store_whose_file_is_not_in_its_place_decides_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (file, aside) = (folder.path().join("celador.db"), folder.path().join("aside"));
-    let database = Database::open(&Location::File(file.clone()), &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::File(file.clone()), &StoreLimits::default()).unwrap();
     let serving = Serving::over(database.clone(), |_, _| {});
     let task = serving.task();
     let turn = || {
@@ -70,7 +69,7 @@ fn a_store_whose_file_is_not_in_its_place_decides_nothing() {
     assert_eq!(turn(), 503);
     assert_eq!(settled(&serving, 503), told("store-unavailable", true));
     // the write-ahead log that lies beside the path is not another store's
-    Database::open(&Location::File(folder.path().join("other.db")), &EvalLimits::default()).unwrap();
+    Database::open(&Location::File(folder.path().join("other.db")), &StoreLimits::default()).unwrap();
     fs::rename(folder.path().join("other.db"), &file).unwrap();
     assert_eq!(turn(), 503);
     fs::rename(&aside, &file).unwrap();
@@ -85,11 +84,11 @@ fn a_store_is_not_made_beside_the_log_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("celador.db");
     fs::write(folder.path().join("celador.db-wal"), "frames").unwrap();
-    let opened = Database::open(&Location::File(file.clone()), &EvalLimits::default());
+    let opened = Database::open(&Location::File(file.clone()), &StoreLimits::default());
     assert!(matches!(opened, Err(StoreError::Corrupt(why)) if why.contains("-wal")));
     assert!(!file.exists());
     fs::remove_file(folder.path().join("celador.db-wal")).unwrap();
-    Database::open(&Location::File(file), &EvalLimits::default()).unwrap();
+    Database::open(&Location::File(file), &StoreLimits::default()).unwrap();
 }
 
 #[test]
@@ -97,7 +96,7 @@ fn a_log_that_cannot_be_written_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("log");
     let log = DecisionLog::open(decision_log::Settings::new(&logs), crate::serving::NOON.parse().unwrap());
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let serving = Serving::over_log(database, log.unwrap(), |_, _| {});
     assert_eq!(settled(&serving, 200), []);
     // somebody has taken the folder away: what is written to the open file is seen by nobody

@@ -4,7 +4,7 @@
 //! its doc comment, as `/// Covers: MW-26, RV-13`. `tests/data/requirements-not-covered.txt` has the others, one a line with
 //! its reason. A rule that is covered and listed, an unknown one and one that is neither fail the test.
 
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::load_cases;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,7 +49,7 @@ fn lines(file: &str) -> Vec<String> {
 fn covered_by_cases() -> BTreeMap<String, String> {
     let folders = ["tests/data/cases", "policies", "examples"].map(|folder| root().join(folder));
     let mut covered = BTreeMap::new();
-    for case in load_cases(&folders, &EvalLimits::default()).unwrap().into_iter().flatten() {
+    for case in load_cases(&folders, &EngineLimits::default()).unwrap().into_iter().flatten() {
         for id in case.requirements {
             covered.insert(id, case.name.text.to_string());
         }

@@ -9,10 +9,10 @@ use crate::store_fixture::{Kept, new_task, once, second};
 use celador::Timestamp;
 use celador::conversation::{Conversations, Incoming};
 use celador::decision_log::{self, DecisionLog, Sync, verify};
-use celador::limits::EvalLimits;
 use celador::server::{Parts, Server, Settings, system_clock};
 use celador::store::{
-    Database, Ending, Location, Owner, Purge, Retention, StoreError, StoredTasks, TaskStore, Verified,
+    Database, Ending, Location, Owner, Purge, Retention, StoreError, StoreLimits, StoredTasks, TaskStore,
+    Verified,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ fn each_kind_of_data_goes_when_it_is_over_its_age() {
             sweep(&serving);
             assert_eq!(counts(&serving.database, logs), again, "{name}, {kind}: there is nothing left to do");
             assert_eq!(serving.get("/readyz").json()["reasons"], json!([]), "{name}");
-            let store = StoredTasks::new(serving.stop(), &EvalLimits::default());
+            let store = StoredTasks::new(serving.stop(), &StoreLimits::default());
             store.verify().unwrap();
             let intact = verify(logs, None).unwrap();
             assert_eq!(intact.said, kind == "log-files", "{name}, {kind}: {intact:?}");
@@ -165,7 +165,7 @@ fn each_kind_of_data_goes_when_it_is_over_its_age() {
 #[test]
 fn an_idle_task_is_ended_with_the_rule_as_its_reason_and_later_purged() {
     let folder = tempfile::tempdir().unwrap();
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let serving = Serving::over_log(database, log_in(folder.path(), Sync::System), |settings, _| {
         settings.retention = rules(&["idle-tasks=90d", "ended-tasks=30d"]);
     });
@@ -189,7 +189,7 @@ fn an_idle_task_is_ended_with_the_rule_as_its_reason_and_later_purged() {
     sweep(&serving);
     assert_eq!((serving.get(&task).status, serving.get(&asks).status), (410, 410));
     let id = task.rsplit('/').next().unwrap().to_owned();
-    let tasks = StoredTasks::new(serving.stop(), &EvalLimits::default());
+    let tasks = StoredTasks::new(serving.stop(), &StoreLimits::default());
     let tombstone = tasks.tombstone(&Owner::nobody(), &id).unwrap().unwrap();
     assert_eq!((&*tombstone.purged_by, &*tombstone.reason), ("retention", "ended-tasks=30d"));
     let said: Vec<_> = lines(folder.path()).into_iter().filter(|line| line["task"] == *id).collect();
@@ -220,13 +220,14 @@ fn ended(store: &StoredTasks, count: usize) {
 #[test]
 fn two_servers_that_sweep_at_once_purge_each_task_once() {
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database.clone(), &EvalLimits { max_page: 7, ..EvalLimits::default() });
+        let store =
+            StoredTasks::new(database.clone(), &StoreLimits { max_page: 7, ..StoreLimits::default() });
         ended(&store, 60);
         let logs = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let servers = logs.each_ref().map(|folder| {
             Serving::over_log(database.clone(), log_in(folder.path(), Sync::System), |settings, _| {
                 settings.retention = rules(&["ended-tasks=30d", "answers=30d"]);
-                settings.eval_limits.max_page = 7;
+                settings.limits.store.max_page = 7;
             })
         });
         std::thread::scope(|scope| servers.iter().for_each(|serving| drop(scope.spawn(|| sweep(serving)))));
@@ -298,7 +299,7 @@ fn a_sweep_beside_a_writer_ends_only_who_rests() {
             .filter(|task| task["state"] == "active")
             .count();
         assert_eq!(goes_on, active, "{name}");
-        StoredTasks::new(serving.stop(), &EvalLimits::default()).verify().unwrap();
+        StoredTasks::new(serving.stop(), &StoreLimits::default()).verify().unwrap();
     }
 }
 
@@ -306,7 +307,7 @@ fn a_sweep_beside_a_writer_ends_only_who_rests() {
 #[test]
 fn a_task_that_has_taken_a_step_since_it_was_looked_at_stays() {
     for (name, database, _folder) in databases() {
-        let store = StoredTasks::new(database, &EvalLimits::default());
+        let store = StoredTasks::new(database, &StoreLimits::default());
         let mut kept = Kept::create(&store, &kim(), "t-1").unwrap();
         let seen = kept.head.version();
         kept.post("m", None).unwrap();
@@ -329,8 +330,8 @@ fn a_server_that_is_killed_in_the_middle_of_a_sweep_leaves_each_task_whole_or_pu
     let logs = folder.path().join("log");
     let path = folder.path().join("s.db");
     let count = 400;
-    let open = || Database::open(&Location::File(path.clone()), &EvalLimits::default()).unwrap();
-    ended(&StoredTasks::new(open(), &EvalLimits::default()), count);
+    let open = || Database::open(&Location::File(path.clone()), &StoreLimits::default()).unwrap();
+    ended(&StoredTasks::new(open(), &StoreLimits::default()), count);
     let arguments = ["--retain", "ended-tasks=30d", "--retain", "answers=36500d"];
     let (mut killed, mut amid, kills) = (0, 0, kills(10));
     let begun = Instant::now();
@@ -348,7 +349,7 @@ fn a_server_that_is_killed_in_the_middle_of_a_sweep_leaves_each_task_whole_or_pu
         }
         process.kill();
         killed += 1;
-        let found = StoredTasks::new(open(), &EvalLimits::default()).verify().unwrap();
+        let found = StoredTasks::new(open(), &StoreLimits::default()).verify().unwrap();
         assert_eq!(found.tasks + found.tombstones, count as u64, "{found:?}");
         assert_eq!(found.events, found.tasks * 2, "{found:?}");
         amid += usize::from(found.tasks > 0 && found.tombstones > 0);
@@ -429,7 +430,7 @@ fn nonsense_is_refused_at_the_start() {
     let mut settings = Settings::new(vec![crate::serving::desk()]);
     settings.address.set_port(0);
     settings.retention = rules(&["tombstones=7d"]);
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let parts = Parts { clock: system_clock().unwrap(), database, log: None };
     let refused = Server::start(settings, parts).map(Server::stop).unwrap_err().to_string();
     assert!(refused.starts_with("`retention`: `tombstones=7d` is shorter than `answers`"), "{refused}");

@@ -1,6 +1,6 @@
 //! Case files are read completely, and every mistake in one has a place.
 
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario;
 use celador::source::Source;
 use std::fs;
@@ -13,7 +13,7 @@ fn data(inside: &str) -> PathBuf {
 /// The findings about a case called `probe`, one a line.
 fn findings(text: &str) -> String {
     let source = Source::new("probe.yaml", text);
-    match scenario::read(&source, &EvalLimits::default()) {
+    match scenario::read(&source, &EngineLimits::default()) {
         Ok(_) => String::new(),
         Err(findings) => findings.iter().map(|finding| format!("{} {finding}\n", finding.code)).collect(),
     }
@@ -25,7 +25,7 @@ fn every_case_of_the_specification_can_be_read() {
     for entry in fs::read_dir(data("cases/spec")).unwrap() {
         let path = entry.unwrap().path();
         let source = Source::new(path.display().to_string(), fs::read_to_string(&path).unwrap());
-        if let Err(findings) = scenario::read(&source, &EvalLimits::default()) {
+        if let Err(findings) = scenario::read(&source, &EngineLimits::default()) {
             let all: Vec<String> = findings.iter().map(|finding| finding.render(false)).collect();
             panic!("{}", all.join("\n"));
         }

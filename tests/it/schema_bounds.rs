@@ -3,7 +3,7 @@
 use crate::schema_values::{agent, start};
 use crate::task_fixture::{call, decided, noon};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -18,7 +18,7 @@ fn tool(parameters: Value) -> Value {
 }
 
 /// An engine under these bounds, and the codes of the errors.
-fn load(tool: &Value, limits: EvalLimits) -> (Engine, Vec<String>) {
+fn load(tool: &Value, limits: EngineLimits) -> (Engine, Vec<String>) {
     let text = format!("{tool}\n---\n{}\n", agent(json!({ "probe": "*" })));
     let source = Source::new("test.yaml", text);
     let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
@@ -28,7 +28,7 @@ fn load(tool: &Value, limits: EvalLimits) -> (Engine, Vec<String>) {
     (engine, errors.map(|finding| finding.message.clone()).collect())
 }
 
-fn refused(tool: &Value, limits: EvalLimits) -> Vec<String> {
+fn refused(tool: &Value, limits: EngineLimits) -> Vec<String> {
     load(tool, limits).1
 }
 
@@ -44,8 +44,8 @@ fn definitions_weigh_as_often_as_they_are_referred_to() {
     let names: Vec<String> =
         (0..2_000).map(|at| format!("a name that is neither long nor short {at}")).collect();
     let definition = json!({ "enum": names });
-    assert_eq!(refused(&referring(10, definition.clone()), EvalLimits::default()), [""; 0]);
-    let errors = refused(&referring(2_000, definition), EvalLimits::default());
+    assert_eq!(refused(&referring(10, definition.clone()), EngineLimits::default()), [""; 0]);
+    let errors = refused(&referring(2_000, definition), EngineLimits::default());
     let told = "`max_schema_bytes` 33554432 exceeded by this schema and those before it in the document";
     assert_eq!(errors, [told]);
 }
@@ -58,11 +58,11 @@ fn patterns_weigh_what_they_take_compiled() {
         let names = (0..number).map(|at| (format!("p{at}"), pattern(at)));
         tool(json!({ "properties": names.collect::<serde_json::Map<_, _>>() }))
     };
-    assert_eq!(refused(&patterns(50), EvalLimits::default()), [""; 0]);
-    let errors = refused(&patterns(5_000), EvalLimits::default());
+    assert_eq!(refused(&patterns(50), EngineLimits::default()), [""; 0]);
+    let errors = refused(&patterns(5_000), EngineLimits::default());
     assert_eq!(errors.len(), 1);
     assert!(errors[0].contains("`max_schema_bytes` 33554432"), "{errors:?}");
-    let limits = EvalLimits { max_schema_bytes: 40_000, ..EvalLimits::default() };
+    let limits = EngineLimits { max_schema_bytes: 40_000, ..EngineLimits::default() };
     assert_eq!(refused(&patterns(2), limits).len(), 1);
 }
 
@@ -73,16 +73,20 @@ fn bounds_are_those_of_the_host() {
         tool(json!({ "properties": { "p": { "anyOf": [{ "minLength": 1 }, { "minLength": 2 }] } } }));
     let nested = tool(json!({ "properties": { "p": { "not": { "not": { "not": { "minLength": 1 } } } } } }));
     let pattern = tool(json!({ "properties": { "p": { "pattern": "^[a-z]{40}$" } } }));
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     for (tool, limits, bound) in [
-        (&any_of, EvalLimits { max_schema_nodes: 2, ..limits }, "`max_schema_nodes` 2"),
-        (&nested, EvalLimits { max_schema_depth: 3, ..limits }, "`max_schema_depth` 3"),
-        (&pattern, EvalLimits { max_regex_bytes: 100, ..limits }, "`max_regex_bytes`"),
-        (&pattern, EvalLimits { max_schema_bytes: 1_000, ..limits }, "`max_schema_bytes` 1000"),
+        (&any_of, EngineLimits { max_schema_nodes: 2, ..limits }, "`max_schema_nodes` 2"),
+        (&nested, EngineLimits { max_schema_depth: 3, ..limits }, "`max_schema_depth` 3"),
+        (
+            &pattern,
+            EngineLimits { eval: EvalLimits { max_regex_bytes: 100, ..limits.eval }, ..limits },
+            "`max_regex_bytes`",
+        ),
+        (&pattern, EngineLimits { max_schema_bytes: 1_000, ..limits }, "`max_schema_bytes` 1000"),
     ] {
         let errors = refused(tool, limits);
         assert!(errors.iter().any(|error| error.contains(bound)), "{bound}: {errors:?}");
-        assert_eq!(refused(tool, EvalLimits::default()), [""; 0], "{bound}");
+        assert_eq!(refused(tool, EngineLimits::default()), [""; 0], "{bound}");
     }
 }
 
@@ -91,7 +95,13 @@ fn bounds_are_those_of_the_host() {
 fn patterns_make_texts_dear() {
     let told = |pattern: &str, length: usize, max_cost: u64| {
         let tool = tool(json!({ "properties": { "p": { "type": "string", "pattern": pattern } } }));
-        let (engine, errors) = load(&tool, EvalLimits { max_cost, ..EvalLimits::default() });
+        let (engine, errors) = load(
+            &tool,
+            EngineLimits {
+                eval: EvalLimits { max_cost, ..EvalLimits::default() },
+                ..EngineLimits::default()
+            },
+        );
         assert_eq!(errors, [""; 0]);
         let arguments = json!({ "p": "0".repeat(length) });
         let decision = decided(start(&engine, "t-1").before(&call("probe", arguments), noon()));

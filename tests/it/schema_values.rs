@@ -5,7 +5,7 @@
 use crate::task_fixture::{call, decided, noon};
 use celador::cel::Json;
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::json_schema::words::{FORMATS, Treatment, WORDS};
 use celador::manifest::yaml;
 use celador::scenario::{Outcome, Palette, Runner, load_cases};
@@ -28,7 +28,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/schemas/words.yaml");
     let source = Source::new("words.yaml", fs::read_to_string(path).unwrap());
     let mut findings = Vec::new();
-    let documents = yaml::parse(&source, &EvalLimits::default(), &mut findings);
+    let documents = yaml::parse(&source, &EngineLimits::default(), &mut findings);
     assert!(findings.is_empty(), "{}", findings[0].render(false));
     let rows = documents[0].node.to_json();
     let list = |row: &Value, key: &str| row[key].as_array().cloned().unwrap_or_default();
@@ -167,10 +167,10 @@ fn arguments_are_held_to_their_schemas() {
 #[cfg(feature = "store")]
 #[test]
 fn stored_tasks_hold_to_schemas() {
-    use celador::store::{Database, Location, Operation, Owner, Step, StoredTasks, TaskStore};
+    use celador::store::{Database, Location, Operation, Owner, Step, StoreLimits, StoredTasks, TaskStore};
     let rows = rows();
     let engine = engine(&manifests(&rows));
-    let limits = EvalLimits::default();
+    let limits = StoreLimits::default();
     let store = StoredTasks::new(Database::open(&Location::Memory, &limits).unwrap(), &limits);
     let owner = Owner::caller("kim");
     store.create(&owner, &start(&engine, "t-1"), noon(), None).unwrap();
@@ -274,7 +274,7 @@ fn cases_hold_to_schemas() {
 
 /// Runs the cases of a folder, which are so many, and all of them have to pass.
 pub fn all_pass(folder: &Path, mut count: usize) {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let mut runner = Runner::new(limits);
     let mut failures = String::new();
     for loaded in load_cases(&[folder], &limits).unwrap() {

@@ -3,7 +3,7 @@
 //! The schemas use a part of JSON Schema that the validator below knows whole; a keyword that it does not know fails.
 
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::yaml;
 use celador::source::Source;
 use regex::Regex;
@@ -127,7 +127,7 @@ fn documents(path: &Path) -> Vec<Value> {
     let Ok(text) = fs::read_to_string(path) else { return Vec::new() };
     let source = Source::new(path.display().to_string(), text);
     let mut findings = Vec::new();
-    let documents = yaml::parse(&source, &EvalLimits::default(), &mut findings);
+    let documents = yaml::parse(&source, &EngineLimits::default(), &mut findings);
     documents.iter().map(|document| document.node.to_json()).collect()
 }
 

@@ -5,7 +5,7 @@
 
 use crate::openapi;
 use crate::serving::{SCOPES, Serving, desk, new_task};
-use celador::store::Location;
+use celador::store::{Location, StoreLimits};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,10 @@ fn run(story: &Value) -> Result<usize, String> {
     let serving = Serving::with(&Location::Memory, |settings, _| {
         for (name, value) in story["limits"].as_object().into_iter().flatten() {
             let value = value.as_u64().unwrap();
-            assert!(settings.limits.set(name, value) || settings.eval_limits.set(name, value), "{name}");
+            assert!(
+                settings.limits.set(name, value) || settings.limits.store.engine.set(name, value),
+                "{name}"
+            );
         }
     });
     let mut kept = BTreeMap::new();
@@ -329,7 +332,6 @@ fn nothing_of_a_task_stands_in_a_problem() {
 
 #[test]
 fn beyond_loopback_somebody_has_to_ask_unless_it_is_allowed() {
-    use celador::limits::EvalLimits;
     use celador::server::{Parts, ServeError, Server, Settings, system_clock};
     use celador::store::Database;
     let start = |allowed: bool, tokens: Option<PathBuf>| {
@@ -337,7 +339,7 @@ fn beyond_loopback_somebody_has_to_ask_unless_it_is_allowed() {
         settings.address = "0.0.0.0:0".parse().unwrap();
         settings.allow_unauthenticated = allowed;
         settings.authentication.tokens = tokens;
-        let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
         Server::start(settings, Parts { clock: system_clock().unwrap(), database, log: None })
     };
     assert!(matches!(start(false, None), Err(ServeError::OpenToAll(_))));

@@ -6,10 +6,9 @@ use crate::conversation_servers::noise;
 use crate::openapi;
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, agent, desk, new_task};
-use celador::EvalLimits;
-use celador::limits::ServerLimits;
+use celador::server::ServerLimits;
 use celador::server::{Parts, Server, Settings};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -68,7 +67,7 @@ fn a_server_whose_bounds_are_all_off_serves() {
         for row in ServerLimits::ROWS {
             assert!(settings.limits.set(row.name, u64::MAX));
         }
-        settings.eval_limits.max_page = usize::MAX;
+        settings.limits.store.max_page = usize::MAX;
     });
     let task = serving.task();
     assert_eq!(serving.get("/v1/tasks").json()["tasks"].as_array().unwrap().len(), 1);
@@ -236,7 +235,7 @@ fn max_shutdown_ms() {
 /// A server each of whose looks at its clock finds that another server over the same store takes a step of the task, as
 /// often as `others` says: once when the request comes in, and once in each decision.
 fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let other = Arc::new(Serving::over(database.clone(), |_, _| {}));
     let task = other.task();
     let others = Arc::new(AtomicUsize::new(0));
@@ -315,7 +314,7 @@ fn max_page_entries() {
     let start = |entries: usize, rows: usize| {
         Serving::with(&Location::Memory, |settings, _| {
             settings.limits.max_page_entries = entries;
-            settings.eval_limits.max_page = rows;
+            settings.limits.store.max_page = rows;
         })
     };
     let all = |entries, rows| {

@@ -1,7 +1,7 @@
 //! Hostile connections: each kind is ended in its time, and many of each leave room for those who ask.
 
 use crate::serving::{SCOPES, Serving};
-use celador::limits::ServerLimits;
+use celador::server::ServerLimits;
 use celador::server::Tls;
 use celador::store::Location;
 use serde_json::json;

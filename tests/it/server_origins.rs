@@ -2,9 +2,8 @@
 
 use crate::openapi;
 use crate::serving::{SCOPES, Serving, desk, new_task};
-use celador::EvalLimits;
 use celador::server::{Parts, Server, Settings, system_clock};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -239,7 +238,7 @@ fn hosts_and_origins_that_are_none_are_refused_at_the_start() {
         let mut settings = Settings::new(vec![desk()]);
         settings.address.set_port(0);
         change(&mut settings);
-        let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
         let parts = Parts { clock: system_clock().unwrap(), database, log: None };
         Server::start(settings, parts).map(Server::stop).map_err(|error| error.to_string()).unwrap_err()
     };

@@ -2,9 +2,8 @@
 //! fails.
 
 use crate::serving::{Serving, agent, desk, new_task};
-use celador::EvalLimits;
 use celador::server::Tls;
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -51,7 +50,7 @@ fn a_certificate_that_is_none_is_refused_at_the_start() {
         let mut settings = Settings::new(vec![desk()]);
         settings.address.set_port(0);
         settings.tls = Some(Tls { certificates: certificates.to_owned(), key: key.to_owned() });
-        let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
         let parts = Parts { clock: system_clock().unwrap(), database, log: None };
         Server::start(settings, parts).map(Server::stop).map_err(|error| error.to_string())
     };
@@ -165,7 +164,7 @@ fn a_task_goes_on_in_the_next_process() {
 fn two_servers_take_turns_on_one_task() {
     let folder = tempfile::tempdir().unwrap();
     let database =
-        Database::open(&Location::File(folder.path().join("s.db")), &EvalLimits::default()).unwrap();
+        Database::open(&Location::File(folder.path().join("s.db")), &StoreLimits::default()).unwrap();
     let servers = [Serving::over(database.clone(), |_, _| {}), Serving::over(database, |_, _| {})];
     let task = servers[0].task();
     let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
@@ -215,7 +214,9 @@ fn slow() -> Value {
 
 #[test]
 fn what_was_begun_is_finished_when_the_server_stops() {
-    let serving = Serving::with(&Location::Memory, |settings, _| settings.eval_limits.max_cost = 100_000_000);
+    let serving = Serving::with(&Location::Memory, |settings, _| {
+        settings.limits.store.engine.eval.max_cost = 100_000_000
+    });
     let base = serving.base.clone();
     let begun = Instant::now();
     let client = std::thread::spawn(move || {
@@ -242,7 +243,7 @@ fn who_comes_when_there_is_no_room_is_sent_away() {
         settings.limits.max_requests_in_flight = 1;
         // nobody waits until the long evaluation has ended
         settings.limits.max_wait_ms = 1;
-        settings.eval_limits.max_cost = 100_000_000;
+        settings.limits.store.engine.eval.max_cost = 100_000_000;
     });
     let base = serving.base.clone();
     let done = Arc::new(AtomicBool::new(false));
@@ -279,7 +280,7 @@ fn time_is_bounded() {
     let serving = Serving::with(&Location::Memory, |settings, _| {
         settings.limits.max_request_ms = 100;
         settings.limits.max_header_ms = 200;
-        settings.eval_limits.max_cost = 100_000_000;
+        settings.limits.store.engine.eval.max_cost = 100_000_000;
     });
     let late = serving.post("/v1/evaluate", &slow());
     assert_eq!(late.status, 503);

@@ -1,7 +1,7 @@
 //! What is shared out between callers: places at work, waiting, evaluations, bytes of bodies.
 
 use crate::serving::{Reply, SCOPES, Serving, new_task};
-use celador::limits::ServerLimits;
+use celador::server::ServerLimits;
 use celador::store::Location;
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(60);
 fn serving(change: impl FnOnce(&mut ServerLimits)) -> Serving {
     Serving::with(&Location::Memory, |settings, folder| {
         settings.authentication.tokens = Some(folder.join("tokens.json"));
-        settings.eval_limits.max_cost = 100_000_000;
+        settings.limits.store.engine.eval.max_cost = 100_000_000;
         change(&mut settings.limits);
     })
 }

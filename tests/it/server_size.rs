@@ -123,7 +123,7 @@ const PROBE: &str = "capabilities: {probe: '*'}\n";
 
 #[test]
 fn a_task_that_is_full_ends_with_a_limit_and_its_results_are_recorded_until_then() {
-    let serving = serving(PROBE, |settings| settings.eval_limits.max_task_bytes = 100_000);
+    let serving = serving(PROBE, |settings| settings.limits.store.engine.max_task_bytes = 100_000);
     let task = new_task(&serving);
     let large = json!("x".repeat(40_000));
     for _ in 0..3 {
@@ -162,7 +162,7 @@ fn a_task_that_is_full_ends_with_a_limit_and_its_results_are_recorded_until_then
 
 #[test]
 fn a_context_is_given_in_parts_and_pages() {
-    let serving = serving(PROBE, |settings| settings.eval_limits.max_page_bytes = 20_000);
+    let serving = serving(PROBE, |settings| settings.limits.store.max_page_bytes = 20_000);
     let task = new_task(&serving);
     for number in 0..10 {
         report(&serving, &task, &json!({"n": number, "text": "x".repeat(3_000)}));
@@ -214,7 +214,7 @@ fn a_context_is_given_in_parts_and_pages() {
 
 #[test]
 fn a_page_of_events_is_bounded_in_bytes_and_none_is_left_out() {
-    let serving = serving(PROBE, |settings| settings.eval_limits.max_page_bytes = 20_000);
+    let serving = serving(PROBE, |settings| settings.limits.store.max_page_bytes = 20_000);
     let task = new_task(&serving);
     for number in 0..6 {
         report(
@@ -244,7 +244,7 @@ fn a_page_of_events_is_bounded_in_bytes_and_none_is_left_out() {
         let file = folder.join("clerk.yaml");
         fs::write(&file, manifests(PROBE)).unwrap();
         settings.policies = vec![file];
-        settings.eval_limits.max_page_bytes = 1;
+        settings.limits.store.max_page_bytes = 1;
     });
     let count = other.get(&format!("{task}/context?paths=capabilities.probe.count_successful")).json();
     assert_eq!(count["context"]["capabilities"]["probe"]["count_successful"], 6);

@@ -4,9 +4,8 @@
 use crate::serving::{SCOPES, Serving, desk, new_task};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use celador::EvalLimits;
 use celador::server::{Jwt, JwtIdentity, Parts, Server, Settings, Unreadable, system_clock};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, PublicKeyData as _};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -379,7 +378,7 @@ fn what_was_stored_under_the_claim_alone_is_found_again() {
         identity_claim: "sub".into(),
     });
     alone(&mut settings);
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let parts = Parts { clock: system_clock().unwrap(), database, log: None };
     let error = Server::start(settings, parts).map(Server::stop).unwrap_err().to_string();
     assert!(error.contains("could name the same caller"), "{error}");

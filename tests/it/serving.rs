@@ -5,9 +5,8 @@
 use crate::openapi;
 use celador::Timestamp;
 use celador::decision_log::DecisionLog;
-use celador::limits::EvalLimits;
 use celador::server::{Parts, Server, Settings};
-use celador::store::{Database, FaultPlan, Location};
+use celador::store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -99,7 +98,7 @@ impl Serving {
 
     /// A server with other settings; the folder is the test's, and goes with it.
     pub fn with(location: &Location, change: impl FnOnce(&mut Settings, &Path)) -> Self {
-        let database = Database::open(location, &EvalLimits::default()).unwrap();
+        let database = Database::open(location, &StoreLimits::default()).unwrap();
         Self::over(database, change)
     }
 

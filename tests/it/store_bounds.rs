@@ -1,15 +1,14 @@
 //! The bounds of the stores, each seen to bound, and who may read them.
 
 use crate::store_fixture::Kept;
-use celador::EvalLimits;
-use celador::store::{Database, Location, Owner, StoreError, StoredTasks, TaskStore};
+use celador::store::{Database, Location, Owner, StoreError, StoreLimits, StoredTasks, TaskStore};
 use std::fs;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-fn with(change: impl FnOnce(&mut EvalLimits)) -> EvalLimits {
-    let mut limits = EvalLimits::default();
+fn with(change: impl FnOnce(&mut StoreLimits)) -> StoreLimits {
+    let mut limits = StoreLimits::default();
     change(&mut limits);
     limits
 }
@@ -18,8 +17,10 @@ fn with(change: impl FnOnce(&mut EvalLimits)) -> EvalLimits {
 fn file(tasks: usize) -> (TempDir, Location) {
     let folder = TempDir::new().unwrap();
     let location = Location::File(folder.path().join("celador.db"));
-    let store =
-        StoredTasks::new(Database::open(&location, &EvalLimits::default()).unwrap(), &EvalLimits::default());
+    let store = StoredTasks::new(
+        Database::open(&location, &StoreLimits::default()).unwrap(),
+        &StoreLimits::default(),
+    );
     for task in 0..tasks {
         Kept::create(&store, &Owner::caller("kim"), &format!("t-{task:03}")).unwrap();
     }
@@ -129,7 +130,7 @@ fn a_file_beyond_the_bound_is_not_read_whole_when_it_is_opened() {
 fn only_its_owner_may_read_what_is_stored() {
     use std::os::unix::fs::PermissionsExt;
     let (folder, location) = file(1);
-    let _open = Database::open(&location, &EvalLimits::default()).unwrap();
+    let _open = Database::open(&location, &StoreLimits::default()).unwrap();
     let log = celador::decision_log::Settings::new(folder.path());
     let _log = celador::decision_log::DecisionLog::open(log, crate::store_fixture::second(0)).unwrap();
     for entry in fs::read_dir(folder.path()).unwrap() {

@@ -5,8 +5,7 @@ use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, desk};
 use crate::store_fixture::second;
 use celador::decision_log::{Sync, verify};
-use celador::limits::EvalLimits;
-use celador::store::{Database, Ending, Location, Owner, StoredTasks, TaskStore};
+use celador::store::{Database, Ending, Location, Owner, StoreLimits, StoredTasks, TaskStore};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -29,7 +28,7 @@ fn tasks_are_listed_ended_and_purged_beside_a_server() {
     let file = folder.path().join("celador.db").display().to_string();
     for store in [file, PostgresServer::shared().database()] {
         let logs = folder.path().join(if store.starts_with("postgres") { "log-2" } else { "log-1" });
-        let database = Database::open(&Location::parse(&store), &EvalLimits::default()).unwrap();
+        let database = Database::open(&Location::parse(&store), &StoreLimits::default()).unwrap();
         let serving = Serving::over_log(database, log_in(&logs, Sync::System), |_, _| {});
         let (first, second) = (serving.task(), serving.task());
         let (code, text) = celador(&store, &["list"]);
@@ -101,7 +100,7 @@ fn tasks_that_ended_long_ago_are_purged_together_and_named_in_a_log_of_the_comma
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("celador.db");
     let store = path.display().to_string();
-    let limits = EvalLimits::default();
+    let limits = StoreLimits::default();
     let tasks = StoredTasks::new(Database::open(&Location::File(path), &limits).unwrap(), &limits);
     for (owner, id, ends) in
         [("kim", "t-1", true), ("kim", "t-2", false), ("lee", "t-1", true), ("lee", "t-3", true)]

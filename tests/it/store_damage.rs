@@ -5,9 +5,9 @@
 
 use crate::store_fixture::{Kept, clerk, once};
 use crate::store_tasks::limits;
-use celador::EvalLimits;
 use celador::store::{
-    Database, Location, Once, Owner, StoreError, StoredEvent, StoredTasks, TaskStore, TaskSummary,
+    Database, Location, Once, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks, TaskStore,
+    TaskSummary,
 };
 use celador::task::Verdict;
 use std::collections::BTreeMap;
@@ -20,7 +20,10 @@ fn kim() -> Owner {
 }
 
 fn open(path: &Path) -> Result<StoredTasks, StoreError> {
-    Ok(StoredTasks::new(Database::open(&Location::File(path.to_owned()), &EvalLimits::default())?, &limits()))
+    Ok(StoredTasks::new(
+        Database::open(&Location::File(path.to_owned()), &StoreLimits::default())?,
+        &limits(),
+    ))
 }
 
 /// Everything that a store says of its tasks.

@@ -1,12 +1,11 @@
 //! One way to read and write three databases: the same statements, the same answers, the same refusals.
 
 use crate::servers::PostgresServer;
-use celador::EvalLimits;
-use celador::store::{Database, FaultPlan, Location, SqlValue, StoreError};
+use celador::store::{Database, FaultPlan, Location, SqlValue, StoreError, StoreLimits};
 
 /// A new store of each kind, by name, and what keeps its file.
 pub fn databases() -> Vec<(&'static str, Database, Option<tempfile::TempDir>)> {
-    let open = |location| Database::open(&location, &EvalLimits::default()).unwrap();
+    let open = |location| Database::open(&location, &StoreLimits::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     vec![
         ("memory", open(Location::Memory), None),

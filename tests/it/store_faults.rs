@@ -5,8 +5,9 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::store_load::owner;
 use crate::store_tasks::limits;
-use celador::EvalLimits;
-use celador::store::{Database, FaultPlan, Location, Owner, StoreError, StoredEvent, StoredTasks, TaskStore};
+use celador::store::{
+    Database, FaultPlan, Location, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks, TaskStore,
+};
 use celador::task::Verdict;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -125,7 +126,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
     let ballast = folder.path().join("ballast");
     std::fs::write(&ballast, vec![1; 400_000]).unwrap();
     let location = Location::File(folder.path().join("celador.db"));
-    let database = Database::open(&location, &EvalLimits::default()).unwrap();
+    let database = Database::open(&location, &StoreLimits::default()).unwrap();
     let pages = |most: u64| {
         let statement = format!("PRAGMA max_page_count = {most}");
         database.write(|sql| sql.query(&statement, &[])).unwrap();

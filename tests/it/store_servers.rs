@@ -8,8 +8,7 @@ use crate::serving;
 use crate::store_crash::{kills, moment, spread};
 use crate::store_load::{Answered, settle};
 use crate::task_fixture::manifests;
-use celador::EvalLimits;
-use celador::store::{Database, Location, Owner, StoredTasks, TaskStore};
+use celador::store::{Database, Location, Owner, StoreLimits, StoredTasks, TaskStore};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -146,8 +145,8 @@ fn run(location: &str, servers: usize, kills: usize) -> (Vec<Answered>, Vec<Dura
 
 /// Each request was answered in the end: so each stands in the store once, and nothing else does.
 fn settle_all(location: &str, answered: &[Answered]) -> u64 {
-    let database = Database::open(&Location::parse(location), &EvalLimits::default()).unwrap();
-    let store = StoredTasks::new(database, &EvalLimits::default());
+    let database = Database::open(&Location::parse(location), &StoreLimits::default()).unwrap();
+    let store = StoredTasks::new(database, &StoreLimits::default());
     let events = settle(&store, &Owner::nobody(), answered);
     assert_eq!(events, answered.len() as u64 + 3, "as many steps as requests, and three tasks that began");
     assert_eq!(store.verify().unwrap().answers, events);

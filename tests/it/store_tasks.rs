@@ -5,8 +5,7 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_change::{AGENT, Deed, deed, run};
 use crate::task_fixture::{call, engine, noon, start};
-use celador::EvalLimits;
-use celador::store::{Operation, Owner, Step, StoreError, StoredTasks, TaskStore, Verified};
+use celador::store::{Operation, Owner, Step, StoreError, StoreLimits, StoredTasks, TaskStore, Verified};
 use celador::task::{CallResult, Progress, Task, TaskMark, Verdict};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -15,8 +14,8 @@ use serde_json::json;
 use std::sync::Barrier;
 
 /// A snapshot every few events, so that tests meet many.
-pub fn limits() -> EvalLimits {
-    EvalLimits { max_events_to_replay: 5, ..EvalLimits::default() }
+pub fn limits() -> StoreLimits {
+    StoreLimits { max_events_to_replay: 5, ..StoreLimits::default() }
 }
 
 /// A store of each kind.

@@ -2,11 +2,10 @@
 //! believing the wrong one.
 
 use crate::servers::{PostgresServer, RedisServer, Stop, free_port};
-use celador::EvalLimits;
 use celador::conversation::aletheia::{
     ContextStore, PostgresContextStore, RedisContextStore, RedisOptions, RedisTls, StoredContext,
 };
-use celador::store::{Database, Location, StoreError};
+use celador::store::{Database, Location, StoreError, StoreLimits};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PKCS_ECDSA_P384_SHA384, date_time_ymd,
 };
@@ -103,7 +102,7 @@ fn postgres(authority: &Authority, server: &Pair) -> PostgresServer {
 
 /// How a store is reached by a connection string.
 fn reached(address: &str) -> Result<String, String> {
-    let open = Database::open(&Location::Postgres(address.to_owned()), &EvalLimits::default());
+    let open = Database::open(&Location::Postgres(address.to_owned()), &StoreLimits::default());
     let asked = open.and_then(|database| {
         let how =
             "SELECT CASE WHEN ssl THEN 'tls' ELSE 'plain' END FROM pg_stat_ssl WHERE pid = pg_backend_pid()";

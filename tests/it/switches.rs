@@ -4,9 +4,9 @@ use crate::serving::Serving;
 use crate::store_database::databases;
 use crate::store_fixture::second;
 use crate::task_fixture::{call, decided, engine, noon, see, start};
-use celador::EvalLimits;
+use celador::EngineLimits;
 use celador::decision_log::{DecisionLog, Settings as LogSettings};
-use celador::store::{Database, Location, StoreError, StoredSwitches, StoredTasks, TaskStore};
+use celador::store::{Database, Location, StoreError, StoreLimits, StoredSwitches, StoredTasks, TaskStore};
 use celador::task::{Answer, CallResult, Content, Delivery, Next, Progress, Switch, Usage, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -166,7 +166,8 @@ fn an_invoke_step_of_a_stopped_tool_fails_and_its_on_fail_decides() {
 #[test]
 fn turns_are_kept_with_who_and_why_and_an_altered_one_is_found() {
     for (name, database, _folder) in databases() {
-        let limits = EvalLimits { max_reason_bytes: 8, ..EvalLimits::default() };
+        let engine = EngineLimits { max_reason_bytes: 8, ..EngineLimits::default() };
+        let limits = StoreLimits { engine, ..StoreLimits::default() };
         let switches = StoredSwitches::new(database.clone(), &limits);
         assert_eq!(switches.version(), Ok(0), "{name}");
         let turn = |switch: &Switch, on: bool| switches.turn(switch, on, second(1), "kim", "a reason");
@@ -186,7 +187,7 @@ fn turns_are_kept_with_who_and_why_and_an_altered_one_is_found() {
             history.iter().map(|turn| (turn.number, turn.on)).collect::<Vec<_>>(),
             [(2, true), (3, false)]
         );
-        let tasks = StoredTasks::new(database.clone(), &EvalLimits::default());
+        let tasks = StoredTasks::new(database.clone(), &StoreLimits::default());
         tasks.verify().unwrap();
         database.write(|sql| sql.execute("DELETE FROM switch_turn WHERE number = 2", &[])).unwrap();
         assert!(matches!(switches.on(), Err(StoreError::Corrupt(_))), "{name}");
@@ -202,8 +203,11 @@ fn fetch() -> Value {
 fn a_switch_is_in_force_at_the_next_step_of_every_server() {
     let folder = tempfile::tempdir().unwrap();
     let log = DecisionLog::open(LogSettings::new(folder.path()), noon()).unwrap();
-    let first =
-        Serving::over_log(Database::open(&Location::Memory, &EvalLimits::default()).unwrap(), log, |_, _| {});
+    let first = Serving::over_log(
+        Database::open(&Location::Memory, &StoreLimits::default()).unwrap(),
+        log,
+        |_, _| {},
+    );
     let second = Serving::over(first.database.clone(), |_, _| {});
     let task = first.task();
     let let_through = second.post(&format!("{task}/before"), &fetch()).json();

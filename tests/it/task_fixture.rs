@@ -3,7 +3,7 @@
 use celador::cel::{Json, Timestamp};
 use celador::context::{Runtime, Scope};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -91,7 +91,7 @@ pub fn manifests(agent: &str) -> String {
 /// An engine with that agent, which must have no errors. Steps whose outcome is fixed, and texts that fail, are what tests
 /// of tasks are made of: they come in by the lenient door.
 pub fn engine(agent: &str) -> Engine {
-    let limits = EvalLimits::default();
+    let limits = EngineLimits::default();
     let source = Source::new("test.yaml", manifests(agent));
     let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);

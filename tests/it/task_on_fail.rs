@@ -2,7 +2,7 @@
 
 use crate::task_fixture::{call, decided, manifests, noon, start};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -30,8 +30,8 @@ const RESULTS: [(&str, Option<bool>); 10] = [
     reason = "the bounds are no exhaustive struct outside the crate"
 )]
 fn engine(agent: &str) -> Engine {
-    let mut limits = EvalLimits::default();
-    limits.max_cost = 200;
+    let mut limits = EngineLimits::default();
+    limits.eval.max_cost = 200;
     let source = Source::new("table.yaml", manifests(agent));
     let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);

@@ -6,7 +6,7 @@ use crate::task_fixture::{call, decided, manifests, noon, see, start};
 use celador::cel::{ErrorCode, Json};
 use celador::context::{Scope, TaskContext};
 use celador::engine::Engine;
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// An engine for the agent with these further keys, under other bounds.
-fn engine(agent: &str, change: impl FnOnce(&mut EvalLimits)) -> Engine {
-    let mut limits = EvalLimits::default();
+fn engine(agent: &str, change: impl FnOnce(&mut EngineLimits)) -> Engine {
+    let mut limits = EngineLimits::default();
     change(&mut limits);
     let source = Source::new("test.yaml", manifests(agent));
     let (catalog, findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);

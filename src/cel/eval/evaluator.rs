@@ -6,12 +6,12 @@ use super::error::{Halt, Stop};
 use super::guard::{Guards, Variables};
 use super::progress::Progress;
 use super::read::key_bytes;
+use crate::cel::limits::EvalLimits;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::PureCode;
 use crate::cel::meter::Meter;
 use crate::cel::plan::{Arithmetic, Clause, Comparison, Item, Local, Node, NodeId, Plan};
 use crate::cel::value::{Entries, Key, List, Map, Value, same_bytes};
-use crate::limits::EvalLimits;
 use smallvec::SmallVec;
 use std::sync::Arc;
 

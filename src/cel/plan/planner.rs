@@ -3,6 +3,7 @@
 use super::{
     Arithmetic, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
 };
+use crate::cel::limits::EvalLimits;
 use crate::cel::check::{Checked, Reference};
 use crate::cel::env::{Env, Slot};
 use crate::cel::fault::{ErrorCode, Fault};
@@ -11,7 +12,6 @@ use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};
 use crate::cel::value::{Blob, FoldId, Guess, Text, TypeName, Value};
-use crate::limits::EvalLimits;
 use crate::source::Span;
 use std::sync::Arc;
 

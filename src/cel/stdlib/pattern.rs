@@ -5,9 +5,9 @@
 //! can stand at, each of which every character may have to visit, and how many *ranges* of characters compiling goes
 //! through, `\w` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
 
+use crate::cel::limits::EvalLimits;
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::meter::Meter;
-use crate::limits::EvalLimits;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};

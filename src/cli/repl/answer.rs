@@ -154,7 +154,7 @@ impl Answer<'_> {
         if path.is_dir() {
             return Ok(false);
         }
-        let text = read_text(path, self.session.limits().max_json_bytes)?;
+        let text = read_text(path, self.session.limits().eval.max_json_bytes)?;
         let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
         let of_case = !begins("kind:") && (begins("state:") || begins("env:"));
         Ok(of_case || text.trim_start().starts_with('{'))
@@ -166,7 +166,7 @@ impl Answer<'_> {
                 Held::new(program.result_type(), value).map_err(unusable)
             })?,
             // JSON is CEL, but for some escapes and for texts of any length
-            Err(issues) => match Json::parse(text, self.session.limits()) {
+            Err(issues) => match Json::parse(text, &self.session.limits().eval) {
                 Ok(json) => Held::document(json),
                 Err(_) => return Err(self.refuse(text, &issues)),
             },

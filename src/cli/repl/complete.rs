@@ -108,8 +108,8 @@ fn settled(checked: &Checked, id: celador::cel::ExprId) -> Type {
 /// A text with the marker at its end and everything closed that it has opened, and what it then is.
 fn closed(session: &Session, lead: &str) -> Option<(String, Expr)> {
     let mut text = format!("{lead}{MARKER}");
-    for _ in 0..session.limits().max_depth {
-        let issues = match parse(&text, session.limits()) {
+    for _ in 0..session.limits().eval.max_depth {
+        let issues = match parse(&text, &session.limits().eval) {
             Ok(expr) => return Some((text, expr)),
             Err(issues) => issues,
         };

@@ -165,7 +165,7 @@ impl Highlighter for Assistant {}
 
 impl Validator for Assistant {
     fn validate(&self, input: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let open = goes_on(input.input(), self.session.borrow().limits());
+        let open = goes_on(input.input(), &self.session.borrow().limits().eval);
         Ok(if open { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
 }

@@ -75,7 +75,7 @@ impl Arguments {
         let session = Rc::new(RefCell::new(Session::open(self.scope, paths, screen)?));
         let attended = io::stdin().is_terminal() && io::stdout().is_terminal();
         let mut input =
-            if attended { Input::terminal(&session)? } else { Input::pipe(*session.borrow().limits()) };
+            if attended { Input::terminal(&session)? } else { Input::pipe(session.borrow().limits().eval) };
         if attended {
             screen.line(&messages::welcome(env!("CARGO_PKG_VERSION")))?;
         }

@@ -11,14 +11,14 @@ use celador::cel::{
     Value,
 };
 use celador::context::{Bound, Moment, Root, Scope, ScopeEnv, TaskContext, TaskIo};
-use celador::limits::EvalLimits;
+use celador::limits::EngineLimits;
 use celador::scenario::restore;
 use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// What expressions are evaluated in.
 pub(super) struct Session {
-    limits: EvalLimits,
+    limits: EngineLimits,
     scope: Scope,
     paths: SubjectArguments,
     subject: Subject,
@@ -61,7 +61,7 @@ struct Questioned(Option<String>);
 impl Session {
     /// A session on what stands at these paths.
     pub(super) fn open(scope: Scope, paths: SubjectArguments, screen: &mut Screen) -> Result<Self, Failure> {
-        let limits = EvalLimits::default();
+        let limits = EngineLimits::default();
         let subject = Subject::new(&paths, limits, screen)?;
         let bindings = IndexMap::new();
         let frame = Frame::new(scope, &subject, &bindings);
@@ -83,7 +83,7 @@ impl Session {
         &self.paths
     }
 
-    pub(super) fn limits(&self) -> &EvalLimits {
+    pub(super) fn limits(&self) -> &EngineLimits {
         &self.limits
     }
 

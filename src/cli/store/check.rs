@@ -1,7 +1,7 @@
 //! `celador store check`: a store of tasks, read again as a whole.
 
 use super::{ExitCode, Failure, Format, Screen, location};
-use celador::limits::EvalLimits;
+use celador::store::StoreLimits;
 use celador::store::{Database, Location, StoreError, StoredTasks, TaskStore, Verified};
 use clap::Args;
 use serde_json::json;
@@ -55,6 +55,6 @@ impl Check {
 }
 
 fn verify(location: &Location) -> Result<Verified, StoreError> {
-    let limits = EvalLimits::default();
+    let limits = StoreLimits::default();
     StoredTasks::new(Database::open(location, &limits)?, &limits).verify()
 }

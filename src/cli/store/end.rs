@@ -5,7 +5,7 @@ use super::{
     ExitCode, Failure, Format, Operator, Screen, clock, load_engine, messages, owner_of, store_and_task,
     tasks,
 };
-use celador::limits::EvalLimits;
+use celador::store::StoreLimits;
 use celador::store::{DueLine, Ending, StoreError};
 use clap::Args;
 use serde_json::json;
@@ -54,14 +54,14 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = StoreLimits::default();
         let (store, id) = store_and_task(self.named);
         let tasks = tasks(store, &limits)?;
         let at = clock::now(None)?;
         let engine = if self.manifests.is_empty() {
             None
         } else {
-            Some(load_engine(&self.manifests, limits, screen)?.1)
+            Some(load_engine(&self.manifests, limits.engine, screen)?.1)
         };
         let log = Log::open(self.decision_log, at)?;
         let owner = owner_of(&tasks, &id, self.owner)?;

@@ -1,7 +1,7 @@
 //! `celador store list`: the tasks of a store, of all callers.
 
 use super::{ExitCode, Failure, Format, Screen, clock, tasks};
-use celador::limits::EvalLimits;
+use celador::store::StoreLimits;
 use celador::store::{Age, Owner, TaskSummary};
 use clap::Args;
 use serde_json::json;
@@ -37,7 +37,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = StoreLimits::default();
         let (tasks, now) = (tasks(self.store, &limits)?, clock::now(None)?);
         let mut last: Option<(Owner, String)> = None;
         loop {

@@ -11,7 +11,7 @@ mod purge;
 
 use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages};
-use celador::limits::EvalLimits;
+use celador::store::StoreLimits;
 use celador::store::{Database, Location, Owner, StoredTasks};
 use clap::{Args, Subcommand};
 
@@ -52,7 +52,7 @@ pub(super) fn location(said: Option<String>) -> Result<Location, Failure> {
 }
 
 /// The tasks of the store that an argument or the environment names.
-fn tasks(said: Option<String>, limits: &EvalLimits) -> Result<StoredTasks, Failure> {
+fn tasks(said: Option<String>, limits: &StoreLimits) -> Result<StoredTasks, Failure> {
     let location = location(said)?;
     let database = Database::open(&location, limits).map_err(|error| Failure::Unusable(error.to_string()))?;
     Ok(StoredTasks::new(database, limits))

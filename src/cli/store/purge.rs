@@ -3,7 +3,7 @@
 use super::log::Log;
 use super::{ExitCode, Failure, Format, Operator, Screen, clock, messages, owner_of, store_and_task, tasks};
 use celador::cel::Timestamp;
-use celador::limits::EvalLimits;
+use celador::store::StoreLimits;
 use celador::store::{self, Age, DueLine, Fate, Owner, Retention, StoreError, StoredTasks, TaskSummary};
 use clap::Args;
 use serde_json::json;
@@ -73,7 +73,7 @@ struct Work<'w> {
 
 impl Purge {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EvalLimits::default();
+        let limits = StoreLimits::default();
         let (mut named, at) = (self.named, clock::now(None)?);
         let (store, id) = match (self.older_than, named.len()) {
             (Some(_), 0 | 1) => (named.pop(), None),

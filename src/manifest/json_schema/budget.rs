@@ -7,7 +7,7 @@
 
 use super::pattern;
 use crate::cel::PatternPrice;
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 #[cfg(feature = "schemas")]
 use serde_json::Value;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ const BYTES_PER_VALUE: usize = 256;
 /// What is left for the schemas of one document.
 #[derive(Default)]
 pub(in crate::manifest) struct Budget {
-    limits: EvalLimits,
+    limits: EngineLimits,
     used: usize,
     is_spent: bool,
     /// The patterns of the document, translated, that can be compiled.
@@ -36,12 +36,12 @@ pub(in crate::manifest) enum Refusal {
 
 impl Budget {
     /// The whole of what these bounds allow.
-    pub(in crate::manifest) fn new(limits: &EvalLimits) -> Self {
+    pub(in crate::manifest) fn new(limits: &EngineLimits) -> Self {
         Self { limits: *limits, ..Self::default() }
     }
 
     /// The bounds of the host.
-    pub(in crate::manifest) fn limits(&self) -> &EvalLimits {
+    pub(in crate::manifest) fn limits(&self) -> &EngineLimits {
         &self.limits
     }
 
@@ -75,7 +75,7 @@ impl Budget {
         if self.patterns.contains_key(&translated) {
             return Ok(());
         }
-        let price = PatternPrice::of(&translated, &self.limits).ok_or(Refusal::Bad(pattern::LARGE))?;
+        let price = PatternPrice::of(&translated, &self.limits.eval).ok_or(Refusal::Bad(pattern::LARGE))?;
         self.pay(price.bytes)?;
         pattern::try_out(&translated, &self.limits).map_err(Refusal::Bad)?;
         self.patterns.insert(translated, price);

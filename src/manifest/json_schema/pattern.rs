@@ -4,7 +4,7 @@
 //! back to a group take time that nobody bounds, and are refused. Where both languages write one thing in two ways (`\d`,
 //! `\w`, `\s` and `\b` are about ASCII in ECMA 262, `\<` is a sign and no anchor) ECMA 262 decides.
 
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use regex::RegexBuilder;
 
 const LOOKS: &str = "it looks ahead or behind, which takes more than linear time";
@@ -21,8 +21,8 @@ const SPACE: &str = r"\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{20
 ///
 /// # Errors
 /// Why it cannot be said.
-pub(super) fn translate(pattern: &str, limits: &EvalLimits) -> Result<String, &'static str> {
-    if pattern.len() > limits.max_source_bytes {
+pub(super) fn translate(pattern: &str, limits: &EngineLimits) -> Result<String, &'static str> {
+    if pattern.len() > limits.eval.max_source_bytes {
         return Err("it is longer than `max_source_bytes`");
     }
     let out = rewrite(pattern)?;
@@ -33,8 +33,8 @@ pub(super) fn translate(pattern: &str, limits: &EvalLimits) -> Result<String, &'
 ///
 /// # Errors
 /// Why it cannot be.
-pub(super) fn try_out(translated: &str, limits: &EvalLimits) -> Result<(), &'static str> {
-    let compiled = RegexBuilder::new(translated).size_limit(limits.max_regex_bytes).build();
+pub(super) fn try_out(translated: &str, limits: &EngineLimits) -> Result<(), &'static str> {
+    let compiled = RegexBuilder::new(translated).size_limit(limits.eval.max_regex_bytes).build();
     compiled.map(drop).map_err(|_| LARGE)
 }
 

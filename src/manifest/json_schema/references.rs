@@ -6,7 +6,7 @@
 
 use super::parts::{About, schemas};
 use super::words::{Takes, Treatment, word};
-use crate::limits::EvalLimits;
+use crate::limits::EngineLimits;
 use crate::manifest::messages;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
@@ -106,7 +106,7 @@ struct Survey<'n, 's> {
     root: &'n Node,
     path: &'s Path,
     reader: &'s mut Reader,
-    limits: EvalLimits,
+    limits: EngineLimits,
     /// The schemas that were referred to.
     known: HashMap<String, Extent>,
     /// Schemas of parts of values, not looked at yet.

@@ -55,14 +55,14 @@ impl Validator {
         let limits = *budget.limits();
         let options = jsonschema::options_for::<Packed>()
             .with_draft(Draft::Draft202012)
-            .with_pattern_options(PatternOptions::regex().size_limit(limits.max_regex_bytes))
+            .with_pattern_options(PatternOptions::regex().size_limit(limits.eval.max_regex_bytes))
             .should_validate_formats(true)
             .should_ignore_unknown_formats(false)
             .offline();
         let ready = options.build(&schema).map_err(|error| NotReady::Refused(error.to_string()))?;
         let mut names = BTreeSet::new();
         name_fields(&schema, &mut names);
-        let EvalLimits { max_cost, max_json_depth, .. } = limits;
+        let EvalLimits { max_cost, max_json_depth, .. } = limits.eval;
         Ok(Self { schema, ready, names, max_cost, max_json_depth, factor })
     }
 

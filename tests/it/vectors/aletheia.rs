@@ -5,12 +5,11 @@ use super::format::{Options, PostgresRow, RedisValue, StoreOperation, StoreStep,
 use super::proxy::Proxy;
 use super::{Failures, wrong};
 use crate::servers::{PostgresServer, RedisServer};
-use celador::EvalLimits;
 use celador::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
 };
 use celador::conversation::{ContextStore, StoredContext};
-use celador::store::{Database, Location};
+use celador::store::{Database, Location, StoreLimits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -110,7 +109,7 @@ impl Runner {
 
 /// The same on the embedded store.
 fn embedded(vector: &Vector, stored: &Stored<Vec<PostgresRow>>) -> Failures {
-    let database = Database::open(&Location::Memory, &EvalLimits::default()).unwrap();
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let store = EmbeddedContextStore::new(database.clone());
     for PostgresRow { key, context_id, task_id } in &stored.seed {
         let data = StoredContext { context_id: context_id.clone(), task_id: task_id.clone() };

@@ -4,12 +4,12 @@ use super::format::{Action, Config, Operation, Rpc, Vector, World};
 use super::{Failures, wrong};
 use crate::servers::PostgresServer;
 use crate::serving::{SCOPES, Serving};
+use celador::Timestamp;
 use celador::conversation::{
     Artifact, Changes, Context, ConversationError, Conversations, Details, Incoming, Message, Settings,
     Status, TaskRecord, TaskState, answer,
 };
-use celador::store::{Database, FaultPlan, Location};
-use celador::{EvalLimits, Timestamp};
+use celador::store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -81,7 +81,7 @@ impl Transport for Http {
 impl Runner {
     pub fn run(&mut self, vector: &Vector, rpc: &Rpc) -> Failures {
         if self.stores.is_empty() {
-            let open = |location| Database::open(&location, &EvalLimits::default()).unwrap();
+            let open = |location| Database::open(&location, &StoreLimits::default()).unwrap();
             let postgres = Location::Postgres(PostgresServer::shared().database());
             self.stores = vec![("the embedded store", open(Location::Memory)), ("Postgres", open(postgres))];
         }

@@ -6,7 +6,7 @@
 use super::Json;
 use super::build::{Builder, Members};
 use super::word::{MAX_LENGTH, Tag, Word};
-use crate::limits::EvalLimits;
+use crate::cel::limits::EvalLimits;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
