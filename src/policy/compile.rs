@@ -8,7 +8,7 @@ use super::binding::Binding;
 use super::declaration::{
     Declaration, declarations, declare, description, offered_schema, setting_defaults, target,
 };
-use super::event::Event;
+use super::event::{Event, shared_type};
 use super::expression::{Expression, Texts};
 use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function};
@@ -61,15 +61,15 @@ struct ScopeKey {
     scope: Scope,
     /// The functions that share a step.
     functions: Vec<usize>,
-    /// Whether events run it too.
-    events: bool,
+    /// The events that run it too: the positions of their capabilities, and theirs in it.
+    events: Vec<(usize, usize)>,
     /// Whether a transform has made something else of the result by then.
     transformed: bool,
 }
 
 impl ScopeKey {
     fn plain(scope: Scope) -> Self {
-        Self { scope, functions: Vec::new(), events: false, transformed: false }
+        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false }
     }
 }
 
@@ -228,7 +228,7 @@ impl<'c> Compiler<'c> {
         let name = format!("input of {}", function.key);
         let input = Parameters::input_type(&name, &[parameters], InputOf::FormedCall);
         let key = ScopeKey { functions: vec![position], ..ScopeKey::plain(Scope::CelTool) };
-        let scope = self.scope(key, input, Type::Dyn);
+        let scope = self.scope(key, input, Type::Dyn, Type::Dyn);
         self.fingerprint.text(&text.text);
         let path = format!("{}.execute.cel.expression", action.path);
         let compiled = Expression::compile(&scope, text, &path, &mut self.texts)?;
@@ -274,15 +274,20 @@ impl<'c> Compiler<'c> {
             let positions = self.functions.iter().enumerate().filter(own);
             let positions: Vec<usize> = positions.map(|(position, _)| position).collect();
             // `before_first` never runs for events (MW-43)
-            let events = hook != Hook::BeforeFirst
-                && entry.events.iter().any(|event| event.active && is_for(&event.name));
+            let heard = entry.events.iter().enumerate().filter(|_| hook != Hook::BeforeFirst);
+            let heard = heard.filter(|(_, event)| event.active && is_for(&event.name));
+            let events: Vec<_> = heard.map(|(position, _)| (at, position)).collect();
             let (action, condition) = match hook {
                 Hook::After => (Scope::After, Scope::AfterCondition),
                 _ => (Scope::Before, Scope::BeforeCondition),
             };
             let is_transformed = positions.iter().any(|position| transformed.contains(position));
-            let key =
-                |scope| ScopeKey { scope, functions: positions.clone(), events, transformed: is_transformed };
+            let key = |scope| ScopeKey {
+                scope,
+                functions: positions.clone(),
+                events: events.clone(),
+                transformed: is_transformed,
+            };
             let action = self.step_scope(key(action), &entry.reference);
             let condition = match &step.condition {
                 Some(_) => self.step_scope(key(condition), &entry.reference),
@@ -348,14 +353,14 @@ impl<'c> Compiler<'c> {
     }
 
     fn plain_scope(&mut self, scope: Scope) -> Arc<ScopeEnv> {
-        self.scope(ScopeKey::plain(scope), Type::Dyn, Type::Dyn)
+        self.scope(ScopeKey::plain(scope), Type::Dyn, Type::Dyn, Type::Dyn)
     }
 
     /// The scope of a step that these functions share.
     fn step_scope(&mut self, key: ScopeKey, name: &str) -> Arc<ScopeEnv> {
         let shared: Vec<_> = key.functions.iter().filter_map(|&at| self.functions.get(at)).collect();
         let parameters: Vec<&Parameters> = shared.iter().map(|function| &function.parameters).collect();
-        let of = if key.events { InputOf::AttemptOrEvent } else { InputOf::Attempt };
+        let of = if key.events.is_empty() { InputOf::Attempt } else { InputOf::AttemptOrEvent };
         let input = Parameters::input_type(&format!("input of {name}"), &parameters, of);
         let output = if key.transformed {
             Type::Dyn
@@ -363,15 +368,22 @@ impl<'c> Compiler<'c> {
             let outputs = shared.iter().map(|function| function.output.as_ref());
             OutputSchema::ty(&format!("output of {name}"), outputs)
         };
-        self.scope(key, input, output)
+        let resolved = self.resolved;
+        let event = |&(at, event): &(usize, usize)| {
+            let entry = resolved.capabilities.get(at)?;
+            entry.event(entry.events.get(event)?)
+        };
+        let event = shared_type(key.events.clone().iter().filter_map(event));
+        self.scope(key, input, output, event)
     }
 
-    fn scope(&mut self, key: ScopeKey, input: Type, output: Type) -> Arc<ScopeEnv> {
+    fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
         let make = || {
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
                 input,
                 output,
+                event,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 limits: self.limits,
