@@ -15,10 +15,11 @@ use super::function::{Execute, Function};
 use super::message::compile_prompt;
 use super::messages;
 use super::parameters::{InputOf, Parameters};
+use super::put::added_keys;
 use super::result::OutputSchema;
 use super::step::{Step, StepAction as CompiledAction, StepScopes};
 use super::tool_template::check_tool_templates;
-use super::{CapabilitySteps, Expose, Policy, secrets};
+use super::{CapabilitySteps, Expose, Policy, entries, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
 use crate::context::{ContextSchema, FunctionId, Scope, ScopeDecl, ScopeEnv};
 use crate::diagnostic::Diagnostic;
@@ -88,7 +89,9 @@ impl<'c> Compiler<'c> {
     fn new(resolved: &'c ResolvedAgent, limits: &EvalLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
         let functions = declarations(resolved);
-        let schema = secrets::schema(&declare(resolved, &functions), resolved, &functions, limits).ok()?;
+        let mut declared = declare(resolved, &functions);
+        entries::close(&mut declared, resolved, limits);
+        let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
             agent,
@@ -305,13 +308,24 @@ impl<'c> Compiler<'c> {
     }
 
     /// Says so if a transform makes something that none of its actions declares. It is no error: what an agent makes of a
-    /// result, such as a mask in the place of an address, is its own affair.
+    /// result, such as a mask in the place of an address, is its own affair. A mask in the place of nothing is one.
     fn check_transform(&mut self, functions: &[usize], step: Option<&Step>, text: &Embedded) {
         let Some(CompiledAction::Transform(transform)) = step.map(|step| &step.action) else { return };
+        let path = transform.origin().path;
         let declared = functions.iter().filter_map(|&at| self.functions.get(at)?.output.as_ref());
-        if let Some(output) = declared.into_iter().find(|output| output.excludes(transform)) {
-            let finding = messages::transform_misfit(text, output);
-            self.texts.findings.push(finding.path(&transform.origin().path));
+        if let Some(output) = declared.clone().find(|output| output.excludes(transform)) {
+            let finding = messages::transform_misfit(text.place.clone(), output);
+            self.texts.findings.push(finding.path(&path));
+            return;
+        }
+        for key in added_keys(transform) {
+            let place = transform.place_of(key.span);
+            let finding = match (&key.near, declared.clone().next()) {
+                (Some(near), _) => messages::put_beside(place, &key, near),
+                (None, Some(output)) if key.to_result => messages::transform_misfit(place, output),
+                (None, _) => continue,
+            };
+            self.texts.findings.push(finding.path(&path));
         }
     }
 
@@ -321,7 +335,14 @@ impl<'c> Compiler<'c> {
         }
         let scope = self.plain_scope(scope);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
-        let steps: Vec<_> = written.iter().map(|step| self.step(step, &scopes)).collect();
+        let mut steps = Vec::new();
+        for step in written {
+            let compiled = self.step(step, &scopes);
+            if let StepAction::Transform(text) = &step.action {
+                self.check_transform(&[], compiled.as_ref(), text);
+            }
+            steps.push(compiled);
+        }
         steps.into_iter().collect()
     }
 
