@@ -159,7 +159,7 @@ pub const WARNINGS: &[Warning] = &[
     row(
         "unknown_field",
         MayLoseARule,
-        "A field is named that no value has: a clause on it never holds, a message is cut.",
+        "A field is named that no value has: a clause on it never holds, a message is cut, a mask hides nothing.",
     ),
     row(
         "unknown_include",

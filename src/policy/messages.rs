@@ -4,6 +4,7 @@
 //! see in its functions' schemas.
 
 use super::misfit::Misfit;
+use super::put::AddedKey;
 use super::result::OutputSchema;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
@@ -215,9 +216,17 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
 
 // About results.
 
-pub(super) fn transform_misfit(text: &Embedded, output: &OutputSchema) -> Diagnostic {
+/// `output.put('ibna', '***')`
+pub(super) fn put_beside(place: Place, key: &AddedKey, near: &str) -> Diagnostic {
+    let message = format!("`{}` has no field `{}`", key.record, key.key);
+    Diagnostic::warning("unknown_field", message, place)
+        .label("is added beside the others")
+        .help(format!("did you mean `{near}`?"))
+}
+
+pub(super) fn transform_misfit(place: Place, output: &OutputSchema) -> Diagnostic {
     let message = "what this transform makes does not fit what the action returns";
-    Diagnostic::warning("transform_misfit", message, text.place.clone())
+    Diagnostic::warning("transform_misfit", message, place)
         .related(output.place().clone(), "as the tool declares it")
         .help("the model is told that results fit; nothing else is held to it")
 }
