@@ -59,9 +59,19 @@ pub const WARNINGS: &[Warning] = &[
     row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
     row(
+        "cut_text",
+        Advice,
+        "A text for people ends where YAML sees a comment, such as the ` #5` of a number.",
+    ),
+    row(
         "empty_keyword",
         MayLoseARule,
-        "A word of a schema has no value that says something, so it checks nothing.",
+        "A key that may hold a rule, or a word of a schema, has no value that says something, so it checks nothing.",
+    ),
+    row(
+        "excluded_match",
+        Advice,
+        "`match` names an action or event that `include` leaves out, so the step never runs, and nothing needs it.",
     ),
     row(
         "foreign_keyword",
@@ -121,7 +131,7 @@ pub const WARNINGS: &[Warning] = &[
     row(
         "skipped_document",
         MayLoseARule,
-        "A document of a bundle has an unknown kind, so none of it is read.",
+        "A document of a bundle, or one that looks like a manifest, has an unknown kind, so none of it is read.",
     ),
     row("text_missing", Advice, "A text for people or for the model is missing."),
     row(
@@ -171,7 +181,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A step invokes an action that the tool lacks, so its call never happens.",
     ),
-    row("unknown_match", MayLoseARule, "`match` names no action and no event, so the step never runs."),
+    row(
+        "unknown_match",
+        MayLoseARule,
+        "`match` names no action and no event that runs its list, so the step never runs.",
+    ),
     row(
         "unpublished_kind",
         Advice,

@@ -9,6 +9,7 @@ use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::limits::EvalLimits;
+use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
 
@@ -125,7 +126,12 @@ pub(super) fn allowed_in_scripts(functions: &[&str]) -> String {
 
 /// An issue of an expression in its file, with the rule that makes it one.
 pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
-    let diagnostic = issue.locate(text);
+    let mut diagnostic = issue.locate(text);
+    if is_cut(issue, text) {
+        diagnostic = diagnostic.help(
+            "YAML takes ` #` for the beginning of a comment: put the whole expression in quotes, or on a line of its own below `>-`",
+        );
+    }
     match issue.code {
         code if code.starts_with("undeclared") => diagnostic.rule("CEL-23"),
         "syntax_error" | "empty_expression" | "unterminated_string" | "reserved_word" => {
@@ -134,6 +140,16 @@ pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
         code if code.starts_with("bad_") => diagnostic.rule("CEL-24"),
         _ => diagnostic,
     }
+}
+
+/// Whether an expression breaks off where YAML sees a comment.
+fn is_cut(issue: &Issue, text: &Embedded) -> bool {
+    let breaks_off = match issue.code {
+        "unterminated_string" => true,
+        "syntax_error" => issue.span.range().end >= text.text.len(),
+        _ => false,
+    };
+    breaks_off && comment_behind(text).is_some()
 }
 
 /// An assert that is decided before it runs.
