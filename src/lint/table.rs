@@ -82,6 +82,16 @@ pub const WARNINGS: &[Warning] = &[
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
     row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
+    row(
+        "literal_braces",
+        MayLoseARule,
+        "Braces in a field of a tool name nothing that there is, so they are sent as they are written, without a value.",
+    ),
+    row(
+        "literal_secret",
+        MayLoseARule,
+        "The secret of a webhook is empty, or looks like the name of a setting and is that very text.",
+    ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
     row(
@@ -127,6 +137,11 @@ pub const WARNINGS: &[Warning] = &[
         "schedule_message",
         Advice,
         "The message of a schedule stands where an older version has it, and is taken.",
+    ),
+    row(
+        "shown_secret",
+        Advice,
+        "A binding gives a secret to a parameter that is not marked as one, so views and logs show it.",
     ),
     row(
         "skipped_document",

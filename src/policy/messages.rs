@@ -229,6 +229,26 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
     }
 }
 
+/// The secret of a webhook that is no secret: an empty text, or one that was to name a setting.
+pub(super) fn literal_secret(text: &Embedded) -> Diagnostic {
+    let message = if text.text.is_empty() {
+        "the secret is an empty text, which signs nothing"
+    } else {
+        "the secret is this very text, which everybody can read here"
+    };
+    Diagnostic::warning("literal_secret", message, text.place.clone())
+        .help("a setting is named in braces and quotes: `\"{settings.hook_secret}\"`")
+        .rule("WH-01")
+}
+
+/// A binding that gives a secret to a parameter that views show.
+pub(super) fn shown_secret(place: Place, parameter: &str, declared: Place) -> Diagnostic {
+    let message = format!("this reads a secret, and `{parameter}` is not marked as one, so views show it");
+    Diagnostic::warning("shown_secret", message, place)
+        .related(declared, "declared here, without `secret: true`")
+        .help("mark the parameter with `secret: true`, or bind something else")
+}
+
 // About results.
 
 pub(super) fn transform_misfit(text: &Embedded, output: &OutputSchema) -> Diagnostic {
@@ -272,6 +292,16 @@ pub(super) fn undeclared_setting<'d>(
     match nearest(key, declared) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
+    }
+}
+
+/// Braces that are sent as they are written.
+pub(super) fn literal_braces(place: Place, name: &str, meant: Option<String>) -> Diagnostic {
+    let message = format!("`{name}` is no root of a template, so the braces are sent as they are written");
+    let finding = Diagnostic::warning("literal_braces", message, place).rule("INT-18");
+    match meant {
+        Some(meant) => finding.help(format!("did you mean `{{{meant}}}`?")),
+        None => finding.help("a template names `{parameters.NAME}` or `{settings.NAME}`"),
     }
 }
 
