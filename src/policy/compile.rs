@@ -189,6 +189,8 @@ impl<'c> Compiler<'c> {
             let execute = self.execute(entry, declaration, position);
             let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
+            let given = bound.into_iter().flatten().map(Arc::as_ref);
+            secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
             compiled.push(execute.map(|execute| Function {
                 key: function.key.as_str().into(),
                 name: sanitise(&function.name),
@@ -297,7 +299,7 @@ impl<'c> Compiler<'c> {
                 None => action.clone(),
             };
             let scopes = StepScopes { action, condition };
-            let compiled = self.step(step, &scopes);
+            let compiled = self.step(step, &scopes, &positions);
             if let StepAction::Transform(text) = &step.action {
                 self.check_transform(&positions, compiled.as_ref(), text);
                 transformed.extend(positions);
@@ -337,7 +339,7 @@ impl<'c> Compiler<'c> {
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         let mut steps = Vec::new();
         for step in written {
-            let compiled = self.step(step, &scopes);
+            let compiled = self.step(step, &scopes, &[]);
             if let StepAction::Transform(text) = &step.action {
                 self.check_transform(&[], compiled.as_ref(), text);
             }
@@ -346,16 +348,25 @@ impl<'c> Compiler<'c> {
         steps.into_iter().collect()
     }
 
-    fn step(&mut self, written: &WrittenStep, scopes: &StepScopes) -> Option<Step> {
+    /// A step about the calls of these functions, or of none.
+    fn step(&mut self, written: &WrittenStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
         self.fingerprint.step(written);
         let target = match &written.action {
             StepAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
             StepAction::Assert(_) | StepAction::Transform(_) => None,
         };
-        let key = target.and_then(|at| self.resolved.function(at)).map(|(_, function)| &function.key);
+        let called = target.and_then(|at| self.resolved.function(at));
+        let key = called.map(|(_, function)| &function.key);
         let function =
             key.and_then(|key| self.schema.function(key)).map(|FunctionId(position)| position as usize);
-        Step::compile(written, scopes, function, &mut self.texts)
+        let step = Step::compile(written, scopes, function, &mut self.texts)?;
+        if let (CompiledAction::Invoke(invoke), Some((_, target))) = (&step.action, called) {
+            let callers = callers.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
+            let callers: Vec<FunctionId> = callers.collect();
+            let findings = &mut self.texts.findings;
+            secrets::warn_of_shown(&invoke.bindings, target, &callers, &self.schema, findings);
+        }
+        Some(step)
     }
 
     fn exposes(&mut self) -> Option<Vec<Expose>> {
