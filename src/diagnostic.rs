@@ -251,6 +251,18 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// The candidate that a word is surely a slip of the pen for, where it could also be a word of its own: one letter is
+/// changed, added, dropped or swapped, or two of eight. Nothing is said of words of three letters. Cost as of [`nearest`].
+#[must_use]
+pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = match word.chars().count() {
+        ..4 => return None,
+        4..8 => 1,
+        8.. => 2,
+    };
+    nearest(word, candidates).filter(|near| distance(word, near) <= allowed)
+}
+
 /// Damerau-Levenshtein distance with adjacent swaps (optimal string alignment), over the first 64 characters.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> =

@@ -4,6 +4,7 @@
 //! Types print as CEL writes them: `list(string)`, `map(string, dyn)`, `optional_type(int)`.
 
 use super::domain::Domain;
+use crate::diagnostic::slip;
 use indexmap::IndexMap;
 use std::fmt;
 use std::sync::Arc;
@@ -112,6 +113,12 @@ pub enum Storage {
     Live,
     /// In JSON or a computed map, by key; no other keys are expected.
     Closed,
+    /// The same, but what stands in for a value where something failed has keys of its own. To ask for one of them is
+    /// fair, unless it is nearly the name of a field.
+    ClosedUnlessFailed {
+        /// Names that are fair to ask for however near they come to a field.
+        beside: &'static [&'static str],
+    },
     /// By key, and unknown keys may be there too.
     Open,
 }
@@ -143,6 +150,13 @@ impl RecordType {
     pub fn slot(&self, field: &str) -> Option<usize> {
         let alias = || self.aliases.iter().find(|(name, _)| **name == *field).map(|&(_, slot)| slot);
         self.fields.get_index_of(field).or_else(alias)
+    }
+
+    /// The field that a name, which is that of none, is surely a slip of the pen for.
+    #[must_use]
+    pub fn slip(&self, name: &str) -> Option<&str> {
+        let fair = matches!(self.storage, Storage::ClosedUnlessFailed { beside } if beside.contains(&name));
+        if fair { None } else { slip(name, self.fields.keys().map(|field| &**field)) }
     }
 
     /// The name of the field in a slot.
@@ -205,7 +219,8 @@ impl Type {
             Self::Map(entry) => Some((**entry).clone()),
             Self::Record(record) => {
                 let mut types = record.fields.values().map(|field| &field.ty);
-                let first = types.next().cloned().filter(|_| record.storage != Storage::Open);
+                let fixed = matches!(record.storage, Storage::Live | Storage::Closed);
+                let first = types.next().cloned().filter(|_| fixed);
                 let value = first.filter(|first| types.all(|ty| ty == first)).unwrap_or(Self::Dyn);
                 Some((Self::String, value))
             }

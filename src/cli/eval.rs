@@ -1,5 +1,6 @@
 //! `celador eval`: one expression, in one scope, on one state of a task.
 
+use super::limits::Changes;
 use super::subject::{Subject, SubjectArguments};
 use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
 use celador::cel::{ErrorCode, EvalError, Json, Program, Stop};
@@ -62,6 +63,9 @@ pub(crate) struct Arguments {
     /// Exit with 2 if the value is false, null, zero or empty
     #[arg(long)]
     exit_status: bool,
+
+    #[command(flatten)]
+    changes: Changes,
 }
 
 pub(super) fn scopes() -> impl TypedValueParser<Value = Scope> {
@@ -71,7 +75,7 @@ pub(super) fn scopes() -> impl TypedValueParser<Value = Scope> {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EngineLimits::default();
+        let limits = self.changes.of_engine()?;
         let text = match self.expression.strip_prefix('@') {
             Some(path) => read_text(Path::new(path), limits.eval.max_source_bytes)?,
             None => self.expression.clone(),

@@ -1,10 +1,39 @@
 //! `celador limits`: all bounds, read off their rows.
 
-use super::{ExitCode, Failure, Format, Screen};
+use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::{EngineLimits, EvalLimits, LimitRow};
 use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
+
+/// What a command changes of the bounds.
+#[derive(Args)]
+pub(super) struct Changes {
+    /// Change a bound, such as `max_cost=100000`; `celador limits` lists them
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+}
+
+impl Changes {
+    /// The bounds of the engine with these changes.
+    pub(super) fn of_engine(&self) -> Result<EngineLimits, Failure> {
+        let mut limits = EngineLimits::default();
+        self.apply(|name, value| limits.set(name, value))?;
+        Ok(limits)
+    }
+
+    /// Gives each change to `set`, which says whether there is a bound of this name.
+    pub(super) fn apply(&self, mut set: impl FnMut(&str, u64) -> bool) -> Result<(), Failure> {
+        for limit in &self.limits {
+            let (name, value) = limit.split_once('=').unwrap_or((limit, ""));
+            let value = value.parse().map_err(|_| Failure::Unusable(messages::no_limit(limit)))?;
+            if !set(name, value) {
+                return Err(Failure::Unusable(messages::no_limit(limit)));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// List all bounds: name, default, and what each protects
 #[derive(Args)]
@@ -19,7 +48,7 @@ const INTRODUCTION: &str = "\
 
 What Celador bounds, so that no manifest, expression, argument or message costs it more than was agreed on. This page
 is written by `celador limits --markdown`. All bounds are on by default; a host changes them in the struct of each part, which
-holds those of the parts below it, and `--limit NAME=VALUE` of a command changes any of them. What is over
+holds those of the parts below it, and `celador serve`, `celador run` and `celador eval` with `--limit NAME=VALUE`. What is over
 a bound is refused before work is done for it, with the bound's name and value in the message; a bound that is reached
 while an expression runs fails the expression, which no `||` absorbs, so the step fails closed.
 

@@ -116,7 +116,6 @@ pub(crate) fn serving(address: std::net::SocketAddr) -> String {
     format!("listening on {address}")
 }
 
-#[cfg(feature = "server")]
 pub(crate) fn no_limit(written: &str) -> String {
     format!(
         "`--limit {written}` does not change a bound: expected NAME=VALUE, with a name of `celador limits`"

@@ -1,9 +1,9 @@
 //! `celador run`: a recorded task, step by step, with each decision and what decided it.
 
+use super::limits::Changes;
 use super::timeline;
 use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
 use celador::diagnostic::Diagnostic;
-use celador::limits::EngineLimits;
 use celador::scenario::{Replay, Script};
 use celador::task::Verdict;
 use clap::Args;
@@ -45,11 +45,14 @@ pub(crate) struct Arguments {
     /// The recorded task
     #[arg(required = true, value_name = "SCRIPT")]
     script: PathBuf,
+
+    #[command(flatten)]
+    changes: Changes,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EngineLimits::default();
+        let limits = self.changes.of_engine()?;
         let source = read_source(&self.script, limits.max_manifest_bytes)?;
         let script = Script::read(&source, &limits).map_err(|findings| {
             screen.complain(&findings);

@@ -1,5 +1,6 @@
 //! `celador serve`: decisions over HTTP until the process is asked to end.
 
+use super::limits::Changes;
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
 use celador::conversation::{self, HistoryOrder, ListShape};
@@ -151,9 +152,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "AGE", default_value = "10m")]
     sweep_every: Age,
 
-    /// Change a bound, such as `max_body_bytes=65536`; `celador limits` lists them
-    #[arg(long = "limit", value_name = "NAME=VALUE")]
-    limits: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
 
     /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `celador=debug`; `info` if not said
     #[arg(long, value_name = "FILTER")]
@@ -206,13 +206,7 @@ impl Arguments {
 
     fn settings(&self) -> Result<Settings, Failure> {
         let mut limits = ServerLimits::default();
-        for limit in &self.limits {
-            let (name, value) = limit.split_once('=').unwrap_or((limit, ""));
-            let value = value.parse().map_err(|_| Failure::Unusable(messages::no_limit(limit)))?;
-            if !limits.set(name, value) {
-                return Err(Failure::Unusable(messages::no_limit(limit)));
-            }
-        }
+        self.changes.apply(|name, value| limits.set(name, value))?;
         let mut retention = Retention::default();
         for setting in &self.retain {
             retention.set(setting).map_err(|error| Failure::Unusable(messages::no_rule(&error)))?;

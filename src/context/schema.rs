@@ -56,6 +56,10 @@ pub struct SchemaDecl {
     pub parameters: Vec<(Arc<str>, Type)>,
     /// The names of `exposes`: further keys of an entry of `context.output` (`CTX-16`).
     pub exposes: Vec<(Arc<str>, Type)>,
+    /// Whether an entry of `context.input` never has other keys. A transform may replace whole entries (`GR-11`).
+    pub closed_inputs: bool,
+    /// The same of `context.output`.
+    pub closed_outputs: bool,
 }
 
 /// Why a schema cannot be made.
@@ -293,8 +297,8 @@ impl Shapes {
         );
         let records = Records::default().all(declared);
         let capabilities = capabilities(&meta, keys, &records);
-        let input = task_io(&declared.parameters);
-        let output = task_io(&declared.exposes);
+        let input = task_io(&declared.parameters, declared.closed_inputs);
+        let output = task_io(&declared.exposes, declared.closed_outputs);
         let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
         let mut context = RecordType {
             name: "context".to_owned(),
@@ -398,9 +402,9 @@ fn live(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Field)>) -> Arc<
     })
 }
 
-/// A TaskIO. A transform may replace the whole entry (`GR-11`), so but for `message` no key is sure to be there and
-/// others may be.
-fn task_io(extra: &[(Arc<str>, Type)]) -> Arc<RecordType> {
+/// A TaskIO. A transform may replace the whole entry (`GR-11`), so but for `message` no key is sure to be there, and
+/// unless it is closed others may be.
+fn task_io(extra: &[(Arc<str>, Type)], closed: bool) -> Arc<RecordType> {
     let part = RecordType {
         name: "content part".to_owned(),
         fields: IndexMap::from([
@@ -420,7 +424,7 @@ fn task_io(extra: &[(Arc<str>, Type)]) -> Arc<RecordType> {
             fields
         }),
         aliases: Vec::new(),
-        storage: Storage::Open,
+        storage: if closed { Storage::Closed } else { Storage::Open },
     })
 }
 

@@ -59,9 +59,19 @@ pub const WARNINGS: &[Warning] = &[
     row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
     row(
+        "cut_text",
+        Advice,
+        "A text for people ends where YAML sees a comment, such as the ` #5` of a number.",
+    ),
+    row(
         "empty_keyword",
         MayLoseARule,
-        "A word of a schema has no value that says something, so it checks nothing.",
+        "A key that may hold a rule, or a word of a schema, has no value that says something, so it checks nothing.",
+    ),
+    row(
+        "excluded_match",
+        Advice,
+        "`match` names an action or event that `include` leaves out, so the step never runs, and nothing needs it.",
     ),
     row(
         "foreign_keyword",
@@ -72,6 +82,16 @@ pub const WARNINGS: &[Warning] = &[
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
     row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
+    row(
+        "literal_braces",
+        MayLoseARule,
+        "Braces in a field of a tool name nothing that there is, so they are sent as they are written, without a value.",
+    ),
+    row(
+        "literal_secret",
+        MayLoseARule,
+        "The secret of a webhook is empty, or looks like the name of a setting and is that very text.",
+    ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
     row(
@@ -119,9 +139,14 @@ pub const WARNINGS: &[Warning] = &[
         "The message of a schedule stands where an older version has it, and is taken.",
     ),
     row(
+        "shown_secret",
+        Advice,
+        "A binding gives a secret to a parameter that is not marked as one, so views and logs show it.",
+    ),
+    row(
         "skipped_document",
         MayLoseARule,
-        "A document of a bundle has an unknown kind, so none of it is read.",
+        "A document of a bundle, or one that looks like a manifest, has an unknown kind, so none of it is read.",
     ),
     row("text_missing", Advice, "A text for people or for the model is missing."),
     row(
@@ -159,7 +184,7 @@ pub const WARNINGS: &[Warning] = &[
     row(
         "unknown_field",
         MayLoseARule,
-        "A field is named that no value has: a clause on it never holds, a message is cut.",
+        "A field is named that no value has: a clause on it never holds, a message is cut, a mask hides nothing.",
     ),
     row(
         "unknown_include",
@@ -171,7 +196,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A step invokes an action that the tool lacks, so its call never happens.",
     ),
-    row("unknown_match", MayLoseARule, "`match` names no action and no event, so the step never runs."),
+    row(
+        "unknown_match",
+        MayLoseARule,
+        "`match` names no action and no event that runs its list, so the step never runs.",
+    ),
     row(
         "unpublished_kind",
         Advice,

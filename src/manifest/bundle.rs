@@ -9,6 +9,7 @@ use super::kind::{Family, Kind};
 use super::messages;
 use super::reader::{Path, Reader};
 use super::schema::Property;
+use super::stray::Doubt;
 use super::yaml::{self, YamlDocument};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
@@ -115,7 +116,8 @@ impl Bundle {
         for (at, tree) in trees.iter().enumerate().take(limits.max_bundle_documents) {
             let path = path_of(at);
             if let Some(kind) = unknown_kind(tree) {
-                reader.report(&path.key("kind"), messages::skipped_document(kind, &Kind::all_current()));
+                let finding = messages::skipped_document(&Doubt::Kind(kind), &Kind::all_current());
+                reader.report(&path.key("kind"), finding.rule("BUN-06"));
                 bundle.skipped = bundle.skipped.saturating_add(1);
                 continue;
             }

@@ -16,6 +16,7 @@ use super::mount::Mount;
 use super::schedule::Schedule;
 use super::schema::Property;
 use super::step::Invoke;
+use super::stray;
 use super::subscription;
 use super::tool::{ActionDecl, Tool};
 use super::trigger::Trigger;
@@ -151,9 +152,13 @@ impl Catalog {
         let mut findings = Vec::new();
         let mut documents = Vec::new();
         let mut bundles = Vec::new();
+        let mut unread = None;
         for file in files {
             let before = findings.len();
             let trees = yaml::parse(&file.source, limits, &mut findings);
+            if findings.iter().skip(before).any(Diagnostic::is_error) && trees.iter().all(|tree| tree.sound) {
+                unread.get_or_insert(&file.source);
+            }
             if trees.is_empty() && findings.len() == before && file.origin == Origin::Named {
                 findings.push(messages::no_documents(start(&file.source)));
             }
@@ -166,7 +171,7 @@ impl Catalog {
                 match (file.origin, Role::of(&tree.node)) {
                     (Origin::Found, Role::Companion) => {}
                     (Origin::Found, Role::Foreign) => {
-                        findings.push(messages::not_a_manifest(&tree.node.place));
+                        findings.push(stray::finding(&tree.node));
                     }
                     _ => documents.extend(Document::read(tree, "", limits, &mut findings)),
                 }
@@ -180,7 +185,7 @@ impl Catalog {
             findings.push(messages::no_manifests(start(&file.source)));
         }
         let allowances = files.iter().filter_map(|file| comments(&file.source, limits));
-        let mut catalog = Self::linked(documents, limits, &mut findings, Allowances::new(allowances));
+        let mut catalog = Self::linked(documents, unread, limits, &mut findings, Allowances::new(allowances));
         for source in bundles {
             catalog.condemn(source, &findings);
         }
@@ -205,16 +210,17 @@ impl Catalog {
     /// and comes to hold what linking them finds. No comment allows anything there.
     #[must_use]
     pub fn link(documents: Vec<Document>, limits: &EngineLimits, findings: &mut Vec<Diagnostic>) -> Self {
-        Self::linked(documents, limits, findings, Allowances::default())
+        Self::linked(documents, None, limits, findings, Allowances::default())
     }
 
     fn linked(
         documents: Vec<Document>,
+        unread: Option<&Source>,
         limits: &EngineLimits,
         findings: &mut Vec<Diagnostic>,
         mut allowances: Allowances,
     ) -> Self {
-        let mut catalog = link::link(documents, limits, findings);
+        let mut catalog = link::link(documents, unread, limits, findings);
         allowances.judge(findings);
         catalog.allowances = allowances;
         catalog.refused = findings.iter().filter(|finding| finding.is_refused()).cloned().collect();

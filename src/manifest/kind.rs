@@ -65,6 +65,11 @@ impl Kind {
         text.starts_with(PREFIX)
     }
 
+    /// Whether a text is a version and a type, such as `v1beta2/agent`: a kind without its beginning.
+    pub(super) fn is_ending(text: &str) -> bool {
+        Self::parse(&format!("{PREFIX}{text}")).is_some()
+    }
+
     /// Whether a page of the specification prints this pair of version and type (KV-02 to KV-08).
     #[must_use]
     pub fn is_published(self) -> bool {

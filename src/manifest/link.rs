@@ -16,18 +16,20 @@ use super::mount::Mount;
 use super::names::{Names, Resolution, only_mount, refuse_twins};
 use super::reader::{Path, Reader};
 use super::schema::Property;
+use super::selection::{check_include, check_matches, names_of};
 use super::step::{Invoke, Step, StepAction};
 use super::tool::Tool;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::source::Embedded;
+use crate::source::{Embedded, Source};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Links documents into a catalog.
+/// Links documents into a catalog. `unread` is a file that may hold more of them, because it is no YAML.
 pub(super) fn link(
     documents: Vec<Document>,
+    unread: Option<&Source>,
     limits: &EngineLimits,
     findings: &mut Vec<Diagnostic>,
 ) -> Catalog {
@@ -53,7 +55,7 @@ pub(super) fn link(
 
     let agents: Vec<Arc<Agent>> = agents.into_iter().map(Arc::new).collect();
     let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
-    let names = Names::new(&agents, &tools, limits.max_diagnostics);
+    let names = Names::new(&agents, &tools, unread, limits.max_diagnostics);
     let mut by_name = HashMap::new();
     let mut resolved = Vec::new();
     for agent in &agents {
@@ -65,8 +67,8 @@ pub(super) fn link(
     }
     drop(names);
     let mut catalog = Catalog { agents: resolved, tools, mount, by_name, ..Catalog::default() };
-    catalog.schedules = link_launches(schedules, &catalog, findings);
-    catalog.triggers = link_launches(triggers, &catalog, findings);
+    catalog.schedules = link_launches(schedules, &catalog, unread, findings);
+    catalog.triggers = link_launches(triggers, &catalog, unread, findings);
     catalog
 }
 
@@ -74,6 +76,7 @@ pub(super) fn link(
 fn link_launches<T: Launches>(
     documents: Vec<T>,
     catalog: &Catalog,
+    unread: Option<&Source>,
     findings: &mut Vec<Diagnostic>,
 ) -> Vec<ResolvedLaunch<T>> {
     let link = |document: T| {
@@ -84,6 +87,8 @@ fn link_launches<T: Launches>(
             Some(resolved) => launch.check_inputs(&resolved.agent, &mut reader),
             // an empty name has been reported where it is missing
             None if launch.agent.text.is_empty() => {}
+            // the agent may be in the file that cannot be read, which is an error itself
+            None if unread.is_some() => {}
             None => {
                 let mut others = catalog.agents().iter().map(|resolved| &resolved.agent.name);
                 let elsewhere = others.find(|name| name.text == launch.agent.text);
@@ -144,9 +149,8 @@ impl<'a> Linker<'a> {
             let path = Path::document(&capability.path);
             let target = self.resolve_capability(&capability.reference, &path);
             let entry = self.add(&capability.reference, &path, target, Some(at));
-            self.check_include(capability, entry);
             self.check_bindings(capability, entry);
-            self.check_matches(capability, entry);
+            self.check_selection(capability, entry);
         }
         let agent = self.agent;
         let steps = agent.capabilities.iter().flat_map(Capability::steps).chain(agent.guardrails.steps());
@@ -180,7 +184,8 @@ impl<'a> Linker<'a> {
             }
             Resolution::Nothing => {
                 let near = self.names.nearest(&reference.text);
-                self.reader.report(path, messages::unresolved_capability(reference, near));
+                let finding = messages::unresolved_capability(reference, near);
+                self.reader.report(path, self.names.or_unread(finding));
                 Target::Unknown
             }
         }
@@ -250,34 +255,10 @@ impl<'a> Linker<'a> {
         })
     }
 
-    fn check_include(&mut self, capability: &Capability, entry: usize) {
-        let Some(include) = capability.include.as_ref().filter(|_| !self.has_hidden_names(entry)) else {
-            return;
-        };
-        let Some(known) = self.entries.get(entry).map(names_of) else { return };
-        let path = Path::document(&capability.path).key("include");
-        for (at, name) in include.iter().enumerate().filter(|(_, name)| !known.contains(&*name.text)) {
-            let others = self.names.alternatives(&known);
-            let finding = messages::unknown_include(name, &capability.reference.text, &others);
-            self.reader.report(&path.item(at), finding);
-        }
-    }
-
-    fn check_matches(&mut self, capability: &Capability, entry: usize) {
-        if self.has_hidden_names(entry) {
-            return;
-        }
-        let Some(known) = self.entries.get(entry).map(names_of) else { return };
-        let keys = known.iter().map(|name| sanitise(name)).collect::<HashSet<_>>();
-        for step in capability.steps() {
-            let Some(name) = step.match_name.as_ref().filter(|name| !keys.contains(&sanitise(&name.text)))
-            else {
-                continue;
-            };
-            let others = self.names.alternatives(&known);
-            let finding = messages::unknown_match(name, &capability.reference.text, &others);
-            self.reader.report(&Path::document(&step.path).key("match"), finding);
-        }
+    fn check_selection(&mut self, capability: &Capability, entry: usize) {
+        let Some(entry) = self.entries.get(entry).filter(|_| !self.has_hidden_names(entry)) else { return };
+        check_include(capability, entry, self.names, &mut self.reader);
+        check_matches(capability, entry, self.names, &mut self.reader);
     }
 
     /// Bindings name declared parameters (BND-04), and parameters that need one have one (BND-05, KV-11, DEL-04, DEL-05).
@@ -395,7 +376,7 @@ impl<'a> Linker<'a> {
             Resolution::Nothing => match self.names.resolve(&invoke.tool, namespace, |_| true) {
                 Resolution::Nothing => {
                     let near = self.names.nearest(&invoke.tool);
-                    messages::unresolved_invoke(&invoke.target, &invoke.tool, near)
+                    self.names.or_unread(messages::unresolved_invoke(&invoke.target, &invoke.tool, near))
                 }
                 _ => messages::invoked_agent(&invoke.target, &invoke.tool),
             },
@@ -441,12 +422,6 @@ impl<'a> Linker<'a> {
             }
         }
     }
-}
-
-/// Names of actions and events, as written.
-fn names_of(entry: &CapabilityEntry) -> HashSet<&str> {
-    let functions = entry.functions.iter().map(|function| function.name.as_str());
-    functions.chain(entry.events.iter().map(|event| event.name.as_str())).collect()
 }
 
 /// Every parameter that a binding may name: of the tool, its actions and its events, or of the agent.

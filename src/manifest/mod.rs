@@ -28,10 +28,13 @@ pub(crate) mod reader;
 mod scalar;
 pub mod schedule;
 pub mod schema;
+mod selection;
 pub mod step;
+mod stray;
 pub mod subscription;
 pub mod tool;
 pub mod trigger;
+mod unsaid;
 pub mod yaml;
 mod yaml_cause;
 
@@ -39,3 +42,4 @@ pub use bundle::Bundle;
 pub use catalog::Catalog;
 pub use document::Document;
 pub use load::load;
+pub(crate) use yaml_cause::comment_behind;

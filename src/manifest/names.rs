@@ -10,8 +10,8 @@ use super::messages;
 use super::mount::Mount;
 use super::reader::{Path, Reader};
 use super::tool::Tool;
-use crate::diagnostic::nearest;
-use crate::source::{Embedded, Place};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::source::{Embedded, Place, Source};
 use std::cell::Cell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -25,6 +25,8 @@ pub(super) struct Names<'a> {
     by_name: HashMap<&'a str, Vec<Target>>,
     /// How many more times other names are proposed: each time goes over all of them.
     guesses: Cell<usize>,
+    /// A file that may hold more of them.
+    unread: Option<&'a Source>,
 }
 
 /// What a name means to an agent.
@@ -36,7 +38,12 @@ pub(super) enum Resolution {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(agents: &'a [Arc<Agent>], tools: &'a [Arc<Tool>], guesses: usize) -> Self {
+    pub(super) fn new(
+        agents: &'a [Arc<Agent>],
+        tools: &'a [Arc<Tool>],
+        unread: Option<&'a Source>,
+        guesses: usize,
+    ) -> Self {
         let mut by_name: HashMap<&str, Vec<Target>> = HashMap::new();
         for tool in tools {
             by_name.entry(&tool.name.text).or_default().push(Target::Tool(Arc::clone(tool)));
@@ -44,7 +51,7 @@ impl<'a> Names<'a> {
         for agent in agents {
             by_name.entry(&agent.name.text).or_default().push(Target::Agent(Arc::clone(agent)));
         }
-        Self { by_name, guesses: Cell::new(guesses) }
+        Self { by_name, guesses: Cell::new(guesses), unread }
     }
 
     /// The document of a name among those `wanted`: that of the namespace, else the only one of all.
@@ -70,6 +77,16 @@ impl<'a> Names<'a> {
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
         let names = self.may_guess().then(|| self.by_name.keys().copied());
         nearest(name, names.into_iter().flatten())
+    }
+
+    /// The finding that a name is not there, with the file that may hold it.
+    pub(super) fn or_unread(&self, finding: Diagnostic) -> Diagnostic {
+        match self.unread {
+            Some(file) if finding.help.is_none() => {
+                finding.help(format!("`{}` cannot be read, and may hold it", file.name()))
+            }
+            _ => finding,
+        }
     }
 
     /// What there is instead of a name that is unknown, in order; nothing when enough has been said.

@@ -8,6 +8,8 @@ use super::duration;
 use super::json_schema::Budget;
 use super::messages;
 use super::node::{Data, Entry, Node};
+use super::unsaid;
+use super::yaml_cause::cut_off;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::source::{Embedded, Place};
@@ -239,7 +241,11 @@ impl<'a> Fields<'a> {
     /// A text.
     pub(crate) fn text(&mut self, key: &'static str, reader: &mut Reader) -> Option<Embedded> {
         let field = self.get(key)?;
-        reader.text(field.node, &field.path)
+        let text = reader.text(field.node, &field.path)?;
+        if let Some(rest) = cut_off(&text) {
+            reader.report(&field.path, messages::cut_text(rest));
+        }
+        Some(text)
     }
 
     /// A text that must be there and not be empty. In its stead stands an empty text, so that reading can go on.
@@ -274,6 +280,7 @@ impl<'a> Fields<'a> {
     /// Refuses every key that was not asked for: `owner` is an object of policy, where a misspelt key would drop a
     /// check without a word (AG-10).
     pub(crate) fn refuse_others(self, owner: &str, reader: &mut Reader) {
+        self.warn_of_unsaid(owner, reader);
         for entry in self.others() {
             let known = if reader.may_propose() { self.known.as_slice() } else { &[] };
             let finding = messages::unknown_key(&entry.key, owner, known);
@@ -284,6 +291,7 @@ impl<'a> Fields<'a> {
     /// Warns of every key that was not asked for, except one that looks like a misspelt `guard`: a key without
     /// which a check is missing is refused. So is any key when there have been too many to look at each.
     pub(crate) fn warn_of_others(self, owner: &str, guards: &[&str], reader: &mut Reader) {
+        self.warn_of_unsaid(owner, reader);
         for entry in self.others() {
             let finding = if reader.may_propose() {
                 match messages::nearest_key(&entry.key, &self.known) {
@@ -296,6 +304,16 @@ impl<'a> Fields<'a> {
                 messages::unknown_key(&entry.key, owner, &[])
             };
             reader.report(&self.path.key(&entry.key.text), finding);
+        }
+    }
+
+    /// Warns of every key that may hold a rule and says nothing.
+    fn warn_of_unsaid(&self, owner: &str, reader: &mut Reader) {
+        for entry in self.entries {
+            if let Some(follows) = unsaid::follows(owner, entry) {
+                let path = self.path.key(&entry.key.text);
+                reader.report(&path, messages::nothing_said(&entry.key, follows));
+            }
         }
     }
 

@@ -15,6 +15,7 @@ use super::json_schema::words::{SECRET, Treatment, word};
 use super::messages;
 use super::node::{Entry, Node};
 use super::reader::{Field, Fields, Path, Reader};
+use super::unsaid::is_left_out;
 use crate::context::Secrets;
 use crate::source::Embedded;
 use serde_json::Value;
@@ -178,6 +179,9 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             }
             continue;
         };
+        if word.name == "properties" && role == Role::Parameters && is_left_out(&entry.value) {
+            reader.report(&path, messages::nothing_said(key, "no parameter is declared"));
+        }
         if role == Role::Settings || entry.value.is_null() {
             continue;
         }

@@ -4,7 +4,7 @@
 //! one, and the escape that double quotes do not know. A reason alone is not enough, as a line that is indented wrongly
 //! ends in the same ones. Linear in the line, or in the quoted text.
 
-use crate::source::Span;
+use crate::source::{Embedded, Place, Span};
 use granit_parser::ErrorKind;
 
 /// Why the text is not the YAML that its author meant.
@@ -60,6 +60,27 @@ pub(super) fn cause(text: &str, at: usize, error: &ErrorKind) -> Option<Cause> {
         }
         _ => None,
     }
+}
+
+/// The comment behind a text without quotes, on its last line.
+pub(crate) fn comment_behind(text: &Embedded) -> Option<Place> {
+    let Place { source, span } = &text.place;
+    if source.slice(*span).starts_with(['\'', '"', '|', '>']) {
+        return None;
+    }
+    let end = span.range().end;
+    let rest = source.text().get(end..)?.lines().next()?;
+    let comment = rest.trim_start();
+    let start = end.saturating_add(rest.len().saturating_sub(comment.len()));
+    let whole = Span::new(start, start.saturating_add(comment.trim_end().len()));
+    comment.starts_with('#').then(|| Place::new(source, whole))
+}
+
+/// The rest of a text that YAML took for a comment: `#5` is a number more likely than a remark, and `#{` a placeholder.
+pub(super) fn cut_off(text: &Embedded) -> Option<Place> {
+    let comment = comment_behind(text)?;
+    let second = comment.source.slice(comment.span).chars().nth(1)?;
+    (second.is_ascii_digit() || second == '{').then_some(comment)
 }
 
 /// The first unknown escape of the double-quoted text that begins at this byte.

@@ -91,6 +91,16 @@ impl Binding {
         Origin::new(&self.path, &self.place)
     }
 
+    /// The characters of its text.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The manifest path to it.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Where a part of its expression stands.
     #[must_use]
     pub fn origin_of(&self, part: Span) -> Origin {

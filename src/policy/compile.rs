@@ -8,17 +8,18 @@ use super::binding::Binding;
 use super::declaration::{
     Declaration, declarations, declare, description, offered_schema, setting_defaults, target,
 };
-use super::event::Event;
+use super::event::{Event, shared_type};
 use super::expression::{Expression, Texts};
 use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function};
 use super::message::compile_prompt;
 use super::messages;
 use super::parameters::{InputOf, Parameters};
+use super::put::added_keys;
 use super::result::OutputSchema;
 use super::step::{Step, StepAction as CompiledAction, StepScopes};
 use super::tool_template::check_tool_templates;
-use super::{CapabilitySteps, Expose, Policy, secrets};
+use super::{CapabilitySteps, Expose, Policy, entries, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
 use crate::context::{ContextSchema, FunctionId, Scope, ScopeDecl, ScopeEnv};
 use crate::diagnostic::Diagnostic;
@@ -61,15 +62,15 @@ struct ScopeKey {
     scope: Scope,
     /// The functions that share a step.
     functions: Vec<usize>,
-    /// Whether events run it too.
-    events: bool,
+    /// The events that run it too: the positions of their capabilities, and theirs in it.
+    events: Vec<(usize, usize)>,
     /// Whether a transform has made something else of the result by then.
     transformed: bool,
 }
 
 impl ScopeKey {
     fn plain(scope: Scope) -> Self {
-        Self { scope, functions: Vec::new(), events: false, transformed: false }
+        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false }
     }
 }
 
@@ -88,7 +89,9 @@ impl<'c> Compiler<'c> {
     fn new(resolved: &'c ResolvedAgent, limits: &EngineLimits, cache: &'c Cache) -> Option<Self> {
         let agent = &*resolved.agent;
         let functions = declarations(resolved);
-        let schema = secrets::schema(&declare(resolved, &functions), resolved, &functions, limits).ok()?;
+        let mut declared = declare(resolved, &functions);
+        entries::close(&mut declared, resolved, &limits.eval);
+        let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
             agent,
@@ -186,6 +189,8 @@ impl<'c> Compiler<'c> {
             let execute = self.execute(entry, declaration, position);
             let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
+            let given = bound.into_iter().flatten().map(Arc::as_ref);
+            secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
             compiled.push(execute.map(|execute| Function {
                 key: function.key.as_str().into(),
                 name: sanitise(&function.name),
@@ -228,7 +233,7 @@ impl<'c> Compiler<'c> {
         let name = format!("input of {}", function.key);
         let input = Parameters::input_type(&name, &[parameters], InputOf::FormedCall);
         let key = ScopeKey { functions: vec![position], ..ScopeKey::plain(Scope::CelTool) };
-        let scope = self.scope(key, input, Type::Dyn);
+        let scope = self.scope(key, input, Type::Dyn, Type::Dyn);
         self.fingerprint.text(&text.text);
         let path = format!("{}.execute.cel.expression", action.path);
         let compiled = Expression::compile(&scope, text, &path, &mut self.texts)?;
@@ -274,22 +279,27 @@ impl<'c> Compiler<'c> {
             let positions = self.functions.iter().enumerate().filter(own);
             let positions: Vec<usize> = positions.map(|(position, _)| position).collect();
             // `before_first` never runs for events (MW-43)
-            let events = hook != Hook::BeforeFirst
-                && entry.events.iter().any(|event| event.active && is_for(&event.name));
+            let heard = entry.events.iter().enumerate().filter(|_| hook != Hook::BeforeFirst);
+            let heard = heard.filter(|(_, event)| event.active && is_for(&event.name));
+            let events: Vec<_> = heard.map(|(position, _)| (at, position)).collect();
             let (action, condition) = match hook {
                 Hook::After => (Scope::After, Scope::AfterCondition),
                 _ => (Scope::Before, Scope::BeforeCondition),
             };
             let is_transformed = positions.iter().any(|position| transformed.contains(position));
-            let key =
-                |scope| ScopeKey { scope, functions: positions.clone(), events, transformed: is_transformed };
+            let key = |scope| ScopeKey {
+                scope,
+                functions: positions.clone(),
+                events: events.clone(),
+                transformed: is_transformed,
+            };
             let action = self.step_scope(key(action), &entry.reference);
             let condition = match &step.condition {
                 Some(_) => self.step_scope(key(condition), &entry.reference),
                 None => action.clone(),
             };
             let scopes = StepScopes { action, condition };
-            let compiled = self.step(step, &scopes);
+            let compiled = self.step(step, &scopes, &positions);
             if let StepAction::Transform(text) = &step.action {
                 self.check_transform(&positions, compiled.as_ref(), text);
                 transformed.extend(positions);
@@ -300,13 +310,24 @@ impl<'c> Compiler<'c> {
     }
 
     /// Says so if a transform makes something that none of its actions declares. It is no error: what an agent makes of a
-    /// result, such as a mask in the place of an address, is its own affair.
+    /// result, such as a mask in the place of an address, is its own affair. A mask in the place of nothing is one.
     fn check_transform(&mut self, functions: &[usize], step: Option<&Step>, text: &Embedded) {
         let Some(CompiledAction::Transform(transform)) = step.map(|step| &step.action) else { return };
+        let path = transform.origin().path;
         let declared = functions.iter().filter_map(|&at| self.functions.get(at)?.output.as_ref());
-        if let Some(output) = declared.into_iter().find(|output| output.excludes(transform)) {
-            let finding = messages::transform_misfit(text, output);
-            self.texts.findings.push(finding.path(&transform.origin().path));
+        if let Some(output) = declared.clone().find(|output| output.excludes(transform)) {
+            let finding = messages::transform_misfit(text.place.clone(), output);
+            self.texts.findings.push(finding.path(&path));
+            return;
+        }
+        for key in added_keys(transform) {
+            let place = transform.place_of(key.span);
+            let finding = match (&key.near, declared.clone().next()) {
+                (Some(near), _) => messages::put_beside(place, &key, near),
+                (None, Some(output)) if key.to_result => messages::transform_misfit(place, output),
+                (None, _) => continue,
+            };
+            self.texts.findings.push(finding.path(&path));
         }
     }
 
@@ -316,20 +337,36 @@ impl<'c> Compiler<'c> {
         }
         let scope = self.plain_scope(scope);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
-        let steps: Vec<_> = written.iter().map(|step| self.step(step, &scopes)).collect();
+        let mut steps = Vec::new();
+        for step in written {
+            let compiled = self.step(step, &scopes, &[]);
+            if let StepAction::Transform(text) = &step.action {
+                self.check_transform(&[], compiled.as_ref(), text);
+            }
+            steps.push(compiled);
+        }
         steps.into_iter().collect()
     }
 
-    fn step(&mut self, written: &WrittenStep, scopes: &StepScopes) -> Option<Step> {
+    /// A step about the calls of these functions, or of none.
+    fn step(&mut self, written: &WrittenStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
         self.fingerprint.step(written);
         let target = match &written.action {
             StepAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
             StepAction::Assert(_) | StepAction::Transform(_) => None,
         };
-        let key = target.and_then(|at| self.resolved.function(at)).map(|(_, function)| &function.key);
+        let called = target.and_then(|at| self.resolved.function(at));
+        let key = called.map(|(_, function)| &function.key);
         let function =
             key.and_then(|key| self.schema.function(key)).map(|FunctionId(position)| position as usize);
-        Step::compile(written, scopes, function, &mut self.texts)
+        let step = Step::compile(written, scopes, function, &mut self.texts)?;
+        if let (CompiledAction::Invoke(invoke), Some((_, target))) = (&step.action, called) {
+            let callers = callers.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
+            let callers: Vec<FunctionId> = callers.collect();
+            let findings = &mut self.texts.findings;
+            secrets::warn_of_shown(&invoke.bindings, target, &callers, &self.schema, findings);
+        }
+        Some(step)
     }
 
     fn exposes(&mut self) -> Option<Vec<Expose>> {
@@ -348,14 +385,14 @@ impl<'c> Compiler<'c> {
     }
 
     fn plain_scope(&mut self, scope: Scope) -> Arc<ScopeEnv> {
-        self.scope(ScopeKey::plain(scope), Type::Dyn, Type::Dyn)
+        self.scope(ScopeKey::plain(scope), Type::Dyn, Type::Dyn, Type::Dyn)
     }
 
     /// The scope of a step that these functions share.
     fn step_scope(&mut self, key: ScopeKey, name: &str) -> Arc<ScopeEnv> {
         let shared: Vec<_> = key.functions.iter().filter_map(|&at| self.functions.get(at)).collect();
         let parameters: Vec<&Parameters> = shared.iter().map(|function| &function.parameters).collect();
-        let of = if key.events { InputOf::AttemptOrEvent } else { InputOf::Attempt };
+        let of = if key.events.is_empty() { InputOf::Attempt } else { InputOf::AttemptOrEvent };
         let input = Parameters::input_type(&format!("input of {name}"), &parameters, of);
         let output = if key.transformed {
             Type::Dyn
@@ -363,15 +400,22 @@ impl<'c> Compiler<'c> {
             let outputs = shared.iter().map(|function| function.output.as_ref());
             OutputSchema::ty(&format!("output of {name}"), outputs)
         };
-        self.scope(key, input, output)
+        let resolved = self.resolved;
+        let event = |&(at, event): &(usize, usize)| {
+            let entry = resolved.capabilities.get(at)?;
+            entry.event(entry.events.get(event)?)
+        };
+        let event = shared_type(key.events.clone().iter().filter_map(event));
+        self.scope(key, input, output, event)
     }
 
-    fn scope(&mut self, key: ScopeKey, input: Type, output: Type) -> Arc<ScopeEnv> {
+    fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
         let make = || {
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
                 input,
                 output,
+                event,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 limits: self.limits.eval,

@@ -79,6 +79,7 @@ pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -
         tools: tools.collect(),
         parameters: parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty())).collect(),
         exposes: resolved.agent.exposes.iter().map(|expose| (expose.name.text.clone(), Type::Dyn)).collect(),
+        ..SchemaDecl::default()
     }
 }
 

@@ -9,10 +9,11 @@ use super::expression::{Expression, Texts};
 use super::filter::{Filter, FilterRefusal, parameters_type};
 use super::message::compile_event_message;
 use super::messages;
+use super::schema_type::any_of;
 use super::shape::Shape;
 use super::template::Template;
 use super::webhook::{SignatureError, WebhookSecret, delivery_ids};
-use crate::cel::{Json, Part, STANDARD, Type};
+use crate::cel::{Json, Part, STANDARD, Storage, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::EngineLimits;
 use crate::manifest::agent::Agent;
@@ -82,8 +83,7 @@ impl Event {
         let payload = declared.payload.as_deref().map(Shape::of);
         let payload_type = payload_type(payload.as_ref());
         let names = compile_names(&declared.aliases, source, &payload_type, limits, texts);
-        let types = declared.aliases.iter().map(|alias| (alias.name.text.clone(), Type::Dyn));
-        let data = event_type(payload_type, types);
+        let data = data_type(declared, payload_type);
         let filter = declared.receive.filter.as_ref().map(|text| {
             let parameters = named_parameters(tool);
             let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
@@ -222,6 +222,30 @@ impl Event {
 /// The type of a payload that was held to this schema, if there is one.
 pub(super) fn payload_type(declared: Option<&Shape>) -> Type {
     declared.map_or(Type::Dyn, |shape| shape.ty("event.payload"))
+}
+
+fn data_type(declared: &EventDecl, payload: Type) -> Type {
+    let names = declared.aliases.iter().map(|alias| (alias.name.text.clone(), Type::Dyn));
+    event_type(payload, names)
+}
+
+/// What `event` is to steps that run for any of these events. Where the tool says nothing of the data of one, any name may
+/// be tried (EVT-09).
+pub(super) fn shared_type<'e>(events: impl Iterator<Item = &'e EventDecl> + Clone) -> Type {
+    let says = |event: &EventDecl| event.payload.is_some() || !event.aliases.is_empty();
+    let ty = |event: &EventDecl| {
+        let payload = event.payload.as_deref().map(Shape::of);
+        data_type(event, payload_type(payload.as_ref()))
+    };
+    match any_of("event", events.clone().map(ty)) {
+        Some(mut record) => {
+            if !events.clone().all(says) {
+                record.storage = Storage::Open;
+            }
+            Type::Record(Arc::new(record))
+        }
+        None => Type::Dyn,
+    }
 }
 
 /// Whether a payload fits its schema, if there is one.

@@ -6,12 +6,13 @@
 use super::messages;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Part, Program, Stop, Value,
+    Cache, Checked, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Part, Program, Stop,
+    Value, check,
 };
 use crate::context::{Activations, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
-use crate::source::{Embedded, Span};
+use crate::source::{Embedded, Place, Span};
 use std::sync::Arc;
 
 /// What compiling the texts of an agent needs, and what it finds.
@@ -225,6 +226,16 @@ impl Expression {
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The same with the type of each part.
+    pub(super) fn checked(&self) -> Option<Checked> {
+        check(self.program.expr().clone(), self.scope.env()).0
+    }
+
+    /// Where a part of the expression stands in its file.
+    pub(super) fn place_of(&self, part: Span) -> Place {
+        self.text.locate(part)
     }
 
     /// Where the expression stands.

@@ -4,11 +4,13 @@
 //! see in its functions' schemas.
 
 use super::misfit::Misfit;
+use super::put::AddedKey;
 use super::result::OutputSchema;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::limits::EvalLimits;
+use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
 
@@ -125,7 +127,12 @@ pub(super) fn allowed_in_scripts(functions: &[&str]) -> String {
 
 /// An issue of an expression in its file, with the rule that makes it one.
 pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
-    let diagnostic = issue.locate(text);
+    let mut diagnostic = issue.locate(text);
+    if is_cut(issue, text) {
+        diagnostic = diagnostic.help(
+            "YAML takes ` #` for the beginning of a comment: put the whole expression in quotes, or on a line of its own below `>-`",
+        );
+    }
     match issue.code {
         code if code.starts_with("undeclared") => diagnostic.rule("CEL-23"),
         "syntax_error" | "empty_expression" | "unterminated_string" | "reserved_word" => {
@@ -134,6 +141,16 @@ pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
         code if code.starts_with("bad_") => diagnostic.rule("CEL-24"),
         _ => diagnostic,
     }
+}
+
+/// Whether an expression breaks off where YAML sees a comment.
+fn is_cut(issue: &Issue, text: &Embedded) -> bool {
+    let breaks_off = match issue.code {
+        "unterminated_string" => true,
+        "syntax_error" => issue.span.range().end >= text.text.len(),
+        _ => false,
+    };
+    breaks_off && comment_behind(text).is_some()
 }
 
 /// An assert that is decided before it runs.
@@ -213,11 +230,39 @@ pub(super) fn unknown_field(place: Place, record: &str, field: &str, near: Optio
     }
 }
 
+/// The secret of a webhook that is no secret: an empty text, or one that was to name a setting.
+pub(super) fn literal_secret(text: &Embedded) -> Diagnostic {
+    let message = if text.text.is_empty() {
+        "the secret is an empty text, which signs nothing"
+    } else {
+        "the secret is this very text, which everybody can read here"
+    };
+    Diagnostic::warning("literal_secret", message, text.place.clone())
+        .help("a setting is named in braces and quotes: `\"{settings.hook_secret}\"`")
+        .rule("WH-01")
+}
+
+/// A binding that gives a secret to a parameter that views show.
+pub(super) fn shown_secret(place: Place, parameter: &str, declared: Place) -> Diagnostic {
+    let message = format!("this reads a secret, and `{parameter}` is not marked as one, so views show it");
+    Diagnostic::warning("shown_secret", message, place)
+        .related(declared, "declared here, without `secret: true`")
+        .help("mark the parameter with `secret: true`, or bind something else")
+}
+
 // About results.
 
-pub(super) fn transform_misfit(text: &Embedded, output: &OutputSchema) -> Diagnostic {
+/// `output.put('ibna', '***')`
+pub(super) fn put_beside(place: Place, key: &AddedKey, near: &str) -> Diagnostic {
+    let message = format!("`{}` has no field `{}`", key.record, key.key);
+    Diagnostic::warning("unknown_field", message, place)
+        .label("is added beside the others")
+        .help(format!("did you mean `{near}`?"))
+}
+
+pub(super) fn transform_misfit(place: Place, output: &OutputSchema) -> Diagnostic {
     let message = "what this transform makes does not fit what the action returns";
-    Diagnostic::warning("transform_misfit", message, text.place.clone())
+    Diagnostic::warning("transform_misfit", message, place)
         .related(output.place().clone(), "as the tool declares it")
         .help("the model is told that results fit; nothing else is held to it")
 }
@@ -256,6 +301,16 @@ pub(super) fn undeclared_setting<'d>(
     match nearest(key, declared) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
+    }
+}
+
+/// Braces that are sent as they are written.
+pub(super) fn literal_braces(place: Place, name: &str, meant: Option<String>) -> Diagnostic {
+    let message = format!("`{name}` is no root of a template, so the braces are sent as they are written");
+    let finding = Diagnostic::warning("literal_braces", message, place).rule("INT-18");
+    match meant {
+        Some(meant) => finding.help(format!("did you mean `{{{meant}}}`?")),
+        None => finding.help("a template names `{parameters.NAME}` or `{settings.NAME}`"),
     }
 }
 

@@ -23,6 +23,7 @@
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint` | whether two policies are the same |
 //! | `declaration` | functions before anything of them is compiled |
+//! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `compile` | an agent to its policy |
 
 mod allow_list;
@@ -30,6 +31,7 @@ mod arguments;
 mod binding;
 mod compile;
 mod declaration;
+mod entries;
 mod event;
 mod expression;
 mod expressions;
@@ -42,6 +44,7 @@ mod messages;
 mod misfit;
 mod origin;
 mod parameters;
+mod put;
 mod result;
 mod schema_type;
 mod script;

@@ -282,7 +282,8 @@ impl Parameters {
     /// calls that a binding leaves incomplete, and `has` in it is a fair question.
     #[must_use]
     pub fn input_type(name: &str, functions: &[&Self], of: InputOf) -> Type {
-        if functions.is_empty() || functions.iter().any(|function| function.open) {
+        let events_alone = of == InputOf::AttemptOrEvent && functions.is_empty();
+        if functions.is_empty() && !events_alone || functions.iter().any(|function| function.open) {
             return Type::map(Type::String, Type::Dyn);
         }
         let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();

@@ -8,17 +8,20 @@
 use super::expression::Expression;
 use super::messages;
 use super::origin::Origin;
+use super::schema_type::any_of;
 use super::shape::Shape;
-use crate::cel::{Field, Json, Kind, Part, RecordType, Storage, Type};
+use crate::cel::{Field, Json, Kind, Part, Storage, Type};
 use crate::manifest::json_schema::Shown;
 use crate::manifest::schema::{Schema, SchemaKind};
 use crate::source::Place;
-use indexmap::IndexMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// The field in which a failed call says what went wrong (TOOL-08, DEL-02).
 const ERROR: &str = "error";
+
+/// What else failed calls mostly say. To ask for one of these is never a slip.
+const OF_FAILED_CALLS: &[&str] = &["code", "detail", "details", "message", "reason", "status"];
 
 /// What the results of an action look like where it succeeds.
 #[derive(Clone)]
@@ -77,32 +80,18 @@ impl OutputSchema {
     /// The type of a result of any of these functions, successful or not; `name` is what messages call it. Only an object
     /// stays one: what a failed call gives is mostly one too.
     pub(super) fn ty<'o>(name: &str, outputs: impl Iterator<Item = Option<&'o Self>>) -> Type {
-        let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
-        let mut storage = Storage::Closed;
-        for output in outputs {
-            let Some(Type::Record(record)) = output.map(|output| output.shape.ty(name)) else {
-                return Type::Dyn;
-            };
-            if record.storage == Storage::Open {
-                storage = Storage::Open;
-            }
-            for (name, field) in &record.fields {
-                let new = Field { required: false, ..field.clone() };
-                let known = fields.entry(name.clone()).or_insert_with(|| new.clone());
-                if known.ty != new.ty {
-                    known.ty = Type::Dyn;
-                }
-                if known.domain != new.domain {
-                    known.domain = None;
-                }
-            }
-        }
-        if fields.is_empty() {
+        let types = outputs.map(|output| output.map_or(Type::Dyn, |output| output.shape.ty(name)));
+        let Some(mut record) = any_of(name, types).filter(|record| !record.fields.is_empty()) else {
             return Type::Dyn;
+        };
+        for field in record.fields.values_mut() {
+            field.required = false;
         }
-        let error = Field { required: false, ..Field::required(Type::Dyn) };
-        fields.entry(ERROR.into()).or_insert(error);
-        Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
+        record.fields.entry(ERROR.into()).or_insert_with(|| Field::optional(Type::Dyn));
+        if record.storage == Storage::Closed {
+            record.storage = Storage::ClosedUnlessFailed { beside: OF_FAILED_CALLS };
+        }
+        Type::Record(Arc::new(record))
     }
 
     /// Whether nothing that an expression gives can fit: by its type, or because it is a constant that does not.

@@ -89,6 +89,59 @@ impl Shape {
     }
 }
 
+/// The record of what is of any of these types; nothing if one of them is no record. A field is sure to be there if all of
+/// them have it, and of its type if no other record may have one of that name and of another type.
+pub(super) fn any_of(name: &str, types: impl IntoIterator<Item = Type>) -> Option<RecordType> {
+    let mut all: Option<RecordType> = None;
+    for ty in types {
+        let Type::Record(record) = ty else { return None };
+        let before = all.take().map_or_else(|| copy(name, &record), |before| either(before, &record));
+        all = Some(before);
+    }
+    all
+}
+
+fn copy(name: &str, record: &RecordType) -> RecordType {
+    let (fields, aliases) = (record.fields.clone(), record.aliases.clone());
+    RecordType { name: name.to_owned(), fields, aliases, storage: record.storage }
+}
+
+fn either(mut all: RecordType, other: &RecordType) -> RecordType {
+    let unknown = |storage: Storage| storage == Storage::Open;
+    for (name, field) in &mut all.fields {
+        match other.fields.get(name) {
+            Some(same) => *field = either_field(field, same),
+            None => *field = elsewhere(field, unknown(other.storage)),
+        }
+    }
+    for (name, field) in &other.fields {
+        let untyped = unknown(all.storage);
+        all.fields.entry(name.clone()).or_insert_with(|| elsewhere(field, untyped));
+    }
+    if unknown(other.storage) {
+        all.storage = Storage::Open;
+    }
+    all
+}
+
+/// A field that two records have.
+fn either_field(one: &Field, other: &Field) -> Field {
+    let both = [one.ty.clone(), other.ty.clone()];
+    let ty = match &both {
+        [Type::Record(record), Type::Record(_)] => {
+            any_of(&record.name, both.clone()).map_or(Type::Dyn, |both| Type::Record(Arc::new(both)))
+        }
+        [one, other] => one.common(other),
+    };
+    let domain = one.domain.clone().filter(|_| one.domain == other.domain);
+    Field { required: one.required && other.required, domain, ..Field::required(ty) }
+}
+
+/// A field that only one of two records has; the other one may have anything by that name, or nothing.
+fn elsewhere(field: &Field, untyped: bool) -> Field {
+    if untyped { Field::optional(Type::Dyn) } else { Field { required: false, ..field.clone() } }
+}
+
 /// A value as a constant, if it is a scalar.
 pub(super) fn constant(value: &Value<'_>) -> Option<Constant> {
     #[expect(

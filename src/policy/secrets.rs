@@ -4,14 +4,17 @@
 //! whether it reads a secret. An exposed value that reads one is secret, whatever it makes of it. A path counts as read as
 //! far as it is written; what is not known of it counts as if it led to every part. Linear in the manifests.
 
+use super::binding::Binding;
 use super::declaration::Declaration;
+use super::messages;
 use super::template::{PathStep, Placeholder};
-use crate::cel::{Expr, ExprKind, Literal, parse};
+use crate::cel::{Expr, ExprKind, Literal, Type, parse};
 use crate::context::{
     CallSecrets, ContextSchema, FunctionId, SchemaDecl, SchemaError, SecretStep, Secrets, TaskSecrets,
 };
+use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::catalog::{Function, ResolvedAgent};
 use crate::manifest::schema::Property;
 use std::sync::Arc;
 
@@ -74,6 +77,35 @@ pub(crate) fn reads_secret(expression: &Expr, schema: &ContextSchema, function: 
     let mut reads = false;
     expression.for_each_part(&mut |part| reads = reads || reads_secret(part, schema, function));
     reads
+}
+
+/// Says so if a binding reads a secret for a parameter of a function that is not marked as one. A binding that asks
+/// something of a secret and gives a bool shows none. `callers` are the functions whose `input` it may see.
+pub(super) fn warn_of_shown<'b>(
+    bindings: impl IntoIterator<Item = &'b Binding>,
+    function: &Function,
+    callers: &[FunctionId],
+    schema: &ContextSchema,
+    findings: &mut Vec<Diagnostic>,
+) {
+    if schema.secrets().is_empty() {
+        return;
+    }
+    for binding in bindings {
+        let declared = function.parameters.iter().filter_map(|parameter| parameter.declared.as_ref());
+        let open = declared.filter(|property| property.schema.secrets.is_empty());
+        let mut open = open.filter(|property| property.name.text == binding.name);
+        let Some((property, expression)) = open.next().zip(binding.expression()) else { continue };
+        let program = expression.program();
+        let reads = |caller| reads_secret(program.expr(), schema, caller);
+        let is_read =
+            if callers.is_empty() { reads(None) } else { callers.iter().any(|it| reads(Some(*it))) };
+        if is_read && *program.result_type() != Type::Bool {
+            let declared = property.name.place.clone();
+            let finding = messages::shown_secret(binding.place().clone(), &binding.name, declared);
+            findings.push(finding.path(binding.path()));
+        }
+    }
 }
 
 /// The root of a path of fields and indices, with its steps, and with the indices that are computed.

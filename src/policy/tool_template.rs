@@ -5,7 +5,7 @@
 
 use super::messages;
 use super::template::{PathStep, Placeholder, Template};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::agent::MountScope;
 use crate::manifest::catalog::{CapabilityEntry, Function};
 use crate::manifest::event::{Receive, ReceiveKind};
@@ -92,6 +92,32 @@ impl Block<'_> {
         let template = Template::lenient(&text.text, |root| ROOTS.contains(&root));
         let found = template.placeholders().filter_map(|placeholder| self.finding(placeholder, text));
         findings.extend(found.map(|finding| finding.path(path)));
+        let all = Template::lenient(&text.text, |root| !ROOTS.contains(&root));
+        let literal = all.placeholders().filter_map(|placeholder| self.literal(placeholder, text, path));
+        findings.extend(literal.map(|finding| finding.path(path)));
+    }
+
+    /// Braces that were to be a placeholder: all those of an address or a header, and elsewhere those that hold a name
+    /// of this place or of another template. Other texts may hold braces of their own.
+    fn literal(&self, placeholder: &Placeholder, text: &Embedded, path: &str) -> Option<Diagnostic> {
+        let before = text.text.get(..placeholder.span.range().start).unwrap_or_default();
+        if before.ends_with(['$', '{']) {
+            return None;
+        }
+        let root = &*placeholder.root;
+        let mut parameters = self.function?.parameters.iter().map(|parameter| parameter.name.as_str());
+        let meant = if placeholder.path.is_empty() {
+            parameters.find(|name| *name == root).map(|name| format!("parameters.{name}"))
+        } else {
+            let root = match root {
+                "input" | "args" | "arguments" | "params" => Some("parameters"),
+                root => nearest(root, ROOTS.iter().copied()),
+            };
+            root.zip(placeholder.dotted()).map(|(root, rest)| format!("{root}.{rest}"))
+        };
+        let is_address = path.ends_with(".url") || path.contains(".headers.");
+        (meant.is_some() || is_address)
+            .then(|| messages::literal_braces(text.locate(placeholder.span), root, meant))
     }
 
     fn finding(&self, placeholder: &Placeholder, text: &Embedded) -> Option<Diagnostic> {

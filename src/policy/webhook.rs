@@ -87,7 +87,12 @@ impl WebhookSecret {
             Some((property.name.text.clone(), Json::from(default)))
         };
         match Template::strict(&text.text, |root| root == "settings") {
-            Ok(template) => Some(Self { template, defaults: settings.iter().filter_map(default).collect() }),
+            Ok(template) => {
+                if is_no_secret(&text.text) {
+                    findings.push(messages::literal_secret(text).path(path));
+                }
+                Some(Self { template, defaults: settings.iter().filter_map(default).collect() })
+            }
             Err(bad) => {
                 findings.extend(
                     bad.iter()
@@ -112,6 +117,14 @@ impl WebhookSecret {
         let secret = self.template.render_whole(value).map_err(|_| SignatureError::NoSecret)?;
         verify_signature(secret.as_bytes(), headers, body)
     }
+}
+
+/// Whether a secret is empty, or a reference without its braces.
+fn is_no_secret(text: &str) -> bool {
+    let names = ["settings", "setting", "secrets", "secret", "env", "parameters", "vault"];
+    let named =
+        |rest: &str| names.iter().any(|name| rest.strip_prefix(name).is_some_and(|it| it.starts_with('.')));
+    text.trim().is_empty() || named(text.trim()) || text.starts_with('$')
 }
 
 /// Whether a request is signed with a secret. Names of headers match in any case, and so do the digits (WH-09).

@@ -165,6 +165,7 @@ fn declare(root: JsonRef<'_>) -> SchemaDecl {
             .collect(),
         parameters: further("input"),
         exposes: further("output"),
+        ..SchemaDecl::default()
     }
 }
 

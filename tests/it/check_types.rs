@@ -49,6 +49,9 @@ fn scope() -> Env {
     let settings = record("settings", Storage::Open, vec![("debug", field(Type::Bool, true))], vec![]);
     let options = record("options", Storage::Closed, vec![("level", field(Type::Int, false))], vec![]);
     let ticket = record("ticket", Storage::Closed, ticket(), vec![]);
+    let fields = vec![("total", field(Type::Int, false)), ("mode", field(Type::String, false))];
+    let result =
+        record("a result", Storage::ClosedUnlessFailed { beside: &["code", "reason"] }, fields, vec![]);
     let task = RecordType::live("a task", [("message", Type::String, "")]);
     standard()
         .library(OWN)
@@ -57,6 +60,7 @@ fn scope() -> Env {
         .variable("settings", Type::Record(settings))
         .variable("options", Type::Record(options))
         .variable("ticket", Type::Record(ticket))
+        .variable("result", Type::Record(result))
         .variable("task", Type::Singleton(task))
         .variable("input", Type::Dyn)
         .optional_variable("event", Type::Dyn)

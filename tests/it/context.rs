@@ -23,6 +23,7 @@ fn declared() -> SchemaDecl {
         tools: vec![ToolDecl { key: "ledger".into(), members: vec![FunctionId(0), FunctionId(1)] }],
         parameters: vec![("ticket_id".into(), Type::String), ("repo".into(), Type::String)],
         exposes: vec![("score".into(), Type::Double)],
+        ..SchemaDecl::default()
     }
 }
 

@@ -39,6 +39,7 @@ fn schema() -> Arc<ContextSchema> {
         tools: vec![ToolDecl { key: "ledger".into(), members: vec![FunctionId(0), FunctionId(1)] }],
         parameters: vec![("ticket_id".into(), Type::String)],
         exposes: vec![("score".into(), Type::Double)],
+        ..SchemaDecl::default()
     })
     .unwrap()
 }

@@ -138,6 +138,7 @@ static SCHEMA: LazyLock<Arc<ContextSchema>> = LazyLock::new(|| {
         tools: vec![ToolDecl { key: "ledger".into(), members: vec![FunctionId(0), FunctionId(1)] }],
         parameters: vec![("ticket_id".into(), Type::String)],
         exposes: vec![("score".into(), Type::Double)],
+        ..SchemaDecl::default()
     };
     ContextSchema::new(&declared).unwrap()
 });

@@ -141,7 +141,9 @@ proptest! {
 
 #[test]
 fn arguments_keep_their_order_and_what_is_added_its_place() {
-    let engine = engine("capabilities: {ledger: {bindings: {account: \"'a-1'\"}}, probe: '*'}");
+    let engine = engine(
+        "parameters: {properties: {order: {type: object, default: {}}}}\ncapabilities: {ledger: {bindings: {account: \"'a-1'\"}}, probe: '*'}",
+    );
     let mut task = start(&engine);
     for (function, given, resolved) in [
         ("probe", r#"{"host":"h","depth":2}"#, r#"{"host":"h","depth":2}"#),
@@ -168,14 +170,18 @@ fn arguments_keep_their_order_and_what_is_added_its_place() {
 
 #[test]
 fn a_script_and_what_a_host_is_asked_keep_the_order() {
-    let mut task = start(&engine("capabilities: {probe: '*'}"));
+    let mut task = start(&engine(
+        "parameters: {properties: {order: {type: object, default: {}}}}\ncapabilities: {probe: '*'}",
+    ));
     let mut host = Script::default();
     host.results.push_back(CallResult::successful(json(r#"{"z":1,"a":{"y":2,"b":3}}"#)));
     let progress = task.script("[probe({'host': 'h', 'depth': 3})]", noon()).unwrap();
     let decision = task.drive(progress, &mut host).unwrap();
     assert_eq!(host.log, [r#"invoke probe {"host":"h","depth":3}"#]);
     assert_eq!(text_of(decision.value.as_ref()), r#"[{"z":1,"a":{"y":2,"b":3}}]"#);
-    let mut task = start(&engine("capabilities: {ledger: {bindings: {account: \"'a'\"}}}"));
+    let mut task = start(&engine(
+        "parameters: {properties: {order: {type: object, default: {}}}}\ncapabilities: {ledger: {bindings: {account: \"'a'\"}}}",
+    ));
     let invoke = call("ledger_post_entry", serde_json::from_str(r#"{"memo":"m","amount":2}"#).unwrap());
     let progress = task.invoke(&invoke, noon());
     task.drive(progress, &mut host).unwrap();

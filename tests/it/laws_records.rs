@@ -25,6 +25,7 @@ static SCHEMA: LazyLock<Arc<ContextSchema>> = LazyLock::new(|| {
         tools: vec![ToolDecl { key: "ledger".into(), members: vec![FunctionId(0), FunctionId(1)] }],
         parameters: vec![("ticket".into(), Type::Dyn)],
         exposes: vec![("score".into(), Type::Dyn)],
+        ..SchemaDecl::default()
     })
     .unwrap()
 });

@@ -142,7 +142,7 @@ fn templates_of_backends_are_looked_through() {
         ("{parameters.di}", vec![format!("warning {path} undeclared_parameter: {{parameters.di}}")]),
         ("{session.id}", vec![format!("error {path} no_session: {{session.id}}")]),
         ("{mount.bucket}", vec![format!("warning {path} no_mount: {{mount.bucket}}")]),
-        (r"{} {foo.x}", vec![]),
+        (r"{} {foo.x}", vec![format!("warning {path} literal_braces: {{foo.x}}")]),
     ];
     for (url, wanted) in rows {
         assert_eq!(findings(&http(url)), wanted, "{url}");

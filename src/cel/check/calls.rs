@@ -40,6 +40,9 @@ impl<'e> Checker<'e> {
         match declaration {
             Some(declaration) => {
                 let types = self.exprs(args);
+                if declaration.function.name == "@in" {
+                    self.key_in(args, &types);
+                }
                 self.resolve(expr, function, declaration, false, false, &types)
             }
             None => {

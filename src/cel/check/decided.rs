@@ -79,7 +79,10 @@ impl<'c> Walk<'c> {
             }
             ExprKind::Call { function, target, args } => {
                 self.call(expr, function, target.as_deref(), args);
-                None
+                match (self.function(expr)?, target.as_deref(), args.as_slice()) {
+                    ("orValue", Some(optional), [instead]) => self.or_value(optional, instead),
+                    _ => None,
+                }
             }
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
             ExprKind::Bind { value, body, .. } => {
@@ -120,14 +123,34 @@ impl<'c> Walk<'c> {
         known
     }
 
-    fn field(&self, operand: &Expr, name: &str) -> Known {
-        match self.checked.type_of(operand.id) {
-            Type::Record(record) | Type::Singleton(record) => {
-                let (_, field) = record.fields.get_index(record.slot(name)?)?;
-                field.domain.clone()
-            }
+    /// The name of the function that a call means.
+    fn function(&self, call: &Expr) -> Option<&'static str> {
+        match self.checked.reference(call.id)? {
+            Reference::Function { declaration, .. } => Some(declaration.function.name),
             _ => None,
         }
+    }
+
+    /// `a.?b.orValue('c')`: what the field is, or the constant in its place.
+    fn or_value(&self, optional: &Expr, instead: &Expr) -> Known {
+        let (operand, name) = match &optional.kind {
+            ExprKind::Select { operand, field, .. } => (operand, &field.text),
+            ExprKind::Index { operand, index, .. } => match &index.kind {
+                ExprKind::Literal(Literal::String(name)) => (operand, name),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let domain = match self.checked.type_of(operand.id) {
+            Type::Optional(value) => domain_of(value, name),
+            ty => domain_of(ty, name),
+        };
+        let allowed = domain?.allowed.clone()?.into_iter().chain([constant(instead)?]).collect();
+        Domain { allowed: Some(allowed), ..Domain::default() }.known()
+    }
+
+    fn field(&self, operand: &Expr, name: &str) -> Known {
+        domain_of(self.checked.type_of(operand.id), name)
     }
 
     fn comprehension(&mut self, comprehension: &'c Comprehension) -> Known {
@@ -177,10 +200,15 @@ impl<'c> Walk<'c> {
                 self.size(function, right, mirrored(name), left);
             }
             ("@in", [item, of]) => {
-                if let ExprKind::List(elements) = &of.kind {
-                    for element in elements.iter().filter(|element| !element.optional) {
-                        self.against_one(item, &element.value, messages::never_listed);
-                    }
+                let is = self.what(item);
+                self.listed(&is, of);
+                let items = self.items(of);
+                self.against_one(&items, item, messages::never_listed);
+            }
+            ("sets.contains" | "sets.equivalent" | "sets.intersects", [left, right]) => {
+                for (of, listed) in [(left, right), (right, left)] {
+                    let items = self.items(of);
+                    self.listed(&items, listed);
                 }
             }
             ("_&&_" | "_||_", [left, right]) => self.logic(function, name == "_||_", [left, right]),
@@ -190,35 +218,59 @@ impl<'c> Walk<'c> {
 
     /// A value of which few constants are known, compared with a constant that is none of them.
     fn against(&mut self, value: &Expr, constant: &Expr, equal: bool) {
-        self.against_one(value, constant, |span, written, allowed| {
+        let is = self.what(value);
+        self.against_one(&is, constant, |span, written, allowed| {
             messages::not_in_schema(span, written, allowed, equal)
         });
     }
 
+    /// The same for each element of a list that is written out, and each key of a map.
+    fn listed(&mut self, is: &(Known, Type), of: &Expr) {
+        let constants: Vec<&Expr> = match &of.kind {
+            ExprKind::List(elements) => {
+                elements.iter().filter(|element| !element.optional).map(|element| &element.value).collect()
+            }
+            ExprKind::Map(entries) => {
+                entries.iter().filter(|entry| !entry.optional).map(|entry| &entry.key).collect()
+            }
+            _ => return,
+        };
+        for constant in constants {
+            self.against_one(is, constant, messages::never_listed);
+        }
+    }
+
     fn against_one(
         &mut self,
-        value: &Expr,
+        (domain, ty): &(Known, Type),
         written: &Expr,
         message: impl Fn(crate::source::Span, &Constant, &[Constant]) -> Issue,
     ) {
-        let domain = self.domains.get(value.id.0 as usize).cloned().flatten();
         let (Some(domain), Some(constant)) = (domain, constant(written)) else { return };
         let Some(allowed) = domain.allowed.as_deref().filter(|_| !domain.allows(&constant)) else { return };
         // of another type than all of them: that has been said
-        let said =
-            matches!(self.checked.type_of(value.id), Type::String) && !matches!(constant, Constant::Text(_));
+        let said = matches!(ty, Type::String) && !matches!(constant, Constant::Text(_));
         if !said {
             self.issues.push(message(written.span, &constant, allowed));
         }
     }
 
+    /// What is known of a part, and its type.
+    fn what(&self, value: &Expr) -> (Known, Type) {
+        let domain = self.domains.get(value.id.0 as usize).cloned().flatten();
+        (domain, self.checked.type_of(value.id).clone())
+    }
+
+    /// The same of its elements.
+    fn items(&self, list: &Expr) -> (Known, Type) {
+        let (domain, ty) = self.what(list);
+        (domain.and_then(|domain| domain.items.clone()), ty.element().unwrap_or(Type::Dyn))
+    }
+
     /// A size is never negative: `size(x) >= 0` asks nothing.
     fn size(&mut self, sign: &Name, size: &Expr, comparison: &str, bound: &Expr) {
         let ExprKind::Literal(Literal::Int(bound)) = &bound.kind else { return };
-        let is_size = matches!(
-            self.checked.reference(size.id),
-            Some(Reference::Function { declaration, .. }) if declaration.function.name == "size"
-        );
+        let is_size = self.function(size) == Some("size");
         let truth = match (comparison, *bound) {
             ("_<_", ..=0) | ("_<=_" | "_==_", ..0) => false,
             ("_>=_", ..=0) | ("_>_" | "_!=_", ..0) => true,
@@ -257,6 +309,13 @@ impl<'c> Walk<'c> {
         }
         self.chains = self.chains.saturating_add(1);
     }
+}
+
+/// What is known of a field of a record.
+fn domain_of(ty: &Type, field: &str) -> Known {
+    let (Type::Record(record) | Type::Singleton(record)) = ty else { return None };
+    let (_, field) = record.fields.get_index(record.slot(field)?)?;
+    field.domain.clone()
 }
 
 /// Comparisons of one side of a chain that are looked at: each is held against each of the other side.

@@ -9,9 +9,7 @@ use super::{Reference, messages};
 use crate::cel::env::Env;
 use crate::cel::issue::Issue;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
-use crate::cel::types::{RecordType, Storage, Type};
-use crate::source::Span;
-use std::sync::Arc;
+use crate::cel::types::{Storage, Type};
 
 /// The type and the reference of each expression by its id, and what is wrong.
 pub(super) type Inferred = (Vec<Type>, Vec<Option<Reference>>, Vec<Issue>);
@@ -223,37 +221,6 @@ impl<'e> Checker<'e> {
         if wrapped { Type::optional(ty) } else { ty }
     }
 
-    /// The type of a field; that it may be absent is no problem where it is asked for as an optional.
-    fn field(&mut self, on: &Type, field: &str, span: Span, asked: bool) -> Type {
-        match on {
-            Type::Dyn | Type::Param(_) => Type::Dyn,
-            Type::Map(entry) => {
-                if !self.substitution.unify(&Type::String, &entry.0) {
-                    self.report(messages::not_selectable(span, field, &self.substitution.settle(on)));
-                }
-                entry.1.clone()
-            }
-            Type::Record(record) | Type::Singleton(record) => self.record_field(record, field, span, asked),
-            other => {
-                self.report(messages::not_selectable(span, field, &self.substitution.settle(other)));
-                Type::Dyn
-            }
-        }
-    }
-
-    fn record_field(&mut self, record: &Arc<RecordType>, field: &str, span: Span, asked: bool) -> Type {
-        let declared = record.slot(field).and_then(|slot| record.fields.get_index(slot));
-        match declared {
-            Some((_, field)) => field.ty.clone(),
-            None => {
-                if record.storage != Storage::Open && !asked {
-                    self.report(messages::unknown_field(span, field, record));
-                }
-                Type::Dyn
-            }
-        }
-    }
-
     fn index(&mut self, operand: &'e Expr, index: &'e Expr, optional: bool) -> Type {
         let on = self.expr(operand);
         let on = self.substitution.head(&on);
@@ -288,31 +255,6 @@ impl<'e> Checker<'e> {
             Type::Dyn
         });
         if wrapped { Type::optional(ty) } else { ty }
-    }
-
-    fn has(&mut self, expr: &Expr, operand: &'e Expr, field: &Name) -> Type {
-        let on = self.expr(operand);
-        let on = match self.substitution.head(&on) {
-            Type::Optional(value) => self.substitution.head(&value),
-            other => other,
-        };
-        match &on {
-            Type::Record(record) | Type::Singleton(record) => {
-                match record.slot(&field.text).and_then(|slot| record.fields.get_index(slot)) {
-                    Some((_, declared)) if declared.required => {
-                        self.report(messages::always_has(expr.span, &field.text, record));
-                    }
-                    None if record.storage != Storage::Open => {
-                        self.report(messages::never_has(field.span, &field.text, record));
-                    }
-                    _ => {}
-                }
-            }
-            _ => {
-                self.field(&on, &field.text, field.span, false);
-            }
-        }
-        Type::Bool
     }
 
     /// `has` of a variable itself: whether it has a value (`CEL-08`).

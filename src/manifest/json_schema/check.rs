@@ -11,6 +11,9 @@ use crate::manifest::reader::{Path, Reader};
 use crate::manifest::schema::SchemaKind;
 use crate::source::Embedded;
 
+/// What follows where a word says nothing.
+const UNCHECKED: &str = "no value is held to it";
+
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::manifest) enum Position {
@@ -53,6 +56,8 @@ pub(in crate::manifest) fn check_word(
     if PARAMETER_WORDS.contains(&&*key.text) {
         if position == Position::Inner {
             reader.report(path, messages::only_of_parameters(key));
+        } else if value.is_null() {
+            reader.report(path, messages::nothing_said(key, "the parameter is as it would be without"));
         }
         return;
     }
@@ -75,14 +80,14 @@ pub(in crate::manifest) fn check_word(
         || matches!(word.name, "enum" | "format" | "items" | "properties" | "required" | "type" | "const");
     if value.is_null() && may_be_null {
         if !matches!(word.name, "type" | "const") && word.treatment == Treatment::Enforced {
-            reader.report(path, messages::nothing_said(key));
+            reader.report(path, messages::nothing_said(key, UNCHECKED));
         }
         return;
     }
     if position == Position::Parameter && word.name == "required" {
         // of a parameter `true` means nothing (PAR-06); names are those of its fields
         if !matches!(value.data, Data::Bool(_)) && !is_names(value) {
-            reader.report(path, messages::nothing_said(key));
+            reader.report(path, messages::nothing_said(key, UNCHECKED));
         }
         return;
     }

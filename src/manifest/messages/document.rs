@@ -3,6 +3,7 @@
 //! In: the place or the `kind` of a document, and the kinds that are known. What a document holds is never looked at.
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::manifest::stray::Doubt;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn missing_kind(place: &Place) -> Diagnostic {
@@ -68,11 +69,22 @@ pub(in crate::manifest) fn misplaced_descriptor(place: &Place, first: Place) -> 
         .rule("BUN-02")
 }
 
-pub(in crate::manifest) fn skipped_document(kind: &Embedded, known: &[String]) -> Diagnostic {
-    let message = format!("the document is skipped: `{}` is no kind that is known", kind.text);
-    let finding = Diagnostic::warning("skipped_document", message, kind.place.clone()).rule("BUN-06");
-    match nearest(&kind.text, known.iter().map(String::as_str)) {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
-        None => finding,
-    }
+/// A document that is not read, though it is one of a bundle or looks like a manifest.
+pub(in crate::manifest) fn skipped_document(doubt: &Doubt<'_>, known: &[String]) -> Diagnostic {
+    let (place, why, help) = match doubt {
+        Doubt::Kind(kind) => {
+            let near = nearest(&kind.text, known.iter().map(String::as_str));
+            let help = near.map(|near| format!("did you mean `{near}`?"));
+            (&kind.place, format!("`{}` is no kind that is known", kind.text), help)
+        }
+        Doubt::Key(key) => (
+            &key.place,
+            format!("`{}` is not the key of its kind", key.text),
+            Some("the key is `kind`".into()),
+        ),
+        Doubt::Shape(place) => (*place, "it looks like a manifest and has no kind of one".to_owned(), None),
+    };
+    let help = help.unwrap_or_else(|| "a kind is `commonagents.info/<version>/<type>`".to_owned());
+    Diagnostic::warning("skipped_document", format!("the document is skipped: {why}"), place.clone())
+        .help(help)
 }

@@ -46,13 +46,25 @@ pub(in crate::manifest) fn unknown_include(name: &Embedded, target: &str, known:
     named(Diagnostic::warning("unknown_include", message, name.place.clone()).rule("AG-21"), name, known)
 }
 
-pub(in crate::manifest) fn unknown_match(name: &Embedded, target: &str, known: &[&str]) -> Diagnostic {
-    let message = format!("`{target}` has no action or event `{}`; the step never runs", name.text);
+pub(in crate::manifest) fn unknown_match(
+    name: &Embedded,
+    target: &str,
+    what: &str,
+    known: &[&str],
+) -> Diagnostic {
+    let message = format!("`{target}` has no {what} `{}`; the step never runs", name.text);
     let finding = Diagnostic::warning("unknown_match", message, name.place.clone()).rule("MW-23");
     match meant_by_match(&name.text) {
         Some(help) => finding.help(help),
         None => named(finding, name, known),
     }
+}
+
+pub(in crate::manifest) fn excluded_match(name: &Embedded) -> Diagnostic {
+    let message = format!("`include` leaves out `{}`, so the step never runs", name.text);
+    Diagnostic::warning("excluded_match", message, name.place.clone())
+        .help("add it to `include`, or take the step out")
+        .rule("AG-11")
 }
 
 pub(in crate::manifest) fn unknown_binding(name: &Embedded, target: &str, known: &[&str]) -> Diagnostic {

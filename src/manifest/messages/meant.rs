@@ -151,6 +151,11 @@ const ROWS: &[Row] = &[
         words: &["arguments", "args", "with", "params", "parameters", "defaults"],
         help: "`bindings` give parameters a value that the model cannot set",
     },
+    Row {
+        owner: "a capability",
+        words: &["exclude", "except", "deny", "blocked"],
+        help: "`include` lists the actions and events that the agent has; what it does not list cannot be called",
+    },
     Row { owner: "a capability", words: &["review", "approval", "approve"], help: REVIEW },
     Row {
         owner: "`guardrails`",
@@ -217,6 +222,38 @@ const ROWS: &[Row] = &[
         owner: "`limits`",
         words: &["timeout", "max_time", "max_duration", "deadline"],
         help: "the field is `max_age`, such as `1h30m`",
+    },
+    Row {
+        owner: "`webhook`",
+        words: &[
+            "signing_secret",
+            "signing_key",
+            "signature",
+            "token",
+            "password",
+            "hmac",
+            "key",
+            "hmac_secret",
+            "webhook_secret",
+        ],
+        help: "what signs the deliveries stands in `secret`: `secret: \"{settings.hook_secret}\"`",
+    },
+    Row {
+        owner: "a schema",
+        words: &[
+            "sensitive",
+            "confidential",
+            "private",
+            "hidden",
+            "masked",
+            "mask",
+            "redact",
+            "redacted",
+            "password",
+            "is_secret",
+            "x_secret",
+        ],
+        help: "`secret: true` keeps a value out of views and logs",
     },
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! In: the key or the value of a word. A name that is refused has what it was meant to be beside it.
 
+use super::meant::meant_by_key;
 use super::nearest_key;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::node::Node;
@@ -10,9 +11,10 @@ use crate::source::{Embedded, Place};
 pub(in crate::manifest) fn unknown_keyword(key: &Embedded, known: &[&str]) -> Diagnostic {
     let message = format!("there is no word `{}` in JSON Schema", key.text);
     let finding = Diagnostic::error("unknown_keyword", message, key.place.clone()).rule("PAR-08");
-    match nearest_key(key, known) {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
-        None => finding.help("a word of your own begins with `x-`"),
+    match (meant_by_key("a schema", &key.text), nearest_key(key, known)) {
+        (Some(help), _) => finding.help(help),
+        (None, Some(near)) => finding.help(format!("did you mean `{near}`?")),
+        (None, None) => finding.help("a word of your own begins with `x-`"),
     }
 }
 
@@ -38,9 +40,9 @@ pub(in crate::manifest) fn not_enforced(key: &Embedded) -> Diagnostic {
         .help("say what a value must look like with `pattern` or in a `before` step")
 }
 
-/// A word without a value, or with one that it makes nothing of.
-pub(in crate::manifest) fn nothing_said(key: &Embedded) -> Diagnostic {
-    let message = format!("`{}` says nothing here, so no value is held to it", key.text);
+/// A key or a word of a schema without a value, or with one that it makes nothing of.
+pub(in crate::manifest) fn nothing_said(key: &Embedded, follows: &str) -> Diagnostic {
+    let message = format!("`{}` says nothing here, so {follows}", key.text);
     Diagnostic::warning("empty_keyword", message, key.place.clone())
         .help("give it a value that it takes, or leave it out")
 }

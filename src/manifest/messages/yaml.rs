@@ -53,7 +53,16 @@ fn repair(cause: Cause) -> &'static str {
 pub(in crate::manifest) fn yaml_character(place: Place, character: char) -> Diagnostic {
     let message =
         format!("this is not YAML: the character U+{:04X} may not stand here", u32::from(character));
-    Diagnostic::error("yaml_character", message, place)
+    let finding = Diagnostic::error("yaml_character", message, place);
+    let sign = match character {
+        '@' => "`@`",
+        '%' => "`%`",
+        '`' => "a backquote",
+        _ => return finding,
+    };
+    finding.help(format!(
+        "no text of YAML begins with {sign}: put the whole text in quotes, or on a line of its own below `>-`"
+    ))
 }
 
 pub(in crate::manifest) fn yaml_too_deep(place: Place, limit: usize) -> Diagnostic {
@@ -73,8 +82,16 @@ pub(in crate::manifest) fn duplicate_key(key: &Embedded, first: Place) -> Diagno
         .related(first, "first here")
 }
 
+/// A text for people whose end YAML took for a comment.
+pub(in crate::manifest) fn cut_text(rest: Place) -> Diagnostic {
+    let message = "the text ends before this, which YAML takes for a comment";
+    Diagnostic::warning("cut_text", message, rest)
+        .help("put the whole text in quotes; a comment has a space behind its `#`")
+}
+
 pub(in crate::manifest) fn unknown_alias(place: Place, name: &str) -> Diagnostic {
     Diagnostic::error("unknown_alias", format!("no anchor `&{name}` stands before its alias"), place)
+        .help("YAML takes `*` for an alias: put a text that begins with it in quotes")
 }
 
 pub(in crate::manifest) fn recursive_alias(place: Place) -> Diagnostic {

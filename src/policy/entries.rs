@@ -1,0 +1,98 @@
+//! Whether the entries of a task, its inputs and its responses, can have other keys than those that are declared.
+//!
+//! In: what an agent's context consists of, and the agent. Out: the same with the answer. What is not declared is dropped
+//! when an entry comes in (PAR-07), so only a transform can add a key: one that gives a map puts it in the place of the
+//! whole entry (GR-11, GR-12, EVT-13). One that gives text or parts leaves the keys as they are. Linear in the transforms.
+
+use super::parameters::{InputOf, Parameters};
+use crate::cel::{Checked, Expr, ExprKind, Kind, LANGUAGE, Literal, RecordType, Storage, Type, check, parse};
+use crate::context::{ContextSchema, SchemaDecl, Scope, ScopeDecl, ScopeEnv};
+use crate::limits::EvalLimits;
+use crate::manifest::capability_key::sanitise;
+use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
+use crate::manifest::step::{Step, StepAction};
+use crate::source::Embedded;
+use std::sync::Arc;
+
+/// Says of the entries whether they have the declared keys only.
+pub(super) fn close(declared: &mut SchemaDecl, resolved: &ResolvedAgent, limits: &EvalLimits) {
+    (declared.closed_inputs, declared.closed_outputs) = (true, true);
+    let guardrails = &resolved.agent.guardrails;
+    let before = transforms(guardrails.before.iter());
+    let after = transforms(guardrails.after.iter());
+    let of_events = transforms(resolved.capabilities.iter().flat_map(|entry| of_events(entry, resolved)));
+    if before.is_empty() && after.is_empty() && of_events.is_empty() {
+        return;
+    }
+    let Ok(schema) = ContextSchema::new(declared) else { return };
+    let keep = |scope: Scope, texts: &[&Embedded], entry: &RecordType| {
+        let env = env(scope, &schema, limits);
+        texts.iter().all(|text| keeps_keys(&env, text, entry))
+    };
+    let (input, output) = (schema.input_type(), schema.output_type());
+    declared.closed_inputs =
+        keep(Scope::GuardrailBefore, &before, input) && keep(Scope::After, &of_events, input);
+    declared.closed_outputs = keep(Scope::GuardrailAfter, &after, output);
+}
+
+fn transforms<'s>(steps: impl Iterator<Item = &'s Step>) -> Vec<&'s Embedded> {
+    let transform = |step: &'s Step| match &step.action {
+        StepAction::Transform(text) => Some(text),
+        StepAction::Assert(_) | StepAction::Invoke(_) => None,
+    };
+    steps.filter_map(transform).collect()
+}
+
+/// The steps that run after an event was formatted.
+fn of_events<'r>(entry: &'r CapabilityEntry, resolved: &'r ResolvedAgent) -> impl Iterator<Item = &'r Step> {
+    let capability = entry.capability(&resolved.agent);
+    let steps = capability.into_iter().flat_map(|capability| &capability.after);
+    steps.filter(|step| {
+        let selected = step.match_name.as_ref().map(|name| sanitise(&name.text));
+        let is_for = |name: &str| selected.as_ref().is_none_or(|selected| *selected == sanitise(name));
+        entry.events.iter().any(|event| event.active && is_for(&event.name))
+    })
+}
+
+/// The scope of such a transform. Where an event is rewritten there is no `output` (EVT-14), so it may have any type.
+fn env(scope: Scope, schema: &Arc<ContextSchema>, limits: &EvalLimits) -> ScopeEnv {
+    ScopeEnv::new(&ScopeDecl {
+        schema: Some(schema),
+        input: Parameters::input_type("input", &[], InputOf::AttemptOrEvent),
+        output: Type::Null,
+        libraries: LANGUAGE,
+        limits: *limits,
+        ..ScopeDecl::new(scope)
+    })
+}
+
+/// Whether a transform leaves an entry without other keys. One that does not compile never runs.
+fn keeps_keys(env: &ScopeEnv, text: &Embedded, entry: &RecordType) -> bool {
+    let Ok(expr) = parse(&text.text, env.env().limits()) else { return true };
+    check(expr, env.env()).0.is_none_or(|checked| keeps(&checked, &checked.expr, entry))
+}
+
+fn keeps(checked: &Checked, expr: &Expr, entry: &RecordType) -> bool {
+    match &expr.kind {
+        ExprKind::Call { function, target: None, args } if function.text == "_?_:_" => {
+            args.iter().skip(1).all(|branch| keeps(checked, branch, entry))
+        }
+        ExprKind::Call { function, target: Some(map), args } if function.text == "put" => {
+            keeps(checked, map, entry) && args.first().is_some_and(|key| is_declared(key, entry))
+        }
+        ExprKind::Map(entries) => entries.iter().all(|it| is_declared(&it.key, entry)),
+        ExprKind::Bind { body, .. } => keeps(checked, body, entry),
+        _ => match checked.type_of(expr.id) {
+            Type::Record(record) => {
+                record.storage == Storage::Closed && record.fields.keys().all(|key| entry.slot(key).is_some())
+            }
+            ty => ty.kind().is_some_and(|kind| kind != Kind::Map),
+        },
+    }
+}
+
+/// Whether a key is declared, or a slip of the pen for one that is, which is refused.
+fn is_declared(key: &Expr, entry: &RecordType) -> bool {
+    let ExprKind::Literal(Literal::String(key)) = &key.kind else { return false };
+    entry.slot(key).is_some() || entry.slip(key).is_some()
+}

@@ -1,0 +1,77 @@
+//! The keys that a transform puts beside those of the record that it was given.
+//!
+//! In: the expression of a transform. Out: each such key. `output.put('ibna', '***')` was to hide `iban`, and leaves it as it
+//! is; `output.put('masked', true)` adds a field that the action does not declare. Linear in the expression.
+
+use super::expression::Expression;
+use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Storage, Type};
+use crate::source::Span;
+
+/// A key that a transform adds.
+pub(super) struct AddedKey {
+    pub(super) span: Span,
+    pub(super) key: String,
+    /// The record that it is added to.
+    pub(super) record: String,
+    /// The field that was surely meant.
+    pub(super) near: Option<String>,
+    /// Whether that record is the result of a call.
+    pub(super) to_result: bool,
+}
+
+/// The keys that a transform adds to closed records in what it gives.
+pub(super) fn added_keys(transform: &Expression) -> Vec<AddedKey> {
+    let mut added = Vec::new();
+    if let Some(checked) = transform.checked() {
+        find(&checked, &checked.expr, &mut added);
+    }
+    added
+}
+
+/// Goes through the parts that the result is made of.
+fn find(checked: &Checked, expr: &Expr, added: &mut Vec<AddedKey>) {
+    match &expr.kind {
+        ExprKind::Call { function, target: None, args } if function.text == "_?_:_" => {
+            args.iter().skip(1).for_each(|branch| find(checked, branch, added));
+        }
+        ExprKind::Call { function, target: Some(map), args } if function.text == "put" => {
+            find(checked, map, added);
+            if let [key, value] = args.as_slice() {
+                added.extend(added_key(checked, map, key));
+                find(checked, value, added);
+            }
+        }
+        ExprKind::Comprehension(comprehension) if comprehension.kind == ComprehensionKind::Map => {
+            find(checked, &comprehension.body, added);
+        }
+        ExprKind::List(elements) => elements.iter().for_each(|it| find(checked, &it.value, added)),
+        ExprKind::Map(entries) => entries.iter().for_each(|it| find(checked, &it.value, added)),
+        ExprKind::Bind { body, .. } => find(checked, body, added),
+        _ => {}
+    }
+}
+
+fn added_key(checked: &Checked, map: &Expr, key: &Expr) -> Option<AddedKey> {
+    let ExprKind::Literal(Literal::String(name)) = &key.kind else { return None };
+    let Type::Record(record) = checked.type_of(origin(map).id) else { return None };
+    if record.storage == Storage::Open || record.slot(name).is_some() {
+        return None;
+    }
+    Some(AddedKey {
+        span: key.span,
+        key: name.clone(),
+        record: record.name.clone(),
+        near: record.slip(name).map(str::to_owned),
+        to_result: matches!(record.storage, Storage::ClosedUnlessFailed { .. }),
+    })
+}
+
+/// What a chain of `put` begins with.
+fn origin(mut map: &Expr) -> &Expr {
+    while let ExprKind::Call { function, target: Some(inner), .. } = &map.kind
+        && function.text == "put"
+    {
+        map = inner;
+    }
+    map
+}
