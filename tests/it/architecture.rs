@@ -28,8 +28,8 @@ const LAYERS: &[&str] = &[
 
 /// The modules of the language, likewise.
 const CEL_LAYERS: &[&str] = &[
-    "domain", "types", "limits", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env", "check",
-    "plan", "eval", "program", "cache",
+    "domain", "types", "limits", "fault", "meter", "value", "function", "stdlib", "issue", "syntax", "env",
+    "check", "plan", "eval", "program", "cache",
 ];
 
 fn root() -> PathBuf {

@@ -6,9 +6,9 @@
 //! size is gone through; it says which of these it did.
 
 use super::{Assumptions, Checked, CostEstimate, Reference};
-use crate::cel::limits::EvalLimits;
 use crate::cel::domain::Domain;
 use crate::cel::function::{Code, Function};
+use crate::cel::limits::EvalLimits;
 use crate::cel::stdlib::Extent;
 use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
 use crate::cel::types::{Kind, Type};

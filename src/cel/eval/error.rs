@@ -1,8 +1,8 @@
 //! How an evaluation ends without a value: it failed at a place, or the host must be asked first.
 
 use super::activation::Interruption;
-use crate::cel::limits::EvalLimits;
 use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::limits::EvalLimits;
 use crate::cel::plan::{Node, NodeId, Plan};
 use crate::cel::types::Kind;
 use crate::source::Span;

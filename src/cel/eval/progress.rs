@@ -4,8 +4,8 @@
 //! again. It is apart from the evaluator because a value may be looked at where it lies while this changes.
 
 use super::error::{Halt, Stop};
-use crate::cel::limits::EvalLimits;
 use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::limits::EvalLimits;
 use crate::cel::meter::Meter;
 use crate::cel::plan::{NodeId, Plan};
 

@@ -3,11 +3,11 @@
 use super::{
     Arithmetic, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
 };
-use crate::cel::limits::EvalLimits;
 use crate::cel::check::{Checked, Reference};
 use crate::cel::env::{Env, Slot};
 use crate::cel::fault::{ErrorCode, Fault};
 use crate::cel::function::{Code, Declaration};
+use crate::cel::limits::EvalLimits;
 use crate::cel::stdlib::{Extent, Pattern};
 use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::cel::types::{At, Type};

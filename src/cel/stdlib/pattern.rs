@@ -5,8 +5,8 @@
 //! can stand at, each of which every character may have to visit, and how many *ranges* of characters compiling goes
 //! through, `\w` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
 
-use crate::cel::limits::EvalLimits;
 use crate::cel::fault::{ErrorCode, Fault};
+use crate::cel::limits::EvalLimits;
 use crate::cel::meter::Meter;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;

@@ -8,8 +8,8 @@ use super::grammar::{Misread, read};
 use super::outline::outline;
 use super::tokens::tokenize;
 use super::{explain, messages};
-use crate::cel::limits::EvalLimits;
 use crate::cel::issue::Issue;
+use crate::cel::limits::EvalLimits;
 
 /// Reads an expression. Linear in the text.
 ///

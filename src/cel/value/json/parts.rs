@@ -7,8 +7,8 @@
 use super::build::{Builder, Members, Room};
 use super::word::{SORTED_FROM, Word};
 use super::{Json, JsonRef};
-use crate::cel::limits::EvalLimits;
 use crate::cel::fault::Fault;
+use crate::cel::limits::EvalLimits;
 use crate::cel::types::Kind;
 use crate::cel::value::Value;
 
