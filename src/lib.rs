@@ -87,12 +87,10 @@
 
 #![forbid(unsafe_code)]
 
-pub mod cel;
 pub mod context;
 #[cfg(feature = "store")]
 pub mod conversation;
 pub mod decision_log;
-pub mod diagnostic;
 pub mod digest;
 pub mod engine;
 pub mod limits;
@@ -103,10 +101,11 @@ mod same_file;
 pub mod scenario;
 #[cfg(feature = "server")]
 pub mod server;
-pub mod source;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod task;
+
+pub use celador_cel::{self as cel, diagnostic, source};
 
 pub use cel::{Json, Timestamp};
 pub use diagnostic::Diagnostic;

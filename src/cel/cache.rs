@@ -7,7 +7,7 @@
 use super::env::{Env, EnvId};
 use super::issue::Issue;
 use super::program::Program;
-use crate::cel::limits::EvalLimits;
+use crate::limits::EvalLimits;
 use quick_cache::sync::Cache as Store;
 use quick_cache::{DefaultHashBuilder, Equivalent, Lifecycle, Weighter};
 use std::hash::{Hash, Hasher};

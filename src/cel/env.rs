@@ -6,7 +6,7 @@
 use super::function::{Declaration, Function};
 use super::stdlib::LANGUAGE;
 use super::types::Type;
-use crate::cel::limits::EvalLimits;
+use crate::limits::EvalLimits;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ impl EnvBuilder {
     /// before under the same name is replaced.
     ///
     /// ```
-    /// use celador::cel::{Code, Declaration, Env, Function, Overload, Program, Type};
+    /// use celador_cel::{Code, Declaration, Env, Function, Overload, Program, Type};
     ///
     /// let function = Function {
     ///     name: "pair",

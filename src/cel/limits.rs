@@ -5,6 +5,7 @@
 
 /// A struct of bounds, made of its rows: documentation, name, type, default, unit. One that goes over another has its bounds
 /// found by their names as well.
+#[macro_export]
 macro_rules! bounds {
     (#[doc = $about:literal] $limits:ident $(over $(#[doc = $inner_doc:literal])+ $inner:ident: $inner_type:ty;)?
      $($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $default:literal, $unit:literal;)+) => {
@@ -23,8 +24,8 @@ macro_rules! bounds {
 
         impl $limits {
             /// The rows: name, default, unit, and what the bound protects.
-            pub const ROWS: &'static [$crate::cel::LimitRow] = &[
-                $($crate::cel::LimitRow {
+            pub const ROWS: &'static [$crate::LimitRow] = &[
+                $($crate::LimitRow {
                     name: stringify!($name),
                     default: $default as u64,
                     unit: $unit,
@@ -58,8 +59,6 @@ macro_rules! bounds {
         }
     };
 }
-
-pub(crate) use bounds;
 
 /// One bound as documentation shows it.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //! A long evaluation offers its processor to other threads again and again, so that a short one never waits for its end.
 
 use super::fault::Fault;
-use crate::cel::limits::EvalLimits;
+use crate::limits::EvalLimits;
 use std::thread;
 
 /// A budget being spent.
@@ -21,7 +21,7 @@ pub struct Meter<'l> {
 
 /// What some work took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::cel) struct Spent {
+pub(crate) struct Spent {
     cost: u64,
     built: u64,
 }
@@ -35,23 +35,23 @@ const BYTES_PER_UNIT: usize = 10;
 
 /// What looking at so much text costs.
 #[inline]
-pub(in crate::cel) fn text_units(bytes: usize) -> u64 {
+pub(crate) fn text_units(bytes: usize) -> u64 {
     (bytes / BYTES_PER_UNIT) as u64
 }
 
 impl Spent {
     /// What was spent after an earlier point.
-    pub(in crate::cel) fn since(self, earlier: Self) -> Self {
+    pub(crate) fn since(self, earlier: Self) -> Self {
         Self { cost: self.cost.saturating_sub(earlier.cost), built: self.built.saturating_sub(earlier.built) }
     }
 
     /// This and that.
-    pub(in crate::cel) fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self { cost: self.cost.saturating_add(other.cost), built: self.built.saturating_add(other.built) }
     }
 
     /// The same so many times.
-    pub(in crate::cel) fn times(self, count: u64) -> Self {
+    pub(crate) fn times(self, count: u64) -> Self {
         Self { cost: self.cost.saturating_mul(count), built: self.built.saturating_mul(count) }
     }
 }
@@ -67,7 +67,7 @@ impl<'l> Meter<'l> {
 
     /// Pays for work. Where it cannot, says only that.
     #[inline]
-    pub(in crate::cel) fn take(&mut self, units: u64) -> Option<()> {
+    pub(crate) fn take(&mut self, units: u64) -> Option<()> {
         match self.stretch.checked_sub(units) {
             Some(stretch) => {
                 self.stretch = stretch;
@@ -127,13 +127,13 @@ impl<'l> Meter<'l> {
     }
 
     /// What was spent so far.
-    pub(in crate::cel) fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> Spent {
         Spent { cost: self.spent_cost(), built: self.limits.max_built_bytes.saturating_sub(self.built) }
     }
 
     /// Pays for work that was done before. Says no, and takes nothing, if that is more than there is: doing it again
     /// would then exceed the budget on the way.
-    pub(in crate::cel) fn pay(&mut self, spent: Spent) -> bool {
+    pub(crate) fn pay(&mut self, spent: Spent) -> bool {
         let (Some(left), Some(built)) =
             (self.left().checked_sub(spent.cost), self.built.checked_sub(spent.built))
         else {
@@ -145,7 +145,7 @@ impl<'l> Meter<'l> {
     }
 
     /// Takes back what was paid since so much was left: somebody else does the work and pays for it.
-    pub(in crate::cel) fn take_back(&mut self, left: u64) {
+    pub(crate) fn take_back(&mut self, left: u64) {
         self.set_left(left);
     }
 
@@ -170,7 +170,7 @@ impl<'l> Meter<'l> {
 #[cfg(test)]
 mod tests {
     use super::{Meter, STRETCH};
-    use crate::cel::limits::EvalLimits;
+    use crate::limits::EvalLimits;
     use proptest::prelude::*;
 
     proptest! {

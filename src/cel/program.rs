@@ -8,13 +8,13 @@ use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
 use super::types::Type;
 use super::value::Value;
-use crate::cel::limits::EvalLimits;
 use crate::diagnostic::Severity;
+use crate::limits::EvalLimits;
 
 /// A compiled expression.
 ///
 /// ```
-/// use celador::cel::{Activation, Env, Program, STANDARD, Type, Value};
+/// use celador_cel::{Activation, Env, Program, STANDARD, Type, Value};
 ///
 /// let mut scope = Env::builder().variable("amount", Type::Int);
 /// for library in STANDARD {

@@ -188,7 +188,7 @@ impl Type {
     /// `name`, or `name(parameter, …)`: a type of which the language knows no more than this.
     ///
     /// ```
-    /// use celador::cel::Type;
+    /// use celador_cel::Type;
     ///
     /// assert_eq!(Type::opaque("pair", [Type::Int, Type::list(Type::String)]).to_string(), "pair(int, list(string))");
     /// ```

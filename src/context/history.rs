@@ -8,7 +8,8 @@
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::{ContextSchema, FunctionId};
-use crate::cel::{Json, Shortened};
+use super::shorten::shorten;
+use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -197,7 +198,7 @@ impl History {
             KeptPart::Output => invocation.output.as_mut(),
         };
         let Some(value) = value.filter(|value| !value.is_shortened()) else { return };
-        let shortened = Shortened::of(value, lacks);
+        let shortened = shorten(value, lacks);
         *value = shortened.to_json();
         let after = invocation.document_bytes();
         if lacks {

@@ -40,6 +40,7 @@ mod part;
 mod schema;
 mod scope;
 mod secret;
+mod shorten;
 mod snapshot;
 mod surroundings;
 mod task_context;

@@ -28,7 +28,7 @@ const PREPARED: usize = 64;
 pub(super) struct SqliteConnection {
     sqlite: rusqlite::Connection,
     /// The path of its file, and the file that was there when it was opened.
-    opened: Option<(PathBuf, Metadata)>,
+    opened: Option<Box<(PathBuf, Metadata)>>,
 }
 
 impl SqliteConnection {
@@ -56,7 +56,7 @@ impl SqliteConnection {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let sqlite = rusqlite::Connection::open_with_flags(path, flags).map_err(failure)?;
-        let connection = Self { sqlite, opened: Some((path.to_owned(), found.clone())) };
+        let connection = Self { sqlite, opened: Some(Box::new((path.to_owned(), found.clone()))) };
         connection.sqlite.busy_timeout(BUSY).map_err(failure)?;
         if connection.pragma("application_id")? != APPLICATION {
             return Err(StoreError::NotOurs.into());
@@ -117,7 +117,7 @@ impl SqliteConnection {
 
     pub(super) fn begin(&mut self, access: Access) -> Result<(), Failure> {
         // what is committed to a file that nobody finds any more is lost
-        if self.opened.as_ref().is_some_and(|(path, file)| !leads_to(path, file)) {
+        if self.opened.as_ref().is_some_and(|opened| !leads_to(&opened.0, &opened.1)) {
             return Err(moved());
         }
         self.define(match access {
@@ -227,12 +227,12 @@ fn failure(error: rusqlite::Error) -> Failure {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is turned into another")]
 /// The path does not lead to the file that was opened there. Its connections are kept: it may be put back.
 fn moved() -> Failure {
     StoreError::Unavailable(messages::MOVED.into()).into()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is turned into another")]
 fn unreadable(error: std::io::Error) -> Failure {
     StoreError::Unavailable(error.kind().to_string().into()).into()
 }

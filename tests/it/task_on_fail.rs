@@ -25,10 +25,6 @@ const RESULTS: [(&str, Option<bool>); 10] = [
     ("[1,2,3,4,5,6,7,8,9,10].all(x, [1,2,3,4,5,6,7,8,9,10].all(y, x + y + size(context.user.id) > 0))", None),
 ];
 
-#[expect(
-    clippy::field_reassign_with_default,
-    reason = "the bounds are no exhaustive struct outside the crate"
-)]
 fn engine(agent: &str) -> Engine {
     let mut limits = EngineLimits::default();
     limits.eval.max_cost = 200;

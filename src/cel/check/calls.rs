@@ -4,9 +4,9 @@ use super::Reference;
 use super::infer::Checker;
 use super::messages;
 use super::names::{self, Qualified};
-use crate::cel::function::Declaration;
-use crate::cel::syntax::{Expr, ExprKind, Name};
-use crate::cel::types::Type;
+use crate::function::Declaration;
+use crate::syntax::{Expr, ExprKind, Name};
+use crate::types::Type;
 
 impl<'e> Checker<'e> {
     /// The type of a call; what it means is noted.

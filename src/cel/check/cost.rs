@@ -6,13 +6,13 @@
 //! size is gone through; it says which of these it did.
 
 use super::{Assumptions, Checked, CostEstimate, Reference};
-use crate::cel::domain::Domain;
-use crate::cel::function::{Code, Function};
-use crate::cel::limits::EvalLimits;
-use crate::cel::stdlib::Extent;
-use crate::cel::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
-use crate::cel::types::{Kind, Type};
-use crate::cel::value::{List, Map, Value};
+use crate::domain::Domain;
+use crate::function::{Code, Function};
+use crate::limits::EvalLimits;
+use crate::stdlib::Extent;
+use crate::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
+use crate::types::{Kind, Type};
+use crate::value::{List, Map, Value};
 use std::cell::Cell;
 
 /// What text of unknown length is taken to cost.

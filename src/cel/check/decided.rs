@@ -5,10 +5,10 @@
 //! fails when it runs has no truth at all, so "always" means "whenever there is a value".
 
 use super::{Checked, Reference, messages};
-use crate::cel::domain::{Constant, Domain};
-use crate::cel::issue::Issue;
-use crate::cel::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
-use crate::cel::types::Type;
+use crate::domain::{Constant, Domain};
+use crate::issue::Issue;
+use crate::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
+use crate::types::Type;
 use std::sync::Arc;
 
 /// What is known of a part beyond its type.

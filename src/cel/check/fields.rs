@@ -5,9 +5,9 @@
 
 use super::infer::Checker;
 use super::messages;
-use crate::cel::syntax::{Expr, ExprKind, Literal, Name};
-use crate::cel::types::{RecordType, Storage, Type};
 use crate::source::Span;
+use crate::syntax::{Expr, ExprKind, Literal, Name};
+use crate::types::{RecordType, Storage, Type};
 
 impl<'e> Checker<'e> {
     /// The type of a field; that it may be absent is no problem where it is asked for as an optional.

@@ -6,10 +6,10 @@
 use super::names::{self, Qualified};
 use super::unify::{Substitution, is_number};
 use super::{Reference, messages};
-use crate::cel::env::Env;
-use crate::cel::issue::Issue;
-use crate::cel::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
-use crate::cel::types::{Storage, Type};
+use crate::env::Env;
+use crate::issue::Issue;
+use crate::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
+use crate::types::{Storage, Type};
 
 /// The type and the reference of each expression by its id, and what is wrong.
 pub(super) type Inferred = (Vec<Type>, Vec<Option<Reference>>, Vec<Issue>);

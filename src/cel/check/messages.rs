@@ -1,13 +1,13 @@
 //! What the checker says: one function a message. Types are named, values never.
 
-use crate::cel::domain::Constant;
-use crate::cel::env::Env;
-use crate::cel::function::Declaration;
-use crate::cel::issue::Issue;
-use crate::cel::syntax::{macro_form, sign_of};
-use crate::cel::types::{RecordType, Type};
 use crate::diagnostic::{Severity, nearest};
+use crate::domain::Constant;
+use crate::env::Env;
+use crate::function::Declaration;
+use crate::issue::Issue;
 use crate::source::Span;
+use crate::syntax::{macro_form, sign_of};
+use crate::types::{RecordType, Type};
 
 fn error(code: &'static str, span: Span, message: String) -> Issue {
     Issue { code, severity: Severity::Error, message, span, label: String::new(), help: None }
@@ -240,7 +240,7 @@ pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
     Issue { help, ..warning(code, span, message.to_owned()) }
 }
 
-pub(in crate::cel) fn bad_pattern(span: Span) -> Issue {
+pub(crate) fn bad_pattern(span: Span) -> Issue {
     let issue = warning("bad_pattern", span, "the regular expression does not compile".to_owned());
     let help =
         "patterns are RE2: no look-around, no back references, at most `max_regex_bytes` when compiled";

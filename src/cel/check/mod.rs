@@ -122,7 +122,7 @@ pub fn check(expr: Expr, env: &Env) -> (Option<Checked>, Vec<Issue>) {
 
 /// The same without refusing anything: what the scope does not declare has no reference and the type `dyn`, and fails
 /// when it is run.
-pub(in crate::cel) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
+pub(crate) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
     let (types, references, mut issues) = infer::infer(&expr, env);
     let cost = CostEstimate { min: 0, max: None, assumes: Assumptions::default() };
     let mut checked = Checked { expr, types, references, cost, domains: Vec::new() };

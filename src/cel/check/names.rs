@@ -4,9 +4,9 @@
 //! all that the container stands in; a dot in front skips the container. A variable of a macro hides all of them.
 
 use super::Reference;
-use crate::cel::env::Env;
-use crate::cel::syntax::{Expr, ExprKind};
-use crate::cel::types::Type;
+use crate::env::Env;
+use crate::syntax::{Expr, ExprKind};
+use crate::types::Type;
 use std::sync::Arc;
 
 /// A name with its parts: an identifier, or selections on one.

@@ -3,8 +3,8 @@
 //! Parameters of a signature get fresh names for each call, so that those of an empty list or of a call inside can be
 //! decided by what stands around. Nothing is decided by an attempt that failed: it is taken back.
 
-use crate::cel::function::Overload;
-use crate::cel::types::{Kind, RecordType, Type};
+use crate::function::Overload;
+use crate::types::{Kind, RecordType, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! What a program runs on: the values of its scope's variables, borrowed from whoever holds them.
 
-use crate::cel::env::{Env, EnvId, Slot};
-use crate::cel::fault::Fault;
-use crate::cel::value::Value;
+use crate::env::{Env, EnvId, Slot};
+use crate::fault::Fault;
+use crate::value::Value;
 
 /// How many variables have room without an allocation: no scope of the specification has more.
 const FEW: usize = 6;
@@ -86,7 +86,7 @@ impl<'a> Activation<'a> {
 /// A host that does not know an answer yet keeps the question and interrupts; the expression is evaluated again when
 /// the answer is known, and must then be answered in the same order.
 pub trait Host {
-    /// Answers one call of a function whose row says [`Code::Host`](crate::cel::Code::Host).
+    /// Answers one call of a function whose row says [`Code::Host`](crate::Code::Host).
     ///
     /// # Errors
     /// A fault, which the expression may absorb, or `Asked`, which it may not.

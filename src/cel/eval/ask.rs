@@ -1,11 +1,11 @@
 //! Questions about any value, the long way: with the step that finds it, and with errors that say what is wrong.
 
 use super::evaluator::{Evaluator, compare};
-use crate::cel::fault::Fault;
-use crate::cel::meter::Meter;
-use crate::cel::plan::{NodeId, Question};
-use crate::cel::types::Kind;
-use crate::cel::value::Value;
+use crate::fault::Fault;
+use crate::meter::Meter;
+use crate::plan::{NodeId, Question};
+use crate::types::Kind;
+use crate::value::Value;
 
 impl<'a> Evaluator<'a, '_, '_> {
     /// The answer to a question about the value of a step.

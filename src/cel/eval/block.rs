@@ -5,8 +5,8 @@
 
 use super::error::Halt;
 use super::evaluator::Evaluator;
-use crate::cel::plan::{Memo, NodeId};
-use crate::cel::value::Value;
+use crate::plan::{Memo, NodeId};
+use crate::value::Value;
 use std::ops::Range;
 
 /// What came out of a binding.

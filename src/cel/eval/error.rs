@@ -1,11 +1,11 @@
 //! How an evaluation ends without a value: it failed at a place, or the host must be asked first.
 
 use super::activation::Interruption;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::limits::EvalLimits;
-use crate::cel::plan::{Node, NodeId, Plan};
-use crate::cel::types::Kind;
+use crate::fault::{ErrorCode, Fault};
+use crate::limits::EvalLimits;
+use crate::plan::{Node, NodeId, Plan};
 use crate::source::Span;
+use crate::types::Kind;
 use std::borrow::Cow;
 use std::fmt;
 

@@ -6,12 +6,12 @@ use super::error::{Halt, Stop};
 use super::guard::{Guards, Variables};
 use super::progress::Progress;
 use super::read::key_bytes;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::PureCode;
-use crate::cel::limits::EvalLimits;
-use crate::cel::meter::Meter;
-use crate::cel::plan::{Arithmetic, Clause, Comparison, Item, Local, Node, NodeId, Plan};
-use crate::cel::value::{Entries, Key, List, Map, Value, same_bytes};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::PureCode;
+use crate::limits::EvalLimits;
+use crate::meter::Meter;
+use crate::plan::{Arithmetic, Clause, Comparison, Item, Local, Node, NodeId, Plan};
+use crate::value::{Entries, Key, List, Map, Value, same_bytes};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const FEW_LOCALS: usize = 6;
 
 /// Runs a plan for its value. Says what it cost, whether it gave one or not.
 #[inline(always)]
-pub(in crate::cel) fn run<'a>(
+pub(crate) fn run<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
@@ -32,7 +32,7 @@ pub(in crate::cel) fn run<'a>(
 /// The truth of a plan that is a guard as a whole, and what it cost, if the guard can tell. Builds with assertions do not
 /// trust it.
 #[inline(always)]
-pub(in crate::cel) fn guarded<'a>(
+pub(crate) fn guarded<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
@@ -46,7 +46,7 @@ pub(in crate::cel) fn guarded<'a>(
 }
 
 /// Runs a plan for the truth of its value, without making a value of a test.
-pub(in crate::cel) fn holds<'a>(
+pub(crate) fn holds<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
@@ -109,11 +109,7 @@ fn begin<'a, T>(
 
 /// The value of a step over constants, for the planner, and what it cost; nothing if it fails, so that it fails when it
 /// is run.
-pub(in crate::cel) fn fold(
-    nodes: &[Node],
-    step: NodeId,
-    limits: &EvalLimits,
-) -> (Option<Value<'static>>, u64) {
+pub(crate) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> (Option<Value<'static>>, u64) {
     let (guards, activation) = (&Guards::default(), &Activation::empty());
     let progress = Progress::new(limits);
     let mut evaluator = Evaluator {

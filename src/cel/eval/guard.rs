@@ -8,11 +8,11 @@
 //! of its own. Builds with assertions run both and compare.
 
 use super::activation::Activation;
-use crate::cel::env::Slot;
-use crate::cel::meter::{Meter, text_units};
-use crate::cel::plan::{Clause, Node, NodeId, Plan, Question};
-use crate::cel::types::At;
-use crate::cel::value::{Guess, JsonRef, List, LiveRecord, Map, Value, View, same_bytes};
+use crate::env::Slot;
+use crate::meter::{Meter, text_units};
+use crate::plan::{Clause, Node, NodeId, Plan, Question};
+use crate::types::At;
+use crate::value::{Guess, JsonRef, List, LiveRecord, Map, Value, View, same_bytes};
 use std::fmt;
 
 /// A test made ready: its truth, paid for, or nothing.
@@ -26,11 +26,11 @@ pub(super) struct Variables<'r, 'a> {
 
 /// The guards of a plan, by the step that each of them is.
 #[derive(Default)]
-pub(in crate::cel) struct Guards(Box<[Option<Guard>]>);
+pub(crate) struct Guards(Box<[Option<Guard>]>);
 
 impl Guards {
     /// Those of a plan: one for each test that is no part of a larger one.
-    pub(in crate::cel) fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         let mut guards: Vec<Option<Guard>> = Vec::with_capacity(plan.nodes.len());
         for node in &plan.nodes {
             // operands stand before their operators
@@ -64,7 +64,7 @@ impl Guards {
     }
 
     /// About the bytes that they hold.
-    pub(in crate::cel) fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         const EACH: usize = 128;
         let guards = self.0.iter().flatten().count();
         size_of_val(&*self.0).saturating_add(guards.saturating_mul(EACH))

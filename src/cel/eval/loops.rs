@@ -4,10 +4,10 @@
 //! The variables of a loop are places of the frame that each round overwrites. An error of a body ends the loop.
 
 use super::evaluator::Evaluator;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::plan::{Loop, LoopKind, NodeId};
-use crate::cel::types::At;
-use crate::cel::value::{Entries, Growth, Key, List, Map, Repeated, Value, View};
+use crate::fault::{ErrorCode, Fault};
+use crate::plan::{Loop, LoopKind, NodeId};
+use crate::types::At;
+use crate::value::{Entries, Growth, Key, List, Map, Repeated, Value, View};
 
 /// What a loop goes through.
 pub(super) enum Range<'a> {

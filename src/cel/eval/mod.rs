@@ -19,5 +19,5 @@ mod tally;
 
 pub use activation::{Activation, Host, Interruption};
 pub use error::{EvalError, Stop};
-pub(in crate::cel) use evaluator::{fold, guarded, holds, run};
-pub(in crate::cel) use guard::Guards;
+pub(crate) use evaluator::{fold, guarded, holds, run};
+pub(crate) use guard::Guards;

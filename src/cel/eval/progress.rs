@@ -4,10 +4,10 @@
 //! again. It is apart from the evaluator because a value may be looked at where it lies while this changes.
 
 use super::error::{Halt, Stop};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::limits::EvalLimits;
-use crate::cel::meter::Meter;
-use crate::cel::plan::{NodeId, Plan};
+use crate::fault::{ErrorCode, Fault};
+use crate::limits::EvalLimits;
+use crate::meter::Meter;
+use crate::plan::{NodeId, Plan};
 
 /// The state of a walk.
 pub(super) struct Progress<'l> {

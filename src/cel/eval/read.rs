@@ -6,11 +6,11 @@
 
 use super::evaluator::Evaluator;
 use super::progress::Progress;
-use crate::cel::env::Slot;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::plan::{Local, Node, NodeId};
-use crate::cel::types::At;
-use crate::cel::value::{Guess, JsonRef, Map, Value};
+use crate::env::Slot;
+use crate::fault::{ErrorCode, Fault};
+use crate::plan::{Local, Node, NodeId};
+use crate::types::At;
+use crate::value::{Guess, JsonRef, Map, Value};
 
 impl<'a> Evaluator<'a, '_, '_> {
     /// Looks at the value of a step: held by the activation, the frame or the plan, or where it was made.

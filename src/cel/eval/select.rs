@@ -1,7 +1,7 @@
 //! Selection and indexing on values: `a.b`, `a[b]`, `has(a.b)`, and their optional forms.
 
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::value::{Key, List, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::value::{Key, List, Value};
 use std::sync::Arc;
 
 impl<'a> Value<'a> {

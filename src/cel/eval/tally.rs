@@ -9,9 +9,9 @@ use super::error::Halt;
 use super::evaluator::Evaluator;
 use super::loops::Range;
 use super::progress::Progress;
-use crate::cel::meter::Spent;
-use crate::cel::plan::{Loop, LoopKind, NodeId};
-use crate::cel::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
+use crate::meter::Spent;
+use crate::plan::{Loop, LoopKind, NodeId};
+use crate::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
 
 /// From how many elements on a loop looks for names that repeat.
 const MANY: usize = 32;

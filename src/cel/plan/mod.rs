@@ -7,7 +7,7 @@
 mod planner;
 mod question;
 
-pub(in crate::cel) use planner::plan;
+pub(crate) use planner::plan;
 pub use question::Question;
 
 use super::env::{EnvId, Slot};
@@ -281,7 +281,7 @@ pub struct Loop {
     /// The predicate, or what each element becomes.
     pub body: NodeId,
     /// Under which name what the loop came to may be kept: if that depends on nothing but the elements.
-    pub(in crate::cel) fold: Option<FoldId>,
+    pub(crate) fold: Option<FoldId>,
 }
 
 /// What a loop makes of its elements.

@@ -3,28 +3,28 @@
 use super::{
     Arithmetic, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
 };
-use crate::cel::check::{Checked, Reference};
-use crate::cel::env::{Env, Slot};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Declaration};
-use crate::cel::limits::EvalLimits;
-use crate::cel::stdlib::{Extent, Pattern};
-use crate::cel::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
-use crate::cel::types::{At, Type};
-use crate::cel::value::{Blob, FoldId, Guess, Text, TypeName, Value};
+use crate::check::{Checked, Reference};
+use crate::env::{Env, Slot};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Declaration};
+use crate::limits::EvalLimits;
 use crate::source::Span;
+use crate::stdlib::{Extent, Pattern};
+use crate::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::types::{At, Type};
+use crate::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 use std::sync::Arc;
 
 /// What a step over constants gives and what it costs; nothing if it fails. The evaluator's, which stands above and is
 /// passed in.
-pub(in crate::cel) type Fold = fn(&[Node], NodeId, &EvalLimits) -> (Option<Value<'static>>, u64);
+pub(crate) type Fold = fn(&[Node], NodeId, &EvalLimits) -> (Option<Value<'static>>, u64);
 
 /// What computing the constants of one expression may cost; those beyond are computed whenever it runs.
 const FOLDING_COST: u64 = 100_000;
 
 /// The plan of a checked expression.
 #[must_use]
-pub(in crate::cel) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
+pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
     let mut limits = *env.limits();
     limits.max_cost = limits.max_cost.min(FOLDING_COST);
     let mut planner = Planner {

@@ -4,7 +4,7 @@
 //! What it costs is the same: the constant is paid for like the step that it was.
 
 use super::Comparison;
-use crate::cel::stdlib::Pattern;
+use crate::stdlib::Pattern;
 use std::sync::Arc;
 
 /// What is asked of a value.
@@ -28,7 +28,7 @@ pub enum Question {
 
 impl Question {
     /// The steps that its constants were, as far as they are paid for.
-    pub(in crate::cel) fn constants(&self) -> u64 {
+    pub(crate) fn constants(&self) -> u64 {
         match self {
             Self::Compare(..) | Self::Is(_) | Self::IsNot(_) | Self::StartsWith(_) | Self::EndsWith(_) => 1,
             Self::Size(..) | Self::Matches(_) => 0,

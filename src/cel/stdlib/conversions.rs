@@ -1,10 +1,10 @@
 //! Conversions between types, `type()` and `dyn()`.
 
 use super::{charge_texts, no_overload};
-use crate::cel::fault::Fault;
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::Value;
+use crate::fault::Fault;
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::Value;
 
 pub(super) const CONVERSIONS: &[Function] = &[
     Function {

@@ -1,9 +1,9 @@
 //! The `base64` library: bytes as text and back.
 
 use super::no_overload;
-use crate::cel::fault::ErrorCode;
-use crate::cel::function::{Code, Function};
-use crate::cel::value::{Blob, Value};
+use crate::fault::ErrorCode;
+use crate::function::{Code, Function};
+use crate::value::{Blob, Value};
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -3,9 +3,9 @@
 //! A clause is `%`, for `f` and `e` a precision (`%.2f`), and a letter. There are no widths and no flags.
 
 use super::no_overload;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::meter::Meter;
-use crate::cel::value::{List, Map, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::meter::Meter;
+use crate::value::{List, Map, Value};
 
 /// Digits after the point where a clause does not say how many.
 const PRECISION: u16 = 6;

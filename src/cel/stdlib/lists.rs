@@ -3,10 +3,10 @@
 use super::no_overload;
 use super::optionals::some;
 use super::sets::Members;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::{List, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::{List, Value};
 
 pub(super) const LISTS: &[Function] = &[
     Function {

@@ -3,11 +3,11 @@
 //! Everything is checked: what leaves its type's range is an error, never cut or wrapped.
 
 use super::no_overload;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::types::Kind;
-use crate::cel::value::Value;
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::types::Kind;
+use crate::value::Value;
 use std::cmp::Ordering;
 
 pub(super) const MATH: &[Function] = &[

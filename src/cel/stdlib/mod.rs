@@ -8,14 +8,14 @@ mod math;
 mod network;
 mod operators;
 mod optionals;
-pub(in crate::cel) mod pattern;
+pub(crate) mod pattern;
 mod regex;
 mod sets;
 mod strings;
 mod strings_ext;
 mod times;
 
-pub(in crate::cel) use pattern::{Extent, Pattern};
+pub(crate) use pattern::{Extent, Pattern};
 
 use super::fault::Fault;
 use super::function::Function;

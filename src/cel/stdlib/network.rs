@@ -6,9 +6,9 @@
 //! `cidr('10.0.0.0/8').containsIP('::ffff:a00:1')` would be false, and a guard that asks it could be dodged.
 
 use super::no_overload;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::value::{Cidr, Opaque, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::value::{Cidr, Opaque, Value};
 use core::net::{IpAddr, Ipv4Addr};
 
 pub(super) const NETWORK: &[Function] = &[

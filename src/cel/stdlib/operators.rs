@@ -1,8 +1,8 @@
 //! The operators and `size`, by the names that CEL gives them. The evaluator runs the operators itself.
 
 use super::no_overload;
-use crate::cel::function::{Code, Function};
-use crate::cel::value::Value;
+use crate::function::{Code, Function};
+use crate::value::Value;
 
 pub(super) const OPERATORS: &[Function] = &[
     Function {

@@ -1,10 +1,10 @@
 //! Optional values: made, asked and unwrapped. The macros `optMap` and `optFlatMap` belong to the syntax.
 
 use super::no_overload;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::{List, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::{List, Value};
 use std::sync::Arc;
 
 pub(super) const OPTIONALS: &[Function] = &[

@@ -5,9 +5,9 @@
 //! can stand at, each of which every character may have to visit, and how many *ranges* of characters compiling goes
 //! through, `\w` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
 
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::limits::EvalLimits;
-use crate::cel::meter::Meter;
+use crate::fault::{ErrorCode, Fault};
+use crate::limits::EvalLimits;
+use crate::meter::Meter;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -32,24 +32,24 @@ const BYTES_AT_LEAST: u64 = 16 * 1024;
 
 /// A pattern that was read but not compiled.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cel) struct Extent {
+pub(crate) struct Extent {
     places: u64,
     ranges: u64,
 }
 
 /// What a pattern takes that somebody else compiles, before they do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PatternPrice {
+pub struct PatternPrice {
     /// About the bytes that it holds once it is compiled.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// How many times the price of looking at a text a search in it costs.
-    #[cfg_attr(not(feature = "schemas"), expect(dead_code, reason = "only the validator searches with it"))]
-    pub(crate) factor: u64,
+    pub factor: u64,
 }
 
 impl PatternPrice {
-    /// Reads a pattern; nothing if it is none. Linear in it, but for what it names by property.
-    pub(crate) fn of(pattern: &str, limits: &EvalLimits) -> Option<Self> {
+    /// Reads a pattern; nothing if it is no pattern. Linear in it, but for what it names by property.
+    #[must_use]
+    pub fn of(pattern: &str, limits: &EvalLimits) -> Option<Self> {
         let extent = Extent::of(pattern).ok()?;
         let by_property = properties(pattern).saturating_mul(BYTES_PER_PROPERTY);
         Some(Self { bytes: extent.bytes(limits).max(by_property), factor: extent.factor() })
@@ -58,7 +58,7 @@ impl PatternPrice {
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(in crate::cel) struct Pattern {
+pub(crate) struct Pattern {
     regex: Regex,
     extent: Extent,
 }
@@ -68,14 +68,14 @@ impl Extent {
     ///
     /// # Errors
     /// `invalid_argument` if it is none, `budget_exceeded` if it names too many properties.
-    pub(in crate::cel) fn of_constant(pattern: &str, properties: &mut usize) -> Result<Self, Fault> {
+    pub(crate) fn of_constant(pattern: &str, properties: &mut usize) -> Result<Self, Fault> {
         let rest = properties.checked_sub(self::properties(pattern));
         *properties = rest.ok_or(Fault::budget("max_patterns_bytes"))?;
         Self::of(pattern)
     }
 
     /// How many properties the constant patterns of an expression may name together.
-    pub(in crate::cel) fn max_properties(limits: &EvalLimits) -> usize {
+    pub(crate) fn max_properties(limits: &EvalLimits) -> usize {
         limits.max_patterns_bytes / BYTES_PER_PROPERTY
     }
 
@@ -112,12 +112,12 @@ impl Extent {
     }
 
     /// How many times the price of looking at a text a search in it costs.
-    pub(in crate::cel) fn factor(self) -> u64 {
+    pub(crate) fn factor(self) -> u64 {
         (self.places / PLACES_INCLUDED).max(1)
     }
 
     /// About the bytes that it holds once it is compiled.
-    pub(in crate::cel) fn bytes(self, limits: &EvalLimits) -> usize {
+    pub(crate) fn bytes(self, limits: &EvalLimits) -> usize {
         let bytes = self.ranges.saturating_mul(BYTES_PER_RANGE).saturating_add(BYTES_AT_LEAST);
         usize::try_from(bytes).unwrap_or(usize::MAX).min(limits.max_regex_bytes)
     }
@@ -128,7 +128,7 @@ impl Pattern {
     ///
     /// # Errors
     /// `invalid_argument` if it is none after all, `budget_exceeded` if it is over `max_regex_bytes`.
-    pub(in crate::cel) fn new(pattern: &str, extent: Extent, limits: &EvalLimits) -> Result<Self, Fault> {
+    pub(crate) fn new(pattern: &str, extent: Extent, limits: &EvalLimits) -> Result<Self, Fault> {
         let built = RegexBuilder::new(pattern)
             .nest_limit(MAX_NESTING)
             .size_limit(limits.max_regex_bytes)
@@ -146,7 +146,7 @@ impl Pattern {
     ///
     /// # Errors
     /// As [`Pattern::new`], and `budget_exceeded`.
-    pub(in crate::cel) fn compile(meter: &mut Meter<'_>, pattern: &str) -> Result<Self, Fault> {
+    pub(crate) fn compile(meter: &mut Meter<'_>, pattern: &str) -> Result<Self, Fault> {
         meter.charge((pattern.len() as u64).saturating_mul(COMPILE_COST))?;
         meter.charge((properties(pattern) as u64).saturating_mul(PROPERTY_COST))?;
         let extent = Extent::of(pattern)?;
@@ -158,7 +158,7 @@ impl Pattern {
     ///
     /// # Errors
     /// `budget_exceeded`.
-    pub(in crate::cel) fn charge(&self, meter: &mut Meter<'_>, bytes: usize) -> Result<(), Fault> {
+    pub(crate) fn charge(&self, meter: &mut Meter<'_>, bytes: usize) -> Result<(), Fault> {
         let factor = usize::try_from(self.extent.factor()).unwrap_or(usize::MAX);
         meter.charge_text(bytes.saturating_mul(factor))
     }
@@ -167,13 +167,13 @@ impl Pattern {
     ///
     /// # Errors
     /// `budget_exceeded`.
-    pub(in crate::cel) fn is_match(&self, meter: &mut Meter<'_>, text: &str) -> Result<bool, Fault> {
+    pub(crate) fn is_match(&self, meter: &mut Meter<'_>, text: &str) -> Result<bool, Fault> {
         self.charge(meter, text.len())?;
         Ok(self.regex.is_match(text))
     }
 
     /// The compiled expression, to search with what [`Pattern::charge`] has paid for.
-    pub(in crate::cel) fn regex(&self) -> &Regex {
+    pub(crate) fn regex(&self) -> &Regex {
         &self.regex
     }
 }

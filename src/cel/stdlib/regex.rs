@@ -4,10 +4,10 @@ use super::no_overload;
 use super::optionals::some;
 use super::pattern::Pattern;
 use super::strings_ext::part;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::{List, Text, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::{List, Text, Value};
 use ::regex::{Captures, Match};
 
 pub(super) const REGEX: &[Function] = &[

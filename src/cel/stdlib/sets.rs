@@ -1,10 +1,10 @@
 //! The `sets` library: questions about lists as sets. Elements are the same if CEL's `==` says so, so `1` and `1.0` are.
 
 use super::no_overload;
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::{Key, List, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::{Key, List, Value};
 use std::collections::HashSet;
 
 pub(super) const SETS: &[Function] = &[

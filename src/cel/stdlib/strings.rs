@@ -2,9 +2,9 @@
 
 use super::no_overload;
 use super::pattern::Pattern;
-use crate::cel::fault::Fault;
-use crate::cel::function::{Code, Function};
-use crate::cel::value::Value;
+use crate::fault::Fault;
+use crate::function::{Code, Function};
+use crate::value::Value;
 
 pub(super) const STRINGS: &[Function] = &[
     Function {

@@ -4,10 +4,10 @@
 
 use super::format::format;
 use super::{charge_texts, no_overload};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::{List, Text, Value};
+use crate::fault::{ErrorCode, Fault};
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::{List, Text, Value};
 use std::ops::Range;
 
 pub(super) const STRINGS_EXT: &[Function] = &[

@@ -2,10 +2,10 @@
 
 use super::conversions::converted;
 use super::{charge_texts, no_overload};
-use crate::cel::fault::Fault;
-use crate::cel::function::{Code, Function};
-use crate::cel::meter::Meter;
-use crate::cel::value::{CalendarField, Value};
+use crate::fault::Fault;
+use crate::function::{Code, Function};
+use crate::meter::Meter;
+use crate::value::{CalendarField, Value};
 
 pub(super) const TIMES: &[Function] = &[
     Function {

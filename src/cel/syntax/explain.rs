@@ -5,7 +5,7 @@
 use super::messages::{self, Expected};
 use super::outline::Outline;
 use super::tokens::Token;
-use crate::cel::issue::Issue;
+use crate::issue::Issue;
 
 /// What stands where it cannot, and what could stand there.
 pub(super) fn unexpected(text: &str, tokens: &[Token], outline: &Outline, at: usize) -> Issue {

@@ -7,7 +7,7 @@
 use super::expr::{Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField};
 use super::tokens::{Token, TokenKind};
 use super::{RESERVED, literal, macros, messages};
-use crate::cel::issue::Issue;
+use crate::issue::Issue;
 use crate::source::Span;
 
 /// Why there is no tree.

@@ -9,7 +9,7 @@ use super::expr::{
     Binding, Comprehension, ComprehensionKind as Kind, Element, Expr, ExprKind, Literal, Name,
 };
 use super::messages;
-use crate::cel::issue::Issue;
+use crate::issue::Issue;
 
 /// A loop: its name, its meaning, how many variables it has, and whether a condition stands before its body.
 struct Loop {

@@ -2,7 +2,7 @@
 
 use super::expr::Name;
 use super::outline::closing;
-use crate::cel::issue::Issue;
+use crate::issue::Issue;
 use crate::source::Span;
 
 fn error(code: &'static str, span: Span, message: String, label: impl Into<String>) -> Issue {

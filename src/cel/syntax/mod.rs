@@ -17,7 +17,7 @@ mod reference;
 mod tokens;
 
 pub use parse::parse;
-pub(in crate::cel) use parse::parse_rewritten;
+pub(crate) use parse::parse_rewritten;
 pub(crate) use print::sign_of;
 pub(crate) use reference::form as macro_form;
 pub use reference::{MACROS, Macro};

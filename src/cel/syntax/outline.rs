@@ -6,7 +6,7 @@
 
 use super::messages;
 use super::tokens::Token;
-use crate::cel::issue::Issue;
+use crate::issue::Issue;
 
 /// What the tokens say before a tree is built.
 #[derive(Debug)]

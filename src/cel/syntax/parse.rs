@@ -8,8 +8,8 @@ use super::grammar::{Misread, read};
 use super::outline::outline;
 use super::tokens::tokenize;
 use super::{explain, messages};
-use crate::cel::issue::Issue;
-use crate::cel::limits::EvalLimits;
+use crate::issue::Issue;
+use crate::limits::EvalLimits;
 
 /// Reads an expression. Linear in the text.
 ///
@@ -22,7 +22,7 @@ pub fn parse(text: &str, limits: &EvalLimits) -> Result<Expr, Vec<Issue>> {
 }
 
 /// The same for a scope that gives some of what is written a meaning of its own: the tree is what `rewrite` makes of it.
-pub(in crate::cel) fn parse_rewritten(
+pub(crate) fn parse_rewritten(
     text: &str,
     limits: &EvalLimits,
     rewrite: impl FnOnce(&mut Expr),

@@ -4,7 +4,7 @@
 //! found. Literals are known to be well formed here, numbers but for their size. Linear in the text; never recurses.
 
 use super::messages;
-use crate::cel::issue::Issue;
+use crate::issue::Issue;
 use crate::source::Span;
 
 /// A word or sign.

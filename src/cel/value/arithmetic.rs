@@ -1,8 +1,8 @@
 //! `+ - * / %` and negation: checked, never wrapping, never mixing number types.
 
 use super::{Blob, List, Text, Value};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::meter::Meter;
+use crate::fault::{ErrorCode, Fault};
+use crate::meter::Meter;
 
 impl<'a> Value<'a> {
     /// `a + b`: numbers, text, bytes, lists, times.

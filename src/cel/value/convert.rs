@@ -3,8 +3,8 @@
 //! Each gives the value itself if it has the type already. Numbers outside the range are an error, never cut.
 
 use super::{Blob, Duration, Text, Timestamp, TypeName, Value};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::meter::Meter;
+use crate::fault::{ErrorCode, Fault};
+use crate::meter::Meter;
 
 impl<'a> Value<'a> {
     /// `int(x)`: a double loses its fraction, a timestamp gives its seconds.

@@ -4,9 +4,9 @@
 //! so that it goes only through what was appended since. What is kept are counts, codes and costs, never an element; of
 //! a fixed number of loops, those used last. Nobody ever waits here: who finds it in use by another thread goes without.
 
-use crate::cel::fault::Fault;
-use crate::cel::meter::Spent;
-use crate::cel::types::At;
+use crate::fault::Fault;
+use crate::meter::Spent;
+use crate::types::At;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -55,31 +55,31 @@ struct Entry {
 
 /// Tells apart, within this process, the loops whose outcome may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cel) struct FoldId(u64);
+pub(crate) struct FoldId(u64);
 
 /// A loop and the part of its host that it goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cel) struct FoldKey(pub(in crate::cel) FoldId, pub(in crate::cel) At);
+pub(crate) struct FoldKey(pub(crate) FoldId, pub(crate) At);
 
 /// What a loop came to over the oldest elements of a list, gone through in the list's own order.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cel) struct Kept {
-    pub(in crate::cel) epoch: u64,
+pub(crate) struct Kept {
+    pub(crate) epoch: u64,
     /// How many elements.
-    pub(in crate::cel) seen: usize,
+    pub(crate) seen: usize,
     /// What going through them took.
-    pub(in crate::cel) spent: Spent,
+    pub(crate) spent: Spent,
     /// Of how many the predicate held.
-    pub(in crate::cel) count: i64,
+    pub(crate) count: i64,
     /// Whether the loop ended among them.
-    pub(in crate::cel) over: bool,
+    pub(crate) over: bool,
     /// The first failure, and the number of the step that failed.
-    pub(in crate::cel) error: Option<(Fault, u32)>,
+    pub(crate) error: Option<(Fault, u32)>,
 }
 
 impl FoldId {
     /// One that no other loop has.
-    pub(in crate::cel) fn next() -> Self {
+    pub(crate) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -87,7 +87,7 @@ impl FoldId {
 
 impl Folds {
     /// What is kept under a key.
-    pub(in crate::cel) fn get(&self, key: FoldKey) -> Option<Kept> {
+    pub(crate) fn get(&self, key: FoldKey) -> Option<Kept> {
         let mut store = self.store()?;
         store.now = store.now.saturating_add(1);
         let now = store.now;
@@ -98,7 +98,7 @@ impl Folds {
 
     /// Keeps an outcome, in the place of what is kept under the same key; if there are `most` of other keys, in the
     /// place of the one that was not used for the longest time.
-    pub(in crate::cel) fn put(&self, key: FoldKey, kept: Kept, most: usize) {
+    pub(crate) fn put(&self, key: FoldKey, kept: Kept, most: usize) {
         let Some(mut store) = self.store() else { return };
         let entry = Entry { key, used: store.now, kept };
         let is_full = store.kept.len() >= most;

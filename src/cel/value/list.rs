@@ -1,9 +1,9 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
 use super::{Growth, JsonRef, Text, Value, View};
-use crate::cel::fault::Fault;
-use crate::cel::meter::Meter;
-use crate::cel::types::At;
+use crate::fault::Fault;
+use crate::meter::Meter;
+use crate::types::At;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

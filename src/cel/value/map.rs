@@ -1,7 +1,7 @@
 //! Maps: a host's own record, a stored JSON object, constants, or one that was computed.
 
 use super::{Growth, JsonRef, Text, Value, View};
-use crate::cel::types::{At, RecordType};
+use crate::types::{At, RecordType};
 use indexmap::{Equivalent, IndexMap};
 use std::fmt;
 use std::hash::{Hash, Hasher};

@@ -17,7 +17,7 @@ mod tests;
 mod time;
 mod view;
 
-pub(in crate::cel) use fold::{FoldId, FoldKey, Kept};
+pub(crate) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
 pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part, Shortened};
 pub use list::{List, LiveList, Repeated};
@@ -352,7 +352,7 @@ impl From<f64> for Value<'_> {
 /// Whether two runs of bytes of one length are the same. Most keys and states are short: two words that may overlap settle them
 /// sooner than a call of the C library.
 #[inline(always)]
-pub(in crate::cel) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     #[inline(always)]
     fn ends<const N: usize>(a: &[u8], b: &[u8]) -> Option<[[u8; N]; 4]> {
         Some([*a.first_chunk()?, *b.first_chunk()?, *a.last_chunk()?, *b.last_chunk()?])

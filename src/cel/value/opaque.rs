@@ -3,7 +3,7 @@
 //! They are a closed set of small copies, so that the language needs no trait objects for them. What can be done with
 //! them stands in their library. The addresses are those of `core`, where there is no network to reach.
 
-use crate::cel::types::Kind;
+use crate::types::Kind;
 use core::net::IpAddr;
 use std::fmt;
 

@@ -4,8 +4,8 @@
 //! fails where it has no meaning. Both walk into lists and maps and cost what they visit.
 
 use super::{List, Map, Value};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::meter::Meter;
+use crate::fault::{ErrorCode, Fault};
+use crate::meter::Meter;
 use std::cmp::Ordering;
 
 impl Value<'_> {

@@ -2,7 +2,7 @@
 #![expect(clippy::arithmetic_side_effects, reason = "a test that overflows should stop")]
 
 use super::{Duration, Entries, Json, Key, Keys, Part, Text, Timestamp, Value};
-use crate::cel::limits::EvalLimits;
+use crate::limits::EvalLimits;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 

@@ -3,7 +3,7 @@
 //! Only here and in the cron lines of `manifest` is `chrono` known, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
 //! and durations of at most 10,000 years. Nothing here reads a clock.
 
-use crate::cel::fault::{ErrorCode, Fault};
+use crate::fault::{ErrorCode, Fault};
 use chrono::{DateTime, Datelike, FixedOffset, TimeZone, Timelike, Utc};
 use std::cmp::Ordering;
 use std::fmt;

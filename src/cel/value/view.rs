@@ -5,7 +5,7 @@
 //! that is what most of its time goes to. What was computed has no view: it is a [`Value`] and nothing else.
 
 use super::{JsonRef, LiveList, LiveRecord, Value};
-use crate::cel::types::At;
+use crate::types::At;
 
 /// A value that something else holds.
 #[derive(Clone, Copy, Debug)]

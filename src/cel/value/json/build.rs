@@ -6,8 +6,8 @@
 use super::reference::JsonRef;
 use super::word::{SMALL, SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
-use crate::cel::fault::{ErrorCode, Fault};
-use crate::cel::value::{Key, Value, same_bytes};
+use crate::fault::{ErrorCode, Fault};
+use crate::value::{Key, Value, same_bytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use smallvec::SmallVec;

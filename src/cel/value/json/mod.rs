@@ -18,8 +18,8 @@ pub use reference::{Guess, JsonRef};
 pub use shortened::Shortened;
 
 use super::{Text, Value};
-use crate::cel::fault::Fault;
-use crate::cel::limits::EvalLimits;
+use crate::fault::Fault;
+use crate::limits::EvalLimits;
 use build::{Builder, Room};
 use triomphe::Arc;
 use word::{Tag, Word};

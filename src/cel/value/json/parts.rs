@@ -7,10 +7,10 @@
 use super::build::{Builder, Members, Room};
 use super::word::{SORTED_FROM, Word};
 use super::{Json, JsonRef};
-use crate::cel::fault::Fault;
-use crate::cel::limits::EvalLimits;
-use crate::cel::types::Kind;
-use crate::cel::value::Value;
+use crate::fault::Fault;
+use crate::limits::EvalLimits;
+use crate::types::Kind;
+use crate::value::Value;
 
 /// A value that goes into a document.
 #[derive(Clone, Copy, Debug)]

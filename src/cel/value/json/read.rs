@@ -6,7 +6,7 @@
 use super::Json;
 use super::build::{Builder, Members};
 use super::word::{MAX_LENGTH, Tag, Word};
-use crate::cel::limits::EvalLimits;
+use crate::limits::EvalLimits;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

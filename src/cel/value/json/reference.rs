@@ -7,8 +7,8 @@
 use super::build::Builder;
 use super::word::{SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
-use crate::cel::types::Kind;
-use crate::cel::value::{List, Map, Value, same_bytes};
+use crate::types::Kind;
+use crate::value::{List, Map, Value, same_bytes};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A value inside a [`Json`] document.
@@ -84,7 +84,7 @@ impl<'a> JsonRef<'a> {
     /// Puts the CEL value in the place of another: objects and arrays, of which lists mostly are, without a step in
     /// between.
     #[inline]
-    pub(in crate::cel) fn show(self, place: &mut Value<'a>) {
+    pub(crate) fn show(self, place: &mut Value<'a>) {
         match self.word.tag() {
             Tag::Array => *place = Value::List(List::Json(self)),
             Tag::Object => *place = Value::Map(Map::Json(self)),
@@ -274,8 +274,8 @@ impl<'a> JsonRef<'a> {
 
     /// What tells an object or array that is not empty from every other one that is there at the same time. Others have
     /// nothing of the kind.
-    #[cfg(feature = "schemas")]
-    pub(crate) fn identity(self) -> Option<(usize, u32)> {
+    #[must_use]
+    pub fn identity(self) -> Option<(usize, u32)> {
         let place = u32::try_from(self.word.offset()).ok().filter(|_| !self.is_empty())?;
         Some((std::ptr::from_ref(self.document).addr(), place))
     }

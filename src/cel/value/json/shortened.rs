@@ -1,18 +1,15 @@
 //! What is kept of a value in the place of the value: its digest, its length and its kind.
 //!
-//! In: a document that is too large to be kept. Out: a document that is none of JSON's values. No text can be parsed into
+//! In: what a host says of a document that is too large to be kept. Out: a document that is none of JSON's values. No text can be parsed into
 //! one and no value written as one, so nothing that a tool gives can pass for it, nor it for anything that a tool gave.
 //! Whoever reads it gets the fault `value_shortened`; it never turns into a shorter text, an empty list or null.
 
 use super::build::Builder;
 use super::word::Tag;
 use super::{Json, JsonRef};
-use crate::cel::types::Kind;
-use crate::digest::Digest;
+use crate::types::Kind;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::io::{self, Write};
 
 /// What is known of a value that was not kept whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,43 +26,7 @@ pub struct Shortened {
     pub lacks_room: bool,
 }
 
-/// Digests and counts what is written.
-#[derive(Default)]
-struct Digester {
-    state: Sha256,
-    bytes: u64,
-}
-
-impl Write for Digester {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.state.update(bytes);
-        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Shortened {
-    /// What is to be known of a document. Of one that is shortened already, the same. Linear; builds no text.
-    #[must_use]
-    pub fn of(document: &Json, lacks_room: bool) -> Self {
-        if let Some(shortened) = document.shortened() {
-            return shortened;
-        }
-        let mut digester = Digester::default();
-        // a writer that cannot fail, and a document holds no number that JSON has no word for
-        let _ = serde_json::to_writer(&mut digester, document);
-        Self {
-            sha256: Digest(digester.state.finalize().into()).to_string(),
-            bytes: digester.bytes,
-            kind: document.root().kind().name().to_owned(),
-            lacks_room,
-        }
-    }
-
     /// The document that stands in the value's place.
     #[must_use]
     pub fn to_json(&self) -> Json {

@@ -3,8 +3,8 @@
 //! Keys keep their order, and a whole number never becomes a double on the way.
 
 use super::{Json, JsonRef};
-use crate::cel::fault::ErrorCode;
-use crate::cel::value::Value;
+use crate::fault::ErrorCode;
+use crate::value::Value;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::fmt;
 

@@ -15,9 +15,32 @@
 //! | `program`, `cache` | | the door, and the store of compiled expressions |
 //!
 //! Nothing here knows of agents, and nothing here does IO or reads a clock.
+//!
+//! ```
+//! use celador_cel::{Activation, Env, EnvBuilder, EvalLimits, Json, Program, STANDARD, Type, Value};
+//!
+//! // a scope: two variables, CEL's own functions, and bounds for all that is compiled and run in it
+//! let limits = EvalLimits { max_cost: 10_000, ..EvalLimits::default() };
+//! let scope = Env::builder().variable("order", Type::Dyn).variable("most", Type::Int).limits(limits);
+//! let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+//!
+//! // what is wrong with a text is told when it is compiled, each with its place
+//! let issues = Program::compile(&env, "order.total <= moost").unwrap_err();
+//! assert_eq!(issues[0].message, "no variable `moost` is declared here");
+//!
+//! // a program runs any number of times, on values that are only borrowed
+//! let program = Program::compile(&env, "order.lines.all(l, l.price > 0) && order.total <= most").unwrap();
+//! let order = Json::parse(r#"{"total": 42, "lines": [{"price": 20}, {"price": 22}]}"#, &limits)?;
+//! let activation = Activation::new(&env).with(&env, "order", order.value()).with(&env, "most", Value::Int(50));
+//! assert!(program.holds(&activation, None).unwrap());
+//! # Ok::<(), celador_cel::JsonError>(())
+//! ```
+
+#![forbid(unsafe_code)]
 
 mod cache;
 mod check;
+pub mod diagnostic;
 mod domain;
 mod env;
 mod eval;
@@ -28,6 +51,7 @@ mod limits;
 mod meter;
 mod plan;
 mod program;
+pub mod source;
 mod stdlib;
 mod syntax;
 mod types;
@@ -41,11 +65,10 @@ pub use eval::{Activation, EvalError, Host, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
 pub use function::{Code, Declaration, Function, Overload, PureCode, TestCode};
 pub use issue::Issue;
-pub(crate) use limits::bounds;
 pub use limits::{EvalLimits, LimitRow};
 pub use meter::Meter;
 pub use program::Program;
-pub(crate) use stdlib::pattern::PatternPrice;
+pub use stdlib::pattern::PatternPrice;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
     Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,

@@ -23,7 +23,7 @@ pub enum Severity {
 /// What becomes of a warning where manifests are opened to be used.
 ///
 /// A warning leaves its text valid, as the specification has it. Whoever serves or tests the manifests does not have to
-/// take them: [`lint`](crate::lint) says which warnings are refused, and which ones the author allows.
+/// take them: a host says which warnings it refuses, and which ones the author may allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// It is told, and nothing follows.
