@@ -5,8 +5,10 @@
 //! into the hour that is left out is made up for when the clocks have gone; where they go back, a run at a fixed time is
 //! the first of the two. Nothing here reads a clock.
 
+use super::messages;
+use super::reader::{Fields, Reader};
 use crate::cel::Timestamp;
-use crate::source::Span;
+use crate::source::{Embedded, Span};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
@@ -21,7 +23,7 @@ pub(super) struct Cadence {
 
 /// What is wrong with a cron line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+enum Problem {
     /// `0 0 3 * * *`: not five fields, but so many
     Fields(usize),
     /// `61 * * * *`: a field that is not what it should be, and where it stands in the line
@@ -61,8 +63,33 @@ const FIELDS: [FieldRule; 5] = [
 ];
 
 impl Cadence {
+    /// The cadence that a schedule writes. Nothing if one of its texts is wrong, which `reader` is told.
+    pub(super) fn read(
+        fields: &Fields<'_>,
+        cron: &Embedded,
+        timezone: Option<&Embedded>,
+        reader: &mut Reader,
+    ) -> Option<Self> {
+        let zone = zone(timezone.map_or("UTC", |name| &name.text));
+        if let Some(name) = timezone.filter(|_| zone.is_none()) {
+            reader.report(&fields.path.key("timezone"), messages::unknown_timezone(name, zone_names()));
+        }
+        if cron.text.is_empty() {
+            // absent, or empty: that has been said
+            return None;
+        }
+        let finding = match Self::new(&cron.text, zone.unwrap_or_default()) {
+            Ok(cadence) => return zone.map(|_| cadence),
+            Err(Problem::Fields(found)) => messages::cron_fields(cron, found),
+            Err(Problem::Field(rule, span)) => messages::cron_field(cron.locate(span), rule),
+            Err(Problem::Never) => messages::cron_never(cron),
+        };
+        reader.report(&fields.path.key("cron"), finding);
+        None
+    }
+
     /// The cadence of a line and a zone.
-    pub(super) fn new(line: &str, zone: Tz) -> Result<Self, Problem> {
+    fn new(line: &str, zone: Tz) -> Result<Self, Problem> {
         let fields = fields(line);
         if fields.len() != FIELDS.len() {
             return Err(Problem::Fields(fields.len()));
@@ -90,12 +117,12 @@ impl Cadence {
 }
 
 /// The zone of an IANA name.
-pub(super) fn zone(name: &str) -> Option<Tz> {
+fn zone(name: &str) -> Option<Tz> {
     name.parse().ok()
 }
 
 /// The names of all zones.
-pub(super) fn zone_names() -> impl Iterator<Item = &'static str> {
+fn zone_names() -> impl Iterator<Item = &'static str> {
     chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name())
 }
 

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod binding;
 pub mod bundle;
+#[cfg_attr(not(feature = "schedules"), path = "no_cadence.rs")]
 mod cadence;
 pub mod capability_key;
 pub mod catalog;

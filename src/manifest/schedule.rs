@@ -3,11 +3,11 @@
 //! In: the mapping of one document. Out: a [`Schedule`] that knows its next runs. Time alone decides: a run makes a task
 //! whether or not an earlier one still runs (SCH-08). Making the tasks is the host's affair.
 
-use super::cadence::{self, Cadence, Problem};
+use super::cadence::Cadence;
 use super::kind::Kind;
 use super::launch::{Launch, Launches};
 use super::messages;
-use super::reader::{Fields, Path, Reader};
+use super::reader::{Path, Reader};
 use super::yaml::YamlDocument;
 use crate::cel::Timestamp;
 use crate::source::Embedded;
@@ -55,35 +55,11 @@ impl Schedule {
         }
         let cron = fields.name("cron", "SCH-01", reader);
         let timezone = fields.text("timezone", reader);
-        let cadence = read_cadence(&fields, &cron, timezone.as_ref(), reader);
+        let cadence = Cadence::read(&fields, &cron, timezone.as_ref(), reader);
         fields.warn_of_others("a schedule", &["inputs", "timezone", "enabled"], reader);
         launch.settle(document, reader);
         Some(Self { launch, cron, timezone, cadence })
     }
-}
-
-fn read_cadence(
-    fields: &Fields<'_>,
-    cron: &Embedded,
-    timezone: Option<&Embedded>,
-    reader: &mut Reader,
-) -> Option<Cadence> {
-    let zone = cadence::zone(timezone.map_or("UTC", |name| &name.text));
-    if let Some(name) = timezone.filter(|_| zone.is_none()) {
-        reader.report(&fields.path.key("timezone"), messages::unknown_timezone(name, cadence::zone_names()));
-    }
-    if cron.text.is_empty() {
-        // absent, or empty: that has been said
-        return None;
-    }
-    let finding = match Cadence::new(&cron.text, zone.unwrap_or_default()) {
-        Ok(cadence) => return zone.map(|_| cadence),
-        Err(Problem::Fields(found)) => messages::cron_fields(cron, found),
-        Err(Problem::Field(rule, span)) => messages::cron_field(cron.locate(span), rule),
-        Err(Problem::Never) => messages::cron_never(cron),
-    };
-    reader.report(&fields.path.key("cron"), finding);
-    None
 }
 
 impl Launches for Schedule {

@@ -9,9 +9,14 @@
 //! What a character is folded into is Unicode's own data (NFKC, general category, default-ignorable code points). Look-alikes
 //! that NFKC leaves alone are a list of our own, from the confusables of UTS #39 without letters and digits.
 
-use icu_normalizer::ComposingNormalizerBorrowed;
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
-use icu_properties::{CodePointMapData, CodePointSetData};
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// A control or format character, a separator of lines, or one without width. Nothing if the pattern could not be compiled:
+/// then every sign beyond ASCII counts as one.
+static INVISIBLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]$").ok());
 
 /// Why a path is refused. Holds nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +71,7 @@ pub(super) fn check(path: &str) -> Result<(), Refusal> {
     check_segments(path)?;
     check_escapes(path.as_bytes())?;
     // signs that are folded together with their neighbours
-    check_segments(&ComposingNormalizerBorrowed::new_nfkc().normalize(path))
+    check_segments(&path.nfkc().collect::<String>())
 }
 
 /// The segments of a path as it is written.
@@ -102,26 +107,13 @@ fn check_sign(sign: char) -> Result<(), Refusal> {
         ' '..='~' => return Ok(()),
         _ => {}
     }
-    let category = CodePointMapData::<GeneralCategory>::new().get(sign);
-    let is_special = matches!(
-        category,
-        GeneralCategory::Control
-            | GeneralCategory::Format
-            | GeneralCategory::Surrogate
-            | GeneralCategory::LineSeparator
-            | GeneralCategory::ParagraphSeparator
-    );
-    if is_special
-        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(sign)
-        || is_noncharacter(sign)
-    {
+    let mut buffer = [0; 4];
+    let text = sign.encode_utf8(&mut buffer);
+    if is_noncharacter(sign) || INVISIBLE.as_ref().is_none_or(|invisible| invisible.is_match(text)) {
         return Err(Refusal::Invisible);
     }
-    let mut buffer = [0; 4];
-    let folded = ComposingNormalizerBorrowed::new_nfkc().normalize(sign.encode_utf8(&mut buffer));
     let is_like = |sign: char| LOOK_ALIKES.iter().any(|signs| signs.contains(sign));
-    let is_look_alike =
-        folded.chars().any(|sign| matches!(sign, '.' | '/' | '\\' | ':' | '%') || is_like(sign));
+    let is_look_alike = text.nfkc().any(|sign| matches!(sign, '.' | '/' | '\\' | ':' | '%') || is_like(sign));
     if is_look_alike { Err(Refusal::LookAlike) } else { Ok(()) }
 }
 

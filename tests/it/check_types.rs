@@ -245,6 +245,11 @@ fn what_stands_for_an_unknown_value_stays_unknown() {
         ("[[[0u], [b'']].flatten(), [0u]].flatten()", "list(dyn)"),
         ("[[[0u], [1u]].flatten(), [0u]].flatten()", "list(uint)"),
         ("[[].flatten(), [0u]].flatten()", "list(uint)"),
+        // an unknown value beside a known one: neither says what the result is
+        ("[1] + dyn(['x'])", "list(dyn)"),
+        ("[null] + optional.of([null]).orValue(['x'])", "list(dyn)"),
+        ("optional.of(1).orValue(dyn('x'))", "dyn"),
+        ("optional.of(1).orValue(2)", "int"),
     ] {
         let program = Program::compile(&env, text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"));
         assert_eq!(program.result_type().to_string(), ty, "{text}");

@@ -124,12 +124,12 @@ impl Substitution {
         }
     }
 
-    /// What stands for an unknown value is not known: what is decided later must not make more of it.
+    /// What stands for an unknown value is not known, whatever else it stands for: nothing must make more of it.
     fn leave_open(&mut self, ty: &Type) {
         match ty {
             Type::Param(name) => match self.bound.get(name).cloned() {
-                Some(bound) => self.leave_open(&bound),
-                None => self.bind(name, Type::Dyn),
+                Some(Type::Param(other)) => self.leave_open(&Type::Param(other)),
+                _ => self.bind(name, Type::Dyn),
             },
             Type::List(inner) | Type::Optional(inner) | Type::TypeOf(inner) => self.leave_open(inner),
             Type::Map(entry) => {

@@ -5,6 +5,8 @@
 //! name a message without its file, so no two have one name.
 
 mod agent;
+#[cfg(feature = "schedules")]
+mod cron;
 mod document;
 mod launch;
 mod link;
@@ -17,6 +19,8 @@ mod value;
 mod yaml;
 
 pub(super) use agent::*;
+#[cfg(feature = "schedules")]
+pub(super) use cron::*;
 pub(super) use document::*;
 pub(super) use launch::*;
 pub(super) use link::*;
