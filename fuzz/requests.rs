@@ -47,7 +47,9 @@ fn serve() -> Server {
     settings.watch = None;
     settings.limits.max_body_bytes = 1 << 16;
     // a machine that is busy with other inputs is no error of the server
-    settings.limits.max_request_ms = PATIENCE.as_secs() * 1_000;
+    let patience = PATIENCE.as_secs() * 1_000;
+    let limits = &mut settings.limits;
+    (limits.max_request_ms, limits.max_header_ms, limits.max_answer_ms) = (patience, patience, patience);
     let now = DESK.task.context().started_at();
     let parts = Parts { clock: Arc::new(move || now), database, log: None };
     Server::start(settings, parts).unwrap_or_else(|error| panic!("{error}"))

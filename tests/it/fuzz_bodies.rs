@@ -126,6 +126,16 @@ fn regressions_do_no_harm() {
     }
 }
 
+/// What the fuzzers found worth keeping: each reaches code that the others of its target do not.
+#[test]
+fn kept_inputs_do_no_harm() {
+    for (target, body) in TARGETS {
+        let kept = seeds(&format!("fuzz/corpus/{target}"));
+        assert!(!kept.is_empty(), "{target}");
+        kept.iter().for_each(|input| body(input));
+    }
+}
+
 /// Each target has its body among those that are run here.
 #[test]
 fn every_target_is_run_here() {
