@@ -185,6 +185,7 @@ fn escape(text: &[u8]) -> Option<(u8, &[u8])> {
 mod tests {
     use super::{Refusal, check};
     use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization as _;
 
     #[test]
     fn honest_paths_are_let_through() {
@@ -313,7 +314,7 @@ mod tests {
     fn careless(path: &str, step: u8) -> String {
         let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         match step % 5 {
-            0 => super::ComposingNormalizerBorrowed::new_nfkc().normalize(path).into_owned(),
+            0 => path.nfkc().collect(),
             1 => {
                 let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
                 while let [first, tail @ ..] = rest {
