@@ -9,8 +9,8 @@
 //!
 //! ```
 //! use celador::conversation::{Conversations, Incoming, Settings, answer};
-//! use celador::store::{Database, Location};
-//! use celador::{StoreLimits, Timestamp};
+//! use celador::Timestamp;
+//! use celador::store::{Database, Location, StoreLimits};
 //!
 //! let conversations = Conversations::new(Database::open(&Location::Memory, &StoreLimits::default())?);
 //! let now: Timestamp = "2026-01-15T12:00:00Z".parse()?;

@@ -61,8 +61,7 @@ impl fmt::Debug for Location {
 /// A handle of a database. Clones share its connections.
 ///
 /// ```
-/// use celador::StoreLimits;
-/// use celador::store::{Database, Location};
+/// use celador::store::{Database, Location, StoreLimits};
 ///
 /// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
 /// let rows = database.read(|sql| sql.query("SELECT number, name FROM celador_schema ORDER BY number", &[]))?;
