@@ -163,11 +163,6 @@ impl TaskContext {
         self.completion_tokens = self.completion_tokens.saturating_add_unsigned(completion);
     }
 
-    /// Sets the model, when the runtime resolves another.
-    pub fn set_model(&mut self, model: Arc<str>) {
-        self.start.model = model;
-    }
-
     /// Records an invocation: in its function's record, its tool's, and `_meta` (`MW-46`, `REC-13`, `REC-17`). One of
     /// a function that the schema does not have enters `_meta` only, and limits count it.
     pub fn record(&mut self, mut invocation: Invocation) -> InvocationId {
@@ -209,7 +204,7 @@ impl TaskContext {
         &self.schema
     }
 
-    /// What the task started with, the model as it is now.
+    /// What the task started with.
     #[must_use]
     pub fn start(&self) -> &TaskStart {
         &self.start

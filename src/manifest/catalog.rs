@@ -313,15 +313,6 @@ impl ResolvedAgent {
         Some((entry, entry.functions.get(at.function)?))
     }
 
-    /// The function of a key. Linear in the functions.
-    #[must_use]
-    pub fn function_by_key(&self, key: &str) -> Option<FunctionRef> {
-        self.capabilities.iter().enumerate().find_map(|(capability, entry)| {
-            let function = entry.functions.iter().position(|function| function.key == key)?;
-            Some(FunctionRef { capability, function })
-        })
-    }
-
     /// The function that an invoke step of this agent calls; none if it names nothing that is loaded, in which case the
     /// step fails when it runs.
     #[must_use]
