@@ -88,7 +88,7 @@ bounds! {
     max_cost: u64 = 1_000_000, "cost units";
     /// What one evaluation may build: strings, lists and maps.
     max_built_bytes: u64 = 16_777_216, "bytes";
-    /// Loops over the history of one task of which it is kept what they came to.
+    /// Loops over growing lists whose outcomes are kept from one evaluation to the next.
     max_folds: usize = 64, "loops";
     /// Size of one compiled regular expression.
     max_regex_bytes: usize = 262_144, "bytes";

@@ -3,8 +3,8 @@
 //! Types are gradual: what is not known is `dyn` and goes with everything. What the scope does not declare is an
 //! error; what only fails when it runs (no overload for these types, a field that the record lacks) is a warning, and
 //! the checked expression is there all the same. One line: `infer` walks the tree, `names` finds what names stand
-//! for, `fields` which fields there are, `calls` which overloads apply, `unify` whether types go together; then `decided` says what asks nothing, and `cost`
-//! adds up.
+//! for, `fields` which fields there are, `calls` which overloads apply, `unify` whether types go together; then `decided`
+//! says what asks nothing, and `cost` adds up.
 
 mod calls;
 mod cost;
