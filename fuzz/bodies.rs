@@ -25,8 +25,8 @@ use celador::manifest::load::{File, Origin, load};
 use celador::policy::{BadPlaceholder, Placeholder, Template};
 use celador::scenario::{Background, Environment, Replay, Script, restore};
 use celador::source::{Place, Source, Span};
-use celador::store::StoreLimits;
 use celador::task::{Given, StartTask, Task, TemplateKind, User};
+use celador_store::StoreLimits;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -282,9 +282,9 @@ fn tell(findings: &[Diagnostic]) {
 
 /// A store with a context of somebody, which a caller without an identity may read and not clear.
 #[cfg(feature = "store")]
-static CONVERSATIONS: LazyLock<celador::conversation::Conversations> = LazyLock::new(|| {
-    use celador::conversation::{Conversations, Incoming, Message};
-    let database = celador::store::Database::open(&celador::store::Location::Memory, &StoreLimits::default());
+static CONVERSATIONS: LazyLock<celador_store::conversation::Conversations> = LazyLock::new(|| {
+    use celador_store::conversation::{Conversations, Incoming, Message};
+    let database = celador_store::Database::open(&celador_store::Location::Memory, &StoreLimits::default());
     let conversations = Conversations::new(database.expect("a store in memory opens"));
     let said =
         serde_json::json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}, {"data": [1]}]});
@@ -300,7 +300,9 @@ static CONVERSATIONS: LazyLock<celador::conversation::Conversations> = LazyLock:
 /// request or none.
 #[cfg(feature = "store")]
 pub fn rpc(data: &[u8]) {
-    use celador::conversation::{HistoryOrder, ListShape, Settings, answer, needed_scope, unauthenticated};
+    use celador_store::conversation::{
+        HistoryOrder, ListShape, Settings, answer, needed_scope, unauthenticated,
+    };
     let now = "2026-01-15T12:00:00Z".parse().expect("it is a time");
     let deployed =
         Settings { bindu_list_shape: ListShape::Deployed, aion_history_order: HistoryOrder::NewestFirst };

@@ -4,8 +4,8 @@
 //! began last. Every request gets an answer of the server's own, and none of them is an error of the server.
 
 use super::DESK;
-use celador::server::{Parts, Server, Settings};
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::{Parts, Server, Settings};
+use celador_store::{Database, Location, StoreLimits};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;

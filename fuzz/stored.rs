@@ -7,10 +7,10 @@ use super::DESK;
 use celador::limits::EngineLimits;
 use celador::scenario::{Replay, Script};
 use celador::source::Source;
-use celador::store::{
-    Database, Location, Operation, Owner, SqlValue, Step, StoreError, StoreLimits, StoredTasks, TaskStore,
-};
 use celador::task::{SavedTask, TaskChange};
+use celador_store::{
+    Database, Location, Operation, Owner, SqlValue, Step, StoreError, StoreLimits, StoredTasks,
+};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Reads the bytes as a stored task, or writes them over a row of a store and reads the store.
@@ -88,10 +88,10 @@ fn fill(store: &StoredTasks, owner: &str, recorded: &str) {
     }
 }
 
-fn columns(sql: &mut celador::store::Sql<'_>) -> Result<Vec<Column>, StoreError> {
+fn columns(sql: &mut celador_store::Sql<'_>) -> Result<Vec<Column>, StoreError> {
     let statement = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c \
                      WHERE t.type = 'table' AND t.name LIKE 'task%' ORDER BY 1, 2";
-    let column = |row: &celador::store::Row| {
+    let column = |row: &celador_store::Row| {
         Ok(Column { table: row.text(0)?.to_owned(), name: row.text(1)?.to_owned() })
     };
     sql.query(statement, &[])?.iter().map(column).collect()

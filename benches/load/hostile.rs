@@ -5,8 +5,8 @@
 //! ratio of an honest client's times with them to its times without, in one run.
 
 use super::client::Client;
-use celador::server::{Parts, Server, Settings, Tls, system_clock};
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::{Parts, Server, Settings, Tls, system_clock};
+use celador_store::{Database, Location, StoreLimits};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};

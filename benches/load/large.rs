@@ -4,8 +4,8 @@
 //! it sends from one buffer and throws away what it reads.
 
 use super::client::Client;
-use celador::server::Server;
-use celador::store::Location;
+use celador_server::Server;
+use celador_store::Location;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

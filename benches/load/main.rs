@@ -27,8 +27,8 @@ mod large;
 #[expect(dead_code, reason = "shared with the tests, which stop and start them")]
 mod servers;
 
-use celador::server::{Parts, Server, Settings, system_clock};
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::{Parts, Server, Settings, system_clock};
+use celador_store::{Database, Location, StoreLimits};
 use client::Client;
 use std::fs;
 use std::path::Path;

@@ -77,13 +77,13 @@ const PARTS: &[Part] = &[
     Part {
         title: "Of stores",
         about: "What a store keeps, reads and waits for: `StoreLimits`.",
-        rows: celador::store::StoreLimits::ROWS,
+        rows: celador_store::StoreLimits::ROWS,
     },
     #[cfg(feature = "server")]
     Part {
         title: "Of the server",
         about: "What `celador serve` bounds besides: `ServerLimits`.",
-        rows: celador::server::ServerLimits::ROWS,
+        rows: celador_server::ServerLimits::ROWS,
     },
 ];
 
@@ -98,7 +98,7 @@ The id of a context or of a task in one has at most {} bytes (`conversation::MAX
 is nothing to choose: two ids stand in one entry of an index, of which Postgres takes no more than 2,704 bytes. With a higher
 bound one database would keep what another refuses; a lower one would lock out ids that are kept already.
 ",
-        grouped(celador::conversation::MAX_ID_BYTES as u64)
+        grouped(celador_store::conversation::MAX_ID_BYTES as u64)
     )
 }
 #[cfg(not(feature = "store"))]

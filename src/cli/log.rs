@@ -1,9 +1,8 @@
 //! `celador log`: the decision log of a server or a runtime, read again.
 
-#[cfg(feature = "store")]
 use super::messages;
 use super::{ExitCode, Failure, Format, Screen};
-use celador::decision_log::{Digest, Intact, verify};
+use celador_store::decision_log::{Digest, Intact, verify};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::PathBuf;
@@ -48,7 +47,6 @@ struct Verify {
     head: Option<Digest>,
 
     /// The store of the servers that wrote the logs: a file, or `postgres://…`
-    #[cfg(feature = "store")]
     #[arg(long, value_name = "STORE", num_args = 0..=1, default_missing_value = "")]
     store: Option<String>,
 }
@@ -73,7 +71,7 @@ impl Verify {
                     noted = None;
                     Ok(intact)
                 }
-                Err(celador::decision_log::VerifyError::Missing(_)) if !is_last => verify(folder, None),
+                Err(celador_store::decision_log::VerifyError::Missing(_)) if !is_last => verify(folder, None),
                 Err(error) => Err(error),
             };
             match found {
@@ -90,7 +88,6 @@ impl Verify {
                 Err(error) => return Err(Failure::Unusable(error.to_string())),
             }
         }
-        #[cfg(feature = "store")]
         if let (Some(store), ExitCode::Yes) = (&self.store, &code) {
             return against_store(screen, store, &self.folders);
         }
@@ -121,9 +118,8 @@ fn tell(screen: &mut Screen, intact: &Intact) -> Result<(), Failure> {
 }
 
 /// Compares logs with their store and names each difference.
-#[cfg(feature = "store")]
 fn against_store(screen: &mut Screen, store: &str, folders: &[PathBuf]) -> Result<ExitCode, Failure> {
-    use celador::store::{Database, Difference, Location, compare};
+    use celador_store::{Database, Difference, Location, compare};
     let store = match store {
         "" => std::env::var("CELADOR_STORE").unwrap_or_default(),
         store => store.to_owned(),
@@ -134,7 +130,7 @@ fn against_store(screen: &mut Screen, store: &str, folders: &[PathBuf]) -> Resul
         return Err(Failure::Unusable(messages::no_store(&store)));
     }
     let unusable = |error: &dyn std::fmt::Display| Failure::Unusable(error.to_string());
-    let database = Database::open(&location, &celador::store::StoreLimits::default());
+    let database = Database::open(&location, &celador_store::StoreLimits::default());
     let database = database.map_err(|error| unusable(&error))?;
     let (mut differences, mut told) = (0_u64, Ok(()));
     let compared = compare(&database, folders, |difference| {

@@ -123,7 +123,7 @@ pub(crate) fn no_limit(written: &str) -> String {
 }
 
 #[cfg(feature = "server")]
-pub(crate) fn no_rule(error: &celador::store::RetentionError) -> String {
+pub(crate) fn no_rule(error: &celador_store::RetentionError) -> String {
     format!("`--retain`: {error}")
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn several_owners(task: &str) -> String {
 }
 
 #[cfg(feature = "store")]
-pub(crate) fn about_task(task: &str, error: &celador::store::StoreError) -> String {
+pub(crate) fn about_task(task: &str, error: &celador_store::StoreError) -> String {
     format!("task `{task}`: {error}")
 }
 
@@ -212,8 +212,8 @@ pub(crate) fn no_qualified_name(text: &str) -> String {
 
 /// A difference between decision logs and their store.
 #[cfg(feature = "store")]
-pub(super) fn difference(difference: &celador::store::Difference) -> String {
-    use celador::store::Difference;
+pub(super) fn difference(difference: &celador_store::Difference) -> String {
+    use celador_store::Difference;
     let of = |owner: &str| if owner.is_empty() { String::new() } else { format!(" of {owner}") };
     match difference {
         Difference::Missing { owner, task, version, at, operation } => {

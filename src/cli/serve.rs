@@ -3,14 +3,14 @@
 use super::limits::Changes;
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
-use celador::conversation::{self, HistoryOrder, ListShape};
-use celador::decision_log::{self, DecisionLog, Sync};
 use celador::limits::EngineLimits;
-use celador::server::{
+use celador_server::{
     Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
     ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
-use celador::store::{Age, Database, Location, Retention};
+use celador_store::conversation::{self, HistoryOrder, ListShape};
+use celador_store::decision_log::{self, DecisionLog, Sync};
+use celador_store::{Age, Database, Location, Retention};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

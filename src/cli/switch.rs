@@ -2,9 +2,9 @@
 
 use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, messages, store};
-use celador::store::StoreLimits;
-use celador::store::{Database, StoreError, StoredSwitches, SwitchTurn};
 use celador::task::Switch;
+use celador_store::StoreLimits;
+use celador_store::{Database, StoreError, StoredSwitches, SwitchTurn};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 

@@ -7,11 +7,11 @@ use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
-use celador::store::{
-    DueLine, LoadedTask, ManifestSet, Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError,
-    StoreLimits, StoredTasks, TaskStore, Terms,
-};
 use celador::task::Task;
+use celador_store::{
+    DueLine, LoadedTask, ManifestSet, Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError,
+    StoreLimits, StoredTasks, Terms,
+};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::PathBuf;

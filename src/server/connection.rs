@@ -296,7 +296,7 @@ impl AsRef<[u8]> for Sent {
 #[cfg(test)]
 mod tests {
     use super::{Connection, STUCK, Stage};
-    use crate::server::ServerLimits;
+    use crate::ServerLimits;
     use std::net::Ipv4Addr;
 
     #[test]

@@ -4,8 +4,8 @@
 //! manifest that is not in the list, one that is another, one that is missing. Names are below the folder of the file.
 
 use super::messages;
-use crate::digest::Digest;
-use crate::manifest::load::File;
+use celador::digest::Digest;
+use celador::manifest::load::File;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

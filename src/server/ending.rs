@@ -8,7 +8,7 @@ use super::request::{Answer, Request};
 use super::steps::check_reason;
 use super::task_opening::{Open, sit};
 use super::tasks::{Tasks, owner};
-use crate::store::{Ending, Owner, Purge, StoreError, Tombstone};
+use celador_store::{Ending, Owner, Purge, StoreError, Tombstone};
 use serde::Serialize;
 use std::sync::MutexGuard;
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! Why a server does not start, or why a file that it read before cannot be read again.
 
 use super::messages;
-use crate::diagnostic::Diagnostic;
-use crate::store::LogBehind;
+use celador::diagnostic::Diagnostic;
+use celador_store::LogBehind;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub enum ServeError {
     },
     /// Paths of manifests that cannot be read.
     #[error(transparent)]
-    Manifests(#[from] crate::manifest::load::LoadError),
+    Manifests(#[from] celador::manifest::load::LoadError),
     /// Manifests with errors, or with warnings that may lose a rule; told finding by finding.
     #[error("the manifests are refused")]
     Invalid(Vec<Diagnostic>),
@@ -52,10 +52,10 @@ pub enum ServeError {
     Telemetry(String),
     /// The store cannot be opened.
     #[error("the store cannot be opened: {0}")]
-    Store(#[from] crate::store::StoreError),
+    Store(#[from] celador_store::StoreError),
     /// The decision log cannot be written.
     #[error("the decision log cannot be written: {0}")]
-    Log(#[from] crate::decision_log::LogError),
+    Log(#[from] celador_store::decision_log::LogError),
     /// Decisions have to be in a log, and there is none.
     #[error("every decision has to be in a decision log, and there is none")]
     NoLog,

@@ -6,13 +6,13 @@
 
 use super::messages;
 use super::problem::{Kind, Problem};
-use crate::cel::{ErrorCode, EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
-use crate::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
-use crate::limits::EngineLimits;
-use crate::policy::Policy;
-use crate::scenario::{SCOPES, restore};
-use crate::source::Span;
-use crate::task::{Exchange, Given, Request, Task, TemplateKind, Trial, Tried};
+use celador::cel::{ErrorCode, EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
+use celador::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
+use celador::limits::EngineLimits;
+use celador::policy::Policy;
+use celador::scenario::{SCOPES, restore};
+use celador::source::Span;
+use celador::task::{Exchange, Given, Request, Task, TemplateKind, Trial, Tried};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::steps::{Circumstances, Step};
-use crate::cel::Json;
-use crate::store::Operation;
-use crate::task::{Content, Delivery, Progress, Task};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use celador::cel::Json;
+use celador::task::{Content, Delivery, Progress, Task};
+use celador_store::Operation;
 use serde::Deserialize;
 
 /// Something happened outside.

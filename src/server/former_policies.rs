@@ -7,9 +7,9 @@
 use super::limits::ServerLimits;
 use super::manifests::Served;
 use super::messages;
-use crate::limits::EngineLimits;
-use crate::manifest::Catalog;
-use crate::store::{StoreError, StoredTasks};
+use celador::limits::EngineLimits;
+use celador::manifest::Catalog;
+use celador_store::{StoreError, StoredTasks};
 use quick_cache::sync::Cache;
 use std::sync::Arc;
 
@@ -67,11 +67,11 @@ impl FormerPolicies {
 #[cfg(test)]
 mod tests {
     use super::{FormerPolicies, Lack};
-    use crate::cel::Timestamp;
-    use crate::server::limits::ServerLimits;
-    use crate::server::manifests::Manifests;
-    use crate::store::{Database, Location, Owner, StoredTasks};
-    use crate::task::{StartTask, User};
+    use crate::limits::ServerLimits;
+    use crate::manifests::Manifests;
+    use celador::cel::Timestamp;
+    use celador::task::{StartTask, User};
+    use celador_store::{Database, Location, Owner, StoredTasks};
     use std::fs;
 
     /// `max_former_manifests` sets stay compiled, and one that has made room is compiled again.

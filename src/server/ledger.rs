@@ -5,9 +5,9 @@
 //! again, or when the server starts again. With a log that is required, nothing is decided while a line is owed. Lines that
 //! any log may take are taken over here.
 
-use crate::cel::Timestamp;
-use crate::decision_log::{DecisionLog, LogError, read_back};
-use crate::store::{
+use celador::cel::Timestamp;
+use celador_store::decision_log::{DecisionLog, LogError, read_back};
+use celador_store::{
     Database, DueLine, KeptLine, LogBehind, StoreError, forget, lines_from, lines_of_purged, put_turns,
     take_over,
 };

@@ -1,7 +1,7 @@
 //! The bounds of the server, one row each.
 
-use crate::cel::bounds;
-use crate::store::StoreLimits;
+use celador::cel::bounds;
+use celador_store::StoreLimits;
 
 bounds! {
     /// The server's bounds. Start from [`ServerLimits::default`] and change what must differ.

@@ -7,13 +7,13 @@
 use super::digest_list;
 use super::error::ServeError;
 use super::problem::{Kind, Problem};
-use crate::cel::Timestamp;
-use crate::diagnostic::{Diagnostic, Standing};
-use crate::engine::Engine;
-use crate::limits::EngineLimits;
-use crate::manifest::load::{File, LoadError, Stamp, stamps};
-use crate::manifest::{Catalog, load};
-use crate::store::ManifestSet;
+use celador::cel::Timestamp;
+use celador::diagnostic::{Diagnostic, Standing};
+use celador::engine::Engine;
+use celador::limits::EngineLimits;
+use celador::manifest::load::{File, LoadError, Stamp, stamps};
+use celador::manifest::{Catalog, load};
+use celador_store::ManifestSet;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -266,8 +266,8 @@ impl Serving {
 #[cfg(test)]
 mod tests {
     use super::Manifests;
-    use crate::cel::Timestamp;
-    use crate::limits::EngineLimits;
+    use celador::cel::Timestamp;
+    use celador::limits::EngineLimits;
     use std::fs;
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.

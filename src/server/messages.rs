@@ -1,7 +1,7 @@
 //! Every sentence of the server, one function each: lower case, no final stop, no value of task data.
 
-use crate::store::{Age, LogBehind, StoreError};
-use crate::task::TaskError;
+use celador::task::TaskError;
+use celador_store::{Age, LogBehind, StoreError};
 use std::net::SocketAddr;
 
 pub(super) fn open_to_all(address: &SocketAddr) -> String {

@@ -3,8 +3,8 @@
 //! In: what happened. Out: the text of `/metrics`. Labels come from fixed lists (routes, verdicts, statuses), so the number
 //! of series is bounded whatever is asked.
 
-use crate::cel::CacheStats;
-use crate::task::Verdict;
+use celador::cel::CacheStats;
+use celador::task::Verdict;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

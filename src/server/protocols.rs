@@ -7,8 +7,9 @@ use super::identity::Scope;
 use super::problem::Problem;
 use super::request::{Answer, JSON, Request};
 use super::service::Service;
-use crate::conversation::{self, Card, EXTENSION_HEADERS, activated};
 use axum::http::HeaderName;
+use celador_store::conversation;
+use celador_store::conversation::{Card, EXTENSION_HEADERS, activated};
 
 /// `POST /`.
 pub(super) fn rpc(service: &Service, request: &Request) -> Result<Answer, Problem> {

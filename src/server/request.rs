@@ -6,9 +6,9 @@
 use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
-use crate::digest::Digest;
-use crate::limits::EngineLimits;
 use axum::http::HeaderName;
+use celador::digest::Digest;
+use celador::limits::EngineLimits;
 use memchr::memchr2;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

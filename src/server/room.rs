@@ -201,8 +201,8 @@ impl Drop for Small {
 #[cfg(test)]
 mod tests {
     use super::{Holder, Room, SMALL};
-    use crate::server::ServerLimits;
-    use crate::server::routes::Work;
+    use crate::ServerLimits;
+    use crate::routes::Work;
     use std::net::{IpAddr, Ipv4Addr};
 
     #[tokio::test]

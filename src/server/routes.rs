@@ -17,11 +17,11 @@ use super::steps::{
 };
 use super::task_opening::Open;
 use super::{switches, task_policies};
-use crate::cel::Shortened;
-use crate::context::{PageError, PageRequest, Runtime};
-use crate::policy::Policy;
-use crate::task::{Offer, StartTask, User};
 use axum::http::Method;
+use celador::cel::Shortened;
+use celador::context::{PageError, PageRequest, Runtime};
+use celador::policy::Policy;
+use celador::task::{Offer, StartTask, User};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 //! Plain data with defaults that are safe on a developer's machine: loopback, no token needed, all bounds on.
 
 use super::limits::ServerLimits;
-use crate::cel::Json;
-use crate::conversation;
-use crate::store::Retention;
+use celador::cel::Json;
+use celador_store::Retention;
+use celador_store::conversation;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub struct Settings {
     /// Origins of web pages that may use the server from a browser (CORS), such as `https://console.example`.
     pub allowed_origins: Vec<String>,
     /// Whether a decision is answered only when the decision log has it on disk. Then there has to be a log, and it has to
-    /// sync ([`Sync::Always`](crate::decision_log::Sync::Always)).
+    /// sync ([`Sync::Always`](celador_store::decision_log::Sync::Always)).
     pub log_required: bool,
     /// Whether the decision log holds what was handled and answered.
     pub log_content: bool,

@@ -5,12 +5,12 @@
 
 use super::messages;
 use super::problem::{Kind, Problem};
-use crate::cel::{Json, Timestamp};
-use crate::context::MASK;
-use crate::store::Operation;
-use crate::task::{
+use celador::cel::{Json, Timestamp};
+use celador::context::MASK;
+use celador::task::{
     Answer, Call, CallId, CallResult, CallStatus, Decision, Next, Progress, Task, TaskError, Usage,
 };
+use celador_store::Operation;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -265,7 +265,7 @@ impl Step for Resume {
         match (&self.answer, task.request()) {
             (Given::Result(result), asked) => {
                 let function = match asked {
-                    Some(crate::task::Request::Invoke(invocation)) => &*invocation.function,
+                    Some(celador::task::Request::Invoke(invocation)) => &*invocation.function,
                     // the answer fits no question, and is a problem
                     _ => "",
                 };
@@ -421,7 +421,8 @@ impl From<TaskError> for Problem {
             TaskError::WrongAnswer => Kind::WrongAnswer,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
-            TaskError::Waiting => Kind::Internal,
+            // a step of a task that waits was refused before it was begun
+            _ => Kind::Internal,
         };
         Self::new(kind, error.to_string())
     }

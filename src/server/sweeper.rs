@@ -10,9 +10,9 @@ use super::messages;
 use super::readiness::Reason;
 use super::service::Service;
 use super::tasks::Tasks;
-use crate::cel::Timestamp;
-use crate::decision_log::{Notice, Removal};
-use crate::store::{
+use celador::cel::Timestamp;
+use celador_store::decision_log::{Notice, Removal};
+use celador_store::{
     Age, Ending, Fate, LogBehind, Owner, Purge, Retention, StoreError, TaskSummary, sweep_answers,
     sweep_tombstones,
 };
@@ -235,7 +235,7 @@ impl Sweep<'_> {
     /// Goes through pages; how many rows went in all.
     fn pages(
         &self,
-        mut page: impl FnMut(&crate::store::Database) -> Result<(u64, bool), StoreError>,
+        mut page: impl FnMut(&celador_store::Database) -> Result<(u64, bool), StoreError>,
     ) -> Result<u64, Failed> {
         let mut gone = 0_u64;
         loop {

@@ -4,8 +4,8 @@ use super::identity::Caller;
 use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
-use crate::store::{StoredEvent, TaskStore, TaskSummary};
-use crate::task::Decision;
+use celador::task::Decision;
+use celador_store::{StoredEvent, TaskSummary};
 use serde::Serialize;
 
 /// The tasks of a caller, in the order of their ids.

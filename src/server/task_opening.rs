@@ -11,8 +11,8 @@ use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::settings::LiveTasks;
 use super::tasks::{Tasks, owner};
-use crate::store::{ManifestSet, Owner, StoreError, TaskHead, TaskStore};
-use crate::task::{SavedTask, Task, TaskError, TaskState};
+use celador::task::{SavedTask, Task, TaskError, TaskState};
+use celador_store::{ManifestSet, Owner, StoreError, TaskHead};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A task in memory; nothing while nobody has opened it.

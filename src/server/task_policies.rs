@@ -12,10 +12,8 @@ use super::service::Service;
 use super::steps::check_reason;
 use super::task_opening::{Held, Open, has_ended, sit};
 use super::tasks::{Tasks, owner};
-use crate::store::{
-    Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, TaskStore, Terms,
-};
-use crate::task::TaskState;
+use celador::task::TaskState;
+use celador_store::{Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, Terms};
 use serde::{Deserialize, Serialize};
 
 /// A task as it stands.
@@ -28,7 +26,7 @@ struct Standing<'t> {
     #[serde(flatten)]
     state: TaskState,
     /// What it waits for.
-    asks: Option<crate::task::Request>,
+    asks: Option<celador::task::Request>,
     interrupted: bool,
     policy: Shown<'t>,
 }
@@ -115,7 +113,7 @@ pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
             agent,
             state: open.task.state(),
             asks: if open.is_borrowed {
-                open.task.request().map(crate::task::Request::masked)
+                open.task.request().map(celador::task::Request::masked)
             } else {
                 open.task.masked_request()
             },
@@ -167,7 +165,7 @@ impl Tasks {
             namespace,
             agent,
             state: saved.state(),
-            asks: saved.request().map(crate::task::Request::masked),
+            asks: saved.request().map(celador::task::Request::masked),
             interrupted: saved.is_interrupted(),
             policy: Shown { held, ..Shown::stored(head, served) },
         };

@@ -9,9 +9,9 @@ use super::request::{Answer, Request};
 use super::steps::{Circumstances, Step, WhileHeld};
 use super::task_opening::{Open, has_ended, sit};
 use super::tasks::{Tasks, once, owner};
-use crate::cel::{Json, Timestamp};
-use crate::store::{self, Owner, StoreError, TaskStore, Terms};
-use crate::task::{Progress, Task};
+use celador::cel::{Json, Timestamp};
+use celador::task::{Progress, Task};
+use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -31,8 +31,8 @@ struct Stepped<'p> {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Shown<'p> {
-    Decided(&'p crate::task::Decision),
-    Asks(&'p crate::task::Request),
+    Decided(&'p celador::task::Decision),
+    Asks(&'p celador::task::Request),
 }
 
 /// What a step is about, in the words of the decision log.

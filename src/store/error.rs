@@ -3,7 +3,7 @@
 //! In: the failure of a database, or something in it that must not be there. Out: a [`StoreError`] that says what the
 //! caller can do about it. It holds codes, ids and places, and never task data.
 
-use super::messages;
+use crate::messages;
 use std::borrow::Cow;
 
 /// Why a store did not do what it was asked for. A clone is cheap: all who wait for one commit get the same.

@@ -1,7 +1,7 @@
 //! The bounds of stores, one row each.
 
-use crate::cel::bounds;
-use crate::limits::EngineLimits;
+use celador::cel::bounds;
+use celador::limits::EngineLimits;
 
 bounds! {
     /// The bounds of a store. Start from [`StoreLimits::default`] and change what must differ.

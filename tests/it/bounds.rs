@@ -5,7 +5,7 @@
 use celador::cel::{Activation, Cache, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
-use celador::store::StoreLimits;
+use celador_store::StoreLimits;
 
 /// Tested here.
 const OF_THE_LANGUAGE: [&str; 11] = [

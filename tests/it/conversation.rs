@@ -1,12 +1,12 @@
 //! The rules of conversations, each table whole: lifecycle, envelope, numbers, ids, parents, and what a failing store leaves.
 
 use celador::Timestamp;
-use celador::conversation::{
+use celador_store::conversation::{
     Artifact, Card, Changes, Context, ConversationError, Conversations, Details, EXTENSIONS, HistoryOrder,
     Incoming, ListShape, MAX_ID_BYTES, Message, Settings, Status, TaskRecord, TaskState, Window, activated,
     answer, needed_scope, unauthenticated,
 };
-use celador::store::{Database, FaultPlan, Location, StoreLimits};
+use celador_store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use crate::conversation::{call, code, message, now, opened, post, raw};
 use celador::Timestamp;
-use celador::conversation::{
+use celador_store::conversation::{
     Artifact, Changes, Conversations, HistoryOrder, Incoming, Settings, Status, TaskState,
 };
 use proptest::prelude::*;

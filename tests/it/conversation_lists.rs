@@ -4,8 +4,8 @@
 use crate::conversation::opened;
 use crate::servers::PostgresServer;
 use celador::Timestamp;
-use celador::conversation::{Context, Conversations, Details, ListQuery, SortBy, SortOrder, Status};
-use celador::store::{Database, Location, StoreLimits};
+use celador_store::conversation::{Context, Conversations, Details, ListQuery, SortBy, SortOrder, Status};
+use celador_store::{Database, Location, StoreLimits};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;

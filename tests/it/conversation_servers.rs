@@ -2,14 +2,14 @@
 
 use crate::conversation::{message, now};
 use crate::servers::{PostgresServer, RedisServer, Stop};
-use celador::conversation::aletheia::{
+use celador_store::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
 };
-use celador::conversation::{
+use celador_store::conversation::{
     ContextStore, ConversationError, Conversations, HistoryOrder, Incoming, ListQuery, MAX_ID_BYTES,
     StoredContext, Window,
 };
-use celador::store::{Database, Location, StoreError, StoreLimits};
+use celador_store::{Database, Location, StoreError, StoreLimits};
 use std::collections::BTreeSet;
 use std::thread;
 

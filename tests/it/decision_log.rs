@@ -1,7 +1,7 @@
 //! The decision log: what is written is read again, and nothing can be done to it that is not found.
 
 use celador::Timestamp;
-use celador::decision_log::{
+use celador_store::decision_log::{
     DecisionLog, Digest, Entry, Flaw, LogError, Settings, Sync, VerifyError, verify,
 };
 use std::fs;

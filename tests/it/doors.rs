@@ -294,7 +294,7 @@ fn every_warning_has_a_class_and_every_class_a_warning() {
     let rows: Vec<&str> = WARNINGS.iter().map(|warning| warning.code).collect();
     assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "the rows are not in the order of their codes");
     let listed: BTreeSet<String> = rows.iter().map(|code| (*code).to_owned()).collect();
-    assert_eq!(made, listed, "src/lint/table.rs classes every warning, and nothing else");
+    assert_eq!(made, listed, "src/engine/lint/table.rs classes every warning, and nothing else");
     assert_eq!(class("nobody_knows"), Class::MayLoseARule);
 }
 
@@ -355,8 +355,8 @@ mod server {
     use super::{Row, corpus};
     use crate::serving::{NOON, Serving};
 
-    use celador::server::{Parts, ServeError, Server, Settings};
-    use celador::store::{Database, Location, StoreLimits};
+    use celador_server::{Parts, ServeError, Server, Settings};
+    use celador_store::{Database, Location, StoreLimits};
     use serde_json::Value;
     use std::collections::BTreeSet;
     use std::fs;

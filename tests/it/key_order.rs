@@ -5,17 +5,17 @@
 use crate::store_database::databases;
 use crate::task_fixture::{Script, call, decided, manifests, noon, start, text_of};
 use celador::cel::Json;
-#[cfg(feature = "server")]
-use celador::decision_log::DecisionLog;
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
-#[cfg(feature = "server")]
-use celador::server::{Parts, Server, Settings};
-#[cfg(feature = "server")]
-use celador::store::{Database, Location, StoreLimits};
-#[cfg(feature = "store")]
-use celador::store::{Operation, Owner, Step, StoredTasks, TaskStore};
 use celador::task::{Call, CallResult, SavedTask, Task, Verdict};
+#[cfg(feature = "server")]
+use celador_server::{Parts, Server, Settings};
+#[cfg(feature = "server")]
+use celador_store::decision_log::DecisionLog;
+#[cfg(feature = "server")]
+use celador_store::{Database, Location, StoreLimits};
+#[cfg(feature = "store")]
+use celador_store::{Operation, Owner, Step, StoredTasks};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -270,7 +270,7 @@ fn cases_and_recorded_tasks_show_what_came_in_its_order() {
 #[test]
 fn answers_over_http_and_the_decision_log_keep_the_order() {
     let (folder, log) = (folder(), tempfile::tempdir().unwrap());
-    let written = DecisionLog::open(celador::decision_log::Settings::new(log.path()), noon()).unwrap();
+    let written = DecisionLog::open(celador_store::decision_log::Settings::new(log.path()), noon()).unwrap();
     let mut settings = Settings::new(vec![folder.path().to_owned()]);
     settings.address.set_port(0);
     settings.log_content = true;

@@ -5,11 +5,9 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_fixture::{call, engine, noon, start};
 use celador::EngineLimits;
-use celador::decision_log::{DecisionLog, Settings as LogSettings};
-use celador::store::{
-    Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, TaskStore, Verified,
-};
 use celador::task::{Answer, Progress, Request, TaskError, TaskState, Verdict};
+use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Verified};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -221,7 +219,7 @@ fn ended_and_purged_over_http_and_on_record_in_the_log() {
     assert_eq!(serving.get("/v1/tasks").json()["tasks"], json!([]));
     assert_eq!(serving.send("DELETE", "/v1/tasks/t-0", &[], b"").status, 404);
     serving.stop();
-    celador::decision_log::verify(folder.path(), None).unwrap();
+    celador_store::decision_log::verify(folder.path(), None).unwrap();
     let lines = fs::read_to_string(folder.path().join("decisions-000000000001.jsonl")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |operation: &str| lines.iter().filter(|line| line["operation"] == operation).collect::<Vec<_>>();

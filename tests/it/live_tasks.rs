@@ -2,8 +2,8 @@
 //! and with two servers over one store. An open call that the new policy would refuse is not carried out.
 
 use crate::serving::{Reply, Serving};
-use celador::server::LiveTasks;
-use celador::store::{Database, Location, StoreLimits, StoredTasks, TaskStore};
+use celador_server::LiveTasks;
+use celador_store::{Database, Location, StoreLimits, StoredTasks};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl Shop {
         self.start_with(|_| {})
     }
 
-    pub fn start_with(&self, change: impl FnOnce(&mut celador::server::Settings)) -> Serving {
+    pub fn start_with(&self, change: impl FnOnce(&mut celador_server::Settings)) -> Serving {
         Serving::over(self.database.clone(), |settings, _| {
             settings.policies = vec![self.file()];
             settings.live_tasks = self.live_tasks;

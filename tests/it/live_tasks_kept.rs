@@ -5,12 +5,10 @@ use crate::servers::PostgresServer;
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::manifest::load::{File, Origin};
-use celador::server::{LiveTasks, Settings};
 use celador::source::Source;
-use celador::store::{
-    Database, Location, ManifestSet, Owner, Purge, StoreError, StoreLimits, StoredTasks, TaskStore,
-};
 use celador::task::{StartTask, User};
+use celador_server::{LiveTasks, Settings};
+use celador_store::{Database, Location, ManifestSet, Owner, Purge, StoreError, StoreLimits, StoredTasks};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, mpsc};

@@ -5,12 +5,12 @@ use crate::log_store::{SmallDisk, compared, lines, log_in};
 use crate::serving::Serving;
 use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, second};
-use celador::decision_log::{Sync, verify};
-use celador::store::{
-    Database, DueLine, Ending, Location, Owner, Purge, StoreError, StoreLimits, StoredSwitches, StoredTasks,
-    TaskStore, lines_from, write_waiting,
-};
 use celador::task::{Answer, Switch};
+use celador_store::decision_log::{Sync, verify};
+use celador_store::{
+    Database, DueLine, Ending, Location, Owner, Purge, StoreError, StoreLimits, StoredSwitches, StoredTasks,
+    lines_from, write_waiting,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};

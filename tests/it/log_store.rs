@@ -2,8 +2,8 @@
 //! decision is answered that is not in it.
 
 use crate::serving::{self, NOON, Serving};
-use celador::decision_log::{self, DecisionLog, Sync, verify};
-use celador::store::{Compared, Database, Difference, Location, StoreLimits, compare};
+use celador_store::decision_log::{self, DecisionLog, Sync, verify};
+use celador_store::{Compared, Database, Difference, Location, StoreLimits, compare};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -306,7 +306,7 @@ fn a_killed_server_closes_its_gap_when_it_starts_again() {
 
 #[test]
 fn a_required_log_has_to_be_there() {
-    use celador::server::{Parts, Server, Settings, system_clock};
+    use celador_server::{Parts, Server, Settings, system_clock};
     let mut settings = Settings::new(vec![serving::desk()]);
     settings.address.set_port(0);
     settings.log_required = true;

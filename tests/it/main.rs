@@ -47,6 +47,7 @@ mod functions;
 mod fuzz_bodies;
 mod grammar;
 mod growth;
+mod imports;
 mod key_order;
 mod launches;
 mod laws;

@@ -83,7 +83,7 @@ fn findings_are_as_expected() {
 #[test]
 fn every_message_is_said_somewhere() {
     let mut source = String::new();
-    for entry in fs::read_dir("src/manifest/messages").unwrap() {
+    for entry in fs::read_dir("src/engine/manifest/messages").unwrap() {
         source.push_str(&fs::read_to_string(entry.unwrap().path()).unwrap());
     }
     let functions = source.matches("\npub(in crate::manifest) fn ").count();

@@ -2,7 +2,7 @@
 
 use crate::live_tasks::{before, begin, manifest, refresh};
 use crate::serving::{Serving, agent};
-use celador::store::Location;
+use celador_store::Location;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;

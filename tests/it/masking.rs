@@ -4,9 +4,9 @@
 
 use crate::serving::Serving;
 use celador::EngineLimits;
-use celador::decision_log::{DecisionLog, Settings as LogSettings};
-use celador::server::{LiveTasks, Settings};
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::{LiveTasks, Settings};
+use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -75,7 +75,7 @@ fn described_rows() -> Vec<String> {
 
 #[test]
 fn the_document_and_the_routes_are_the_same() {
-    let mut served: Vec<String> = celador::server::route_rows();
+    let mut served: Vec<String> = celador_server::route_rows();
     served.sort();
     assert_eq!(served, described_rows());
 }

@@ -44,9 +44,9 @@ fn findings_are_as_expected() {
 const MESSAGES: [&str; 5] = [
     "src/cel/check/messages.rs",
     "src/cel/syntax/messages.rs",
-    "src/lint/messages.rs",
-    "src/manifest/messages",
-    "src/policy/messages.rs",
+    "src/engine/lint/messages.rs",
+    "src/engine/manifest/messages",
+    "src/engine/policy/messages.rs",
 ];
 
 /// Messages that no file can bring about: arguments that only a host in Rust can give, whose

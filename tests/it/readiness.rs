@@ -1,8 +1,8 @@
 //! `/readyz`: every reason against taking decisions is told, and those that stop them make the server not ready.
 
 use crate::serving::Serving;
-use celador::decision_log::{self, DecisionLog};
-use celador::store::{Database, Location, StoreError, StoreLimits};
+use celador_store::decision_log::{self, DecisionLog};
+use celador_store::{Database, Location, StoreError, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};

@@ -7,12 +7,11 @@ use crate::store_crash::{kills, moment};
 use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use celador::Timestamp;
-use celador::conversation::{Conversations, Incoming};
-use celador::decision_log::{self, DecisionLog, Sync, verify};
-use celador::server::{Parts, Server, Settings, system_clock};
-use celador::store::{
-    Database, Ending, Location, Owner, Purge, Retention, StoreError, StoreLimits, StoredTasks, TaskStore,
-    Verified,
+use celador_server::{Parts, Server, Settings, system_clock};
+use celador_store::conversation::{Conversations, Incoming};
+use celador_store::decision_log::{self, DecisionLog, Sync, verify};
+use celador_store::{
+    Database, Ending, Location, Owner, Purge, Retention, StoreError, StoreLimits, StoredTasks, Verified,
 };
 use serde_json::json;
 use std::collections::BTreeMap;

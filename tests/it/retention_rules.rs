@@ -1,7 +1,7 @@
 //! The rules of retention as data: which settings there are, which are refused and why, and what is to become of a task.
 
 use celador::cel::Timestamp;
-use celador::store::{Age, Fate, Retention, RetentionError, TaskSummary};
+use celador_store::{Age, Fate, Retention, RetentionError, TaskSummary};
 
 fn rules(settings: &[&str]) -> Result<Retention, RetentionError> {
     let mut retention = Retention::default();

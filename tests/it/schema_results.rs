@@ -170,7 +170,7 @@ fn offers_have_the_schemas_of_results() {
 #[test]
 fn the_server_holds_results_to_schemas() {
     use crate::serving::Serving;
-    use celador::store::Location;
+    use celador_store::Location;
     let rows = rows();
     let serving = Serving::with(&Location::Memory, |settings, folder| {
         fs::write(folder.join("all.yaml"), manifests(&rows)).unwrap();

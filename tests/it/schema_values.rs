@@ -167,7 +167,7 @@ fn arguments_are_held_to_their_schemas() {
 #[cfg(feature = "store")]
 #[test]
 fn stored_tasks_hold_to_schemas() {
-    use celador::store::{Database, Location, Operation, Owner, Step, StoreLimits, StoredTasks, TaskStore};
+    use celador_store::{Database, Location, Operation, Owner, Step, StoreLimits, StoredTasks};
     let rows = rows();
     let engine = engine(&manifests(&rows));
     let limits = StoreLimits::default();
@@ -226,7 +226,7 @@ fn inputs_are_held_to_the_schemas_of_their_agent() {
 #[test]
 fn the_server_holds_to_schemas() {
     use crate::serving::Serving;
-    use celador::store::Location;
+    use celador_store::Location;
     let rows = rows();
     let serving = Serving::with(&Location::Memory, |settings, folder| {
         fs::write(folder.join("all.yaml"), manifests(&rows)).unwrap();

@@ -244,7 +244,8 @@ fn keys_of(schema: &Value, keys: &mut BTreeSet<String>) {
 
 /// The sources of the readers. What only says what is wrong stands in a folder of its own, and reads nothing.
 fn readers() -> impl Iterator<Item = PathBuf> {
-    let folders = ["src/manifest", "src/manifest/json_schema", "src/scenario"].into_iter();
+    let folders =
+        ["src/engine/manifest", "src/engine/manifest/json_schema", "src/engine/scenario"].into_iter();
     let entries = folders.flat_map(|folder| fs::read_dir(root().join(folder)).unwrap());
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
 }

@@ -5,7 +5,7 @@
 
 use crate::openapi;
 use crate::serving::{SCOPES, Serving, desk, new_task};
-use celador::store::{Location, StoreLimits};
+use celador_store::{Location, StoreLimits};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -183,7 +183,7 @@ fn keys_are_each_callers_own() {
 fn every_route_asks_who_and_for_which_scope() {
     let serving = Serving::with_tokens();
     let public = ["/healthz", "/readyz", "/openapi.json", "/.well-known/agent-card.json"];
-    for row in celador::server::route_rows() {
+    for row in celador_server::route_rows() {
         let [method, path, operation]: [&str; 3] = row.split(' ').collect::<Vec<_>>().try_into().unwrap();
         let path = path.replace("{task}", "t-1");
         let send = |authorization: Option<&str>| {
@@ -332,8 +332,8 @@ fn nothing_of_a_task_stands_in_a_problem() {
 
 #[test]
 fn beyond_loopback_somebody_has_to_ask_unless_it_is_allowed() {
-    use celador::server::{Parts, ServeError, Server, Settings, system_clock};
-    use celador::store::Database;
+    use celador_server::{Parts, ServeError, Server, Settings, system_clock};
+    use celador_store::Database;
     let start = |allowed: bool, tokens: Option<PathBuf>| {
         let mut settings = Settings::new(vec![desk()]);
         settings.address = "0.0.0.0:0".parse().unwrap();

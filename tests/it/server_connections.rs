@@ -1,9 +1,9 @@
 //! Hostile connections: each kind is ended in its time, and many of each leave room for those who ask.
 
 use crate::serving::{SCOPES, Serving};
-use celador::server::ServerLimits;
-use celador::server::Tls;
-use celador::store::Location;
+use celador_server::ServerLimits;
+use celador_server::Tls;
+use celador_store::Location;
 use serde_json::json;
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};

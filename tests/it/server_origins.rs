@@ -2,8 +2,8 @@
 
 use crate::openapi;
 use crate::serving::{SCOPES, Serving, desk, new_task};
-use celador::server::{Parts, Server, Settings, system_clock};
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::{Parts, Server, Settings, system_clock};
+use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -120,7 +120,7 @@ fn pages_of_other_sites_change_nothing() {
     let task = serving.task();
     let port = port(&serving);
     let host = format!("host: 127.0.0.1:{port}");
-    let changing = celador::server::route_rows();
+    let changing = celador_server::route_rows();
     let changing = changing.iter().filter(|row| !row.starts_with("GET ")).map(|row| {
         let [method, path, _]: [&str; 3] = row.split(' ').collect::<Vec<_>>().try_into().unwrap();
         (method.to_owned(), path.replace("/v1/tasks/{task}", &task))

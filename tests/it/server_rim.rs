@@ -2,8 +2,8 @@
 //! fails.
 
 use crate::serving::{Serving, agent, desk, new_task};
-use celador::server::Tls;
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::Tls;
+use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -39,7 +39,7 @@ fn tls_speaks_and_plain_text_is_not_answered() {
 
 #[test]
 fn a_certificate_that_is_none_is_refused_at_the_start() {
-    use celador::server::{Parts, Server, Settings, system_clock};
+    use celador_server::{Parts, Server, Settings, system_clock};
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -98,7 +98,7 @@ fn a_store_that_is_down_takes_nothing_back_and_nothing_on() {
 /// A commit is made and its answer is lost: whether the store finds out or the client asks again, the turn counts once.
 #[test]
 fn a_commit_whose_answer_is_lost_counts_once() {
-    use celador::store::FaultPlan;
+    use celador_store::FaultPlan;
     let serving = Serving::start();
     let task = serving.task();
     let turn = || {

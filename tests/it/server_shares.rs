@@ -1,8 +1,8 @@
 //! What is shared out between callers: places at work, waiting, evaluations, bytes of bodies.
 
 use crate::serving::{Reply, SCOPES, Serving, new_task};
-use celador::server::ServerLimits;
-use celador::store::Location;
+use celador_server::ServerLimits;
+use celador_store::Location;
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

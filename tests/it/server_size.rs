@@ -2,8 +2,8 @@
 
 use crate::serving::Serving;
 use crate::task_fixture::manifests;
-use celador::server::Settings;
-use celador::store::Location;
+use celador_server::Settings;
+use celador_store::Location;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -4,8 +4,8 @@
 use crate::serving::{SCOPES, Serving, desk, new_task};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use celador::server::{Jwt, JwtIdentity, Parts, Server, Settings, Unreadable, system_clock};
-use celador::store::{Database, Location, StoreLimits};
+use celador_server::{Jwt, JwtIdentity, Parts, Server, Settings, Unreadable, system_clock};
+use celador_store::{Database, Location, StoreLimits};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, PublicKeyData as _};
 use ring::rand::SystemRandom;
 use ring::signature::{

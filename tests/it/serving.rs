@@ -4,9 +4,9 @@
 
 use crate::openapi;
 use celador::Timestamp;
-use celador::decision_log::DecisionLog;
-use celador::server::{Parts, Server, Settings};
-use celador::store::{Database, FaultPlan, Location, StoreLimits};
+use celador_server::{Parts, Server, Settings};
+use celador_store::decision_log::DecisionLog;
+use celador_store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

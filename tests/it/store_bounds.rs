@@ -1,7 +1,7 @@
 //! The bounds of the stores, each seen to bound, and who may read them.
 
 use crate::store_fixture::Kept;
-use celador::store::{Database, Location, Owner, StoreError, StoreLimits, StoredTasks, TaskStore};
+use celador_store::{Database, Location, Owner, StoreError, StoreLimits, StoredTasks};
 use std::fs;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ fn one_commit_carries_no_more_writes_than_is_allowed() {
         let store = StoredTasks::new(database.clone(), &limits);
         let kim = Owner::caller("kim");
         let together = Barrier::new(WRITERS);
-        database.faults().plan(celador::store::FaultPlan::Nothing);
+        database.faults().plan(celador_store::FaultPlan::Nothing);
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let (store, kim, together) = (&store, &kim, &together);
@@ -131,8 +131,8 @@ fn only_its_owner_may_read_what_is_stored() {
     use std::os::unix::fs::PermissionsExt;
     let (folder, location) = file(1);
     let _open = Database::open(&location, &StoreLimits::default()).unwrap();
-    let log = celador::decision_log::Settings::new(folder.path());
-    let _log = celador::decision_log::DecisionLog::open(log, crate::store_fixture::second(0)).unwrap();
+    let log = celador_store::decision_log::Settings::new(folder.path());
+    let _log = celador_store::decision_log::DecisionLog::open(log, crate::store_fixture::second(0)).unwrap();
     for entry in fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;

@@ -4,8 +4,8 @@ use crate::log_store::{compared, lines, log_in};
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, desk};
 use crate::store_fixture::second;
-use celador::decision_log::{Sync, verify};
-use celador::store::{Database, Ending, Location, Owner, StoreLimits, StoredTasks, TaskStore};
+use celador_store::decision_log::{Sync, verify};
+use celador_store::{Database, Ending, Location, Owner, StoreLimits, StoredTasks};
 use serde_json::{Value, json};
 use std::process::Command;
 

@@ -4,7 +4,7 @@
 
 use crate::servers::{PostgresServer, Stop};
 use crate::store_load::{Answered, Worker, open, owner, settle, work};
-use celador::store::{Location, TaskStore};
+use celador_store::Location;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,11 +5,10 @@
 
 use crate::store_fixture::{Kept, clerk, once};
 use crate::store_tasks::limits;
-use celador::store::{
-    Database, Location, Once, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks, TaskStore,
-    TaskSummary,
-};
 use celador::task::Verdict;
+use celador_store::{
+    Database, Location, Once, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks, TaskSummary,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

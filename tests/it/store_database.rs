@@ -1,7 +1,7 @@
 //! One way to read and write three databases: the same statements, the same answers, the same refusals.
 
 use crate::servers::PostgresServer;
-use celador::store::{Database, FaultPlan, Location, SqlValue, StoreError, StoreLimits};
+use celador_store::{Database, FaultPlan, Location, SqlValue, StoreError, StoreLimits};
 
 /// A new store of each kind, by name, and what keeps its file.
 pub fn databases() -> Vec<(&'static str, Database, Option<tempfile::TempDir>)> {

@@ -5,10 +5,10 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::store_load::owner;
 use crate::store_tasks::limits;
-use celador::store::{
-    Database, FaultPlan, Location, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks, TaskStore,
-};
 use celador::task::Verdict;
+use celador_store::{
+    Database, FaultPlan, Location, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,7 +27,7 @@ fn again<T>(failures: &mut u64, mut attempt: impl FnMut() -> Result<T, StoreErro
 }
 
 /// The life of a task through a store, with everything that a store is asked for; its events, and how often something failed.
-fn life(store: &dyn TaskStore, owner: &Owner) -> (Vec<StoredEvent>, u64) {
+fn life(store: &StoredTasks, owner: &Owner) -> (Vec<StoredEvent>, u64) {
     let mut failures = 0;
     let task = new_task("t-1");
     let mut failed_before = false;

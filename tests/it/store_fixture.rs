@@ -3,8 +3,8 @@
 use crate::task_fixture::{at, call, engine};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
-use celador::store::{Once, Operation, Owner, Step, StoreError, TaskHead, TaskStore};
 use celador::task::{Answer, CallResult, Decision, Progress, Request, StartTask, Task, User};
+use celador_store::{Once, Operation, Owner, Step, StoreError, StoredTasks, TaskHead};
 use serde_json::json;
 use std::sync::OnceLock;
 
@@ -32,19 +32,19 @@ pub fn second(count: u64) -> Timestamp {
 
 /// A task in memory, and where it is in the store.
 pub struct Kept<'s> {
-    pub store: &'s dyn TaskStore,
+    pub store: &'s StoredTasks,
     pub task: Task,
     pub head: TaskHead,
 }
 
 impl<'s> Kept<'s> {
-    pub fn create(store: &'s dyn TaskStore, owner: &Owner, id: &str) -> Result<Self, StoreError> {
+    pub fn create(store: &'s StoredTasks, owner: &Owner, id: &str) -> Result<Self, StoreError> {
         let task = new_task(id);
         let head = store.create(owner, &task, second(0), None)?;
         Ok(Self { store, task, head })
     }
 
-    pub fn load(store: &'s dyn TaskStore, owner: &Owner, id: &str) -> Result<Self, StoreError> {
+    pub fn load(store: &'s StoredTasks, owner: &Owner, id: &str) -> Result<Self, StoreError> {
         let loaded = store.load(owner, id)?;
         Ok(Self { store, task: clerk().restore(loaded.saved).unwrap(), head: loaded.head })
     }

@@ -7,8 +7,8 @@
 use crate::store_crash::spread;
 use crate::store_fixture::{Kept, once};
 use crate::store_tasks::limits;
-use celador::store::{Database, FaultPlan, Location, Owner, StoreError, StoredTasks, TaskStore};
 use celador::task::Decision;
+use celador_store::{Database, FaultPlan, Location, Owner, StoreError, StoredTasks};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
@@ -32,7 +32,7 @@ pub fn owner() -> Owner {
     Owner::caller("load")
 }
 
-fn open_task<'s>(store: &'s dyn TaskStore, id: &str) -> Result<Kept<'s>, StoreError> {
+fn open_task<'s>(store: &'s StoredTasks, id: &str) -> Result<Kept<'s>, StoreError> {
     match Kept::load(store, &owner(), id) {
         Err(StoreError::NotFound) => match Kept::create(store, &owner(), id) {
             Err(StoreError::AlreadyExists) => Kept::load(store, &owner(), id),
@@ -44,7 +44,7 @@ fn open_task<'s>(store: &'s dyn TaskStore, id: &str) -> Result<Kept<'s>, StoreEr
 
 /// Posts on tasks in turn until it is told to stop. Whatever fails for now is tried again, under the same key.
 pub fn work(
-    store: &dyn TaskStore,
+    store: &StoredTasks,
     worker: &str,
     tasks: &[String],
     goes_on: &dyn Fn() -> bool,
@@ -159,7 +159,7 @@ impl Worker {
 }
 
 /// Tests what is stored against what was answered; the number of events.
-pub fn settle(store: &dyn TaskStore, owner: &Owner, answered: &[Answered]) -> u64 {
+pub fn settle(store: &StoredTasks, owner: &Owner, answered: &[Answered]) -> u64 {
     let mut places: HashMap<(&str, u64), &Answered> = HashMap::new();
     for said in answered {
         let before = places.insert((&said.task, said.version), said);

@@ -8,7 +8,7 @@ use crate::serving;
 use crate::store_crash::{kills, moment, spread};
 use crate::store_load::{Answered, settle};
 use crate::task_fixture::manifests;
-use celador::store::{Database, Location, Owner, StoreLimits, StoredTasks, TaskStore};
+use celador_store::{Database, Location, Owner, StoreLimits, StoredTasks};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;

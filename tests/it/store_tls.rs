@@ -2,10 +2,10 @@
 //! believing the wrong one.
 
 use crate::servers::{PostgresServer, RedisServer, Stop, free_port};
-use celador::conversation::aletheia::{
+use celador_store::conversation::aletheia::{
     ContextStore, PostgresContextStore, RedisContextStore, RedisOptions, RedisTls, StoredContext,
 };
-use celador::store::{Database, Location, StoreError, StoreLimits};
+use celador_store::{Database, Location, StoreError, StoreLimits};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PKCS_ECDSA_P384_SHA384, date_time_ymd,
 };

@@ -5,9 +5,9 @@ use crate::store_database::databases;
 use crate::store_fixture::second;
 use crate::task_fixture::{call, decided, engine, noon, see, start};
 use celador::EngineLimits;
-use celador::decision_log::{DecisionLog, Settings as LogSettings};
-use celador::store::{Database, Location, StoreError, StoreLimits, StoredSwitches, StoredTasks, TaskStore};
 use celador::task::{Answer, CallResult, Content, Delivery, Next, Progress, Switch, Usage, Verdict};
+use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::{Database, Location, StoreError, StoreLimits, StoredSwitches, StoredTasks};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -265,7 +265,7 @@ fn a_switch_is_in_force_at_the_next_step_of_every_server() {
     let history = third.get("/v1/switches/history?after=1").json();
     assert_eq!((history["turns"].as_array().unwrap().len(), &history["turns"][1]["on"]), (2, &json!(false)));
     first.stop();
-    celador::decision_log::verify(folder.path(), None).unwrap();
+    celador_store::decision_log::verify(folder.path(), None).unwrap();
     let lines = fs::read_to_string(folder.path().join("decisions-000000000001.jsonl")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let turns: Vec<&str> = lines

@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod convert;
+mod duration_text;
 mod fold;
 mod json;
 mod list;
@@ -17,6 +18,7 @@ mod tests;
 mod time;
 mod view;
 
+pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
 pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part, Shortened};

@@ -3,6 +3,7 @@
 //! Only here and in the cron lines of `manifest` is `chrono` known, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
 //! and durations of at most 10,000 years. Nothing here reads a clock.
 
+use super::duration_text::{self, DurationError};
 use crate::fault::{ErrorCode, Fault};
 use chrono::{DateTime, Datelike, FixedOffset, TimeZone, Timelike, Utc};
 use std::cmp::Ordering;
@@ -266,6 +267,14 @@ impl Duration {
         Ok(Self { seconds, nanos })
     }
 
+    /// Reads Go's grammar: an optional sign, then decimal numbers with `h`, `m`, `s`, `ms`, `us`, `µs` or `ns`; or `0`.
+    ///
+    /// # Errors
+    /// [`DurationError`]: what is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, DurationError> {
+        Self::from_nanos(duration_text::nanos(text)?).map_err(|_| DurationError::TooLong)
+    }
+
     /// The length in nanoseconds.
     #[must_use]
     pub fn nanos(self) -> i128 {
@@ -311,58 +320,13 @@ impl Duration {
 impl FromStr for Duration {
     type Err = Fault;
 
-    /// Go's grammar: an optional sign, then decimal numbers with `h`, `m`, `s`, `ms`, `us`, `µs` or `ns`; or `0`.
+    /// As [`Duration::parse`].
     fn from_str(text: &str) -> Result<Self, Fault> {
-        let (sign, mut rest) = match text.strip_prefix('-') {
-            Some(rest) => (-1, rest),
-            None => (1, text.strip_prefix('+').unwrap_or(text)),
-        };
-        if rest == "0" {
-            return Self::from_nanos(0);
-        }
-        let mut total: i128 = 0;
-        while total == 0 || !rest.is_empty() {
-            let part;
-            (part, rest) = unit(rest).ok_or(ErrorCode::InvalidArgument)?;
-            total = total.checked_add(part).ok_or(ErrorCode::Overflow)?;
-            if rest.is_empty() {
-                break;
-            }
-        }
-        Self::from_nanos(total.saturating_mul(sign))
+        Self::parse(text).map_err(|error| match error {
+            DurationError::TooLong => ErrorCode::Overflow.into(),
+            _ => ErrorCode::InvalidArgument.into(),
+        })
     }
-}
-
-/// Reads one number with its unit: the nanoseconds and what follows.
-fn unit(text: &str) -> Option<(i128, &str)> {
-    let split = |text: &'_ str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (whole, rest) = text.split_at_checked(split(text))?;
-    let (fraction, rest) = match rest.strip_prefix('.') {
-        Some(rest) => rest.split_at_checked(split(rest))?,
-        None => ("", rest),
-    };
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
-    let end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
-    let (name, rest) = rest.split_at_checked(end)?;
-    let scale: i128 = match name {
-        "h" => 3_600_000_000_000,
-        "m" => 60_000_000_000,
-        "s" => 1_000_000_000,
-        "ms" => 1_000_000,
-        "us" | "µs" | "μs" => 1_000,
-        "ns" => 1,
-        _ => return None,
-    };
-    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let mut nanos = whole.checked_mul(scale)?;
-    let mut digit_scale = scale;
-    for digit in fraction.chars() {
-        digit_scale /= 10;
-        nanos = nanos.checked_add(i128::from(digit.to_digit(10)?).checked_mul(digit_scale)?)?;
-    }
-    Some((nanos, rest))
 }
 
 impl fmt::Display for Duration {

@@ -309,9 +309,9 @@ fn word_start(text: &str, allowed: impl Fn(char) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::complete;
-    use crate::cli::repl::session::{Held, Session};
-    use crate::cli::screen::{Color, Format, Screen};
-    use crate::cli::subject::SubjectArguments;
+    use crate::repl::session::{Held, Session};
+    use crate::screen::{Color, Format, Screen};
+    use crate::subject::SubjectArguments;
     use celador::cel::Json;
     use celador::context::Scope;
 

@@ -1,8 +1,8 @@
 //! `celador store check`: a store of tasks, read again as a whole.
 
 use super::{ExitCode, Failure, Format, Screen, location};
-use celador::store::StoreLimits;
-use celador::store::{Database, Location, StoreError, StoredTasks, TaskStore, Verified};
+use celador_store::StoreLimits;
+use celador_store::{Database, Location, StoreError, StoredTasks, Verified};
 use clap::Args;
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use super::{
     ExitCode, Failure, Format, Operator, Screen, clock, load_engine, messages, owner_of, store_and_task,
     tasks,
 };
-use celador::store::StoreLimits;
-use celador::store::{DueLine, Ending, StoreError};
+use celador_store::StoreLimits;
+use celador_store::{DueLine, Ending, StoreError};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! `celador store list`: the tasks of a store, of all callers.
 
 use super::{ExitCode, Failure, Format, Screen, clock, tasks};
-use celador::store::StoreLimits;
-use celador::store::{Age, Owner, TaskSummary};
+use celador_store::StoreLimits;
+use celador_store::{Age, Owner, TaskSummary};
 use clap::Args;
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 use super::Failure;
 use celador::cel::Timestamp;
-use celador::decision_log::{DecisionLog, Settings, Sync};
-use celador::store::{Database, write_waiting};
+use celador_store::decision_log::{DecisionLog, Settings, Sync};
+use celador_store::{Database, write_waiting};
 use std::path::PathBuf;
 
 /// The log that an argument names.

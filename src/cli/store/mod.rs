@@ -11,8 +11,8 @@ mod purge;
 
 use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages};
-use celador::store::StoreLimits;
-use celador::store::{Database, Location, Owner, StoredTasks};
+use celador_store::StoreLimits;
+use celador_store::{Database, Location, Owner, StoredTasks};
 use clap::{Args, Subcommand};
 
 /// See to a store of tasks: check it, list, end and purge its tasks

@@ -3,8 +3,8 @@
 use super::log::Log;
 use super::{ExitCode, Failure, Format, Operator, Screen, clock, messages, owner_of, store_and_task, tasks};
 use celador::cel::Timestamp;
-use celador::store::StoreLimits;
-use celador::store::{self, Age, DueLine, Fate, Owner, Retention, StoreError, StoredTasks, TaskSummary};
+use celador_store::StoreLimits;
+use celador_store::{Age, DueLine, Fate, Owner, Retention, StoreError, StoredTasks, TaskSummary};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ impl Work<'_> {
 
     fn purge(&mut self, owner: &Owner, task: &TaskSummary, expected: Option<u64>) -> Result<(), StoreError> {
         if !self.dry_run {
-            let purge = store::Purge { at: self.at, who: self.who, reason: self.reason };
+            let purge = celador_store::Purge { at: self.at, who: self.who, reason: self.reason };
             let due = |line| Some(DueLine::for_any_log(line));
             self.tasks.purge_due(owner, &task.id, &purge, expected, due)?;
         }

@@ -8,11 +8,11 @@
 
 use super::Refused;
 use super::keys::{self, Algorithm, Key};
-use crate::cel::Timestamp;
-use crate::server::identity::{Caller, Scope, of_issuer};
-use crate::server::settings::{Jwt, JwtIdentity};
+use crate::identity::{Caller, Scope, of_issuer};
+use crate::settings::{Jwt, JwtIdentity};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use celador::cel::Timestamp;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};

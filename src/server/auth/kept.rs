@@ -3,9 +3,9 @@
 //! In: a path, and what reads the text. Out: what the file says, as long as it can be read. Once it is missing or broken,
 //! nothing is held any more (or, if the operator wants it, what was held before), and the log and `/readyz` say so.
 
-use crate::server::error::ServeError;
-use crate::server::messages;
-use crate::server::settings::Unreadable;
+use crate::error::ServeError;
+use crate::messages;
+use crate::settings::Unreadable;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tracing::{error, info, warn};
@@ -14,7 +14,7 @@ type Read<T> = Box<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 
 /// How a file stands, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::server) enum Standing {
+pub(crate) enum Standing {
     /// There is none: nobody has to say who they are.
     NotRequired,
     /// What it says is in force.
@@ -27,7 +27,7 @@ pub(in crate::server) enum Standing {
 
 impl Standing {
     /// The word of `/readyz`.
-    pub(in crate::server) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::NotRequired => "not_required",
             Self::Read => "ok",

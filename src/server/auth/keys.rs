@@ -4,7 +4,7 @@
 //! algorithm; whether one of them made the signature. `ring`, over which TLS speaks too, does the arithmetic. Keys of other
 //! types, for other uses or for other operations are left alone, as the format wants it.
 
-use crate::server::messages;
+use crate::messages;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{

@@ -13,7 +13,7 @@ use super::error::ServeError;
 use super::identity::Caller;
 use super::messages;
 use super::settings::{Authentication, JwtIdentity};
-use crate::cel::Timestamp;
+use celador::cel::Timestamp;
 use jwt::Keys;
 use kept::Kept;
 pub(super) use kept::Standing;

@@ -3,9 +3,9 @@
 //! In: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}` and a token. Out: the caller. Every digest is
 //! compared with every row, byte for byte to the end, so that the time says nothing about the rows.
 
-use crate::digest::Digest;
-use crate::server::identity::{Caller, Scope, is_of_issuer};
-use crate::server::messages;
+use crate::identity::{Caller, Scope, is_of_issuer};
+use crate::messages;
+use celador::digest::Digest;
 use serde::Deserialize;
 
 /// The rows of a file of tokens.
@@ -59,8 +59,9 @@ impl Tokens {
 }
 
 /// Whether two digests are equal, in a time that does not depend on where they differ.
-fn same(Digest(a): &Digest, Digest(b): &Digest) -> bool {
-    let differences = a.iter().zip(b).fold(0, |differences, (a, b)| differences | (a ^ b));
+fn same(a: &Digest, b: &Digest) -> bool {
+    let pairs = a.as_bytes().iter().zip(b.as_bytes());
+    let differences = pairs.fold(0, |differences, (a, b)| differences | (a ^ b));
     std::hint::black_box(differences) == 0
 }
 
@@ -72,7 +73,7 @@ fn from_hex(text: &str) -> Option<Digest> {
 #[cfg(test)]
 mod tests {
     use super::{Tokens, from_hex};
-    use crate::server::identity::Scope;
+    use crate::identity::Scope;
 
     // printf secret | sha256sum
     const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";

@@ -5,11 +5,11 @@ use super::format::{Options, PostgresRow, RedisValue, StoreOperation, StoreStep,
 use super::proxy::Proxy;
 use super::{Failures, wrong};
 use crate::servers::{PostgresServer, RedisServer};
-use celador::conversation::aletheia::{
+use celador_store::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
 };
-use celador::conversation::{ContextStore, StoredContext};
-use celador::store::{Database, Location, StoreLimits};
+use celador_store::conversation::{ContextStore, StoredContext};
+use celador_store::{Database, Location, StoreLimits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ fn embedded(vector: &Vector, stored: &Stored<Vec<PostgresRow>>) -> Failures {
     rows_vector(vector, "embedded", stored, &store, || {
         let read = "SELECT key, context_id, task_id FROM aletheia_context";
         let rows = database.read(|sql| sql.query(read, &[])).unwrap();
-        let text = |row: &celador::store::Row, column| row.optional_text(column).unwrap().map(str::to_owned);
+        let text = |row: &celador_store::Row, column| row.optional_text(column).unwrap().map(str::to_owned);
         rows.iter()
             .map(|row| PostgresRow {
                 key: text(row, 0).unwrap(),

@@ -84,8 +84,8 @@ pub struct WorldTask {
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    pub bindu_list_shape: celador::conversation::ListShape,
-    pub aion_history_order: celador::conversation::HistoryOrder,
+    pub bindu_list_shape: celador_store::conversation::ListShape,
+    pub aion_history_order: celador_store::conversation::HistoryOrder,
 }
 
 /// A step of a request, or of an operation.

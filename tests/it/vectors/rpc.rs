@@ -5,11 +5,11 @@ use super::{Failures, wrong};
 use crate::servers::PostgresServer;
 use crate::serving::{SCOPES, Serving};
 use celador::Timestamp;
-use celador::conversation::{
+use celador_store::conversation::{
     Artifact, Changes, Context, ConversationError, Conversations, Details, Incoming, Message, Settings,
     Status, TaskRecord, TaskState, answer,
 };
-use celador::store::{Database, FaultPlan, Location, StoreLimits};
+use celador_store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -1,0 +1,110 @@
+//! Celador: the policy and guardrail engine for AI agents.
+//!
+//! An agent runtime calls it before and after every step of a running task. It holds the task's context, evaluates the
+//! CEL middleware and guardrails of the agent's manifest on it, enforces limits, and answers with a [`Decision`].
+//!
+//! ```
+//! use celador::{Call, CallResult, Engine, EngineLimits, Json, StartTask, Usage, User, Verdict};
+//! # use celador::{Host, Invocation, Timestamp};
+//! # struct Runtime;
+//! # impl Host for Runtime {
+//! #     fn now(&mut self) -> Timestamp { "2026-06-01T12:00:00Z".parse().unwrap() }
+//! #     fn invoke(&mut self, _: &Invocation) -> Option<CallResult> { Some(CallResult::successful(Json::null())) }
+//! #     fn review(&mut self, _: &str) -> Option<bool> { None }
+//! #     fn read_mount(&mut self, _: &str) -> Option<String> { None }
+//! #     fn write_mount(&mut self, _: &str, _: &str) -> bool { false }
+//! # }
+//! # fn json(value: serde_json::Value) -> Json { value.into() }
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let mut runtime = Runtime;
+//! # let now = runtime.now();
+//! // A folder of manifests; whatever is wrong in them comes as diagnostics with carets.
+//! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+//! let (engine, findings) = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
+//! assert!(findings.is_empty());
+//!
+//! let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+//! let mut task = engine.start(StartTask::new("t-1041", "support", "support-desk", user, now))?;
+//!
+//! // Somebody says something: guardrails look at it before the model does.
+//! let input = json(serde_json::json!({"message": "Please see to this ticket.", "ticket_id": "T-1041"}));
+//! let said = task.input(&input, now);
+//! assert_eq!(task.drive(said, &mut runtime)?.verdict, Verdict::Allow);
+//! task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now);
+//!
+//! // The model wants to pay before it has read the ticket. `runtime` answers whatever the steps ask for.
+//! let refund = Call { function: "payments_refund".into(), arguments: json(serde_json::json!({"amount": 180, "reason": "Broken."})) };
+//! let asked = task.before(&refund, now);
+//! let decision = task.drive(asked, &mut runtime)?;
+//! assert_eq!(decision.verdict, Verdict::Block);
+//! assert_eq!(decision.message.as_deref(), Some("Fetch the ticket before you touch its payments."));
+//!
+//! // It reads the ticket; the runtime carries the call out and reports what came back.
+//! let fetch = Call { function: "zendesk_fetch_ticket".into(), arguments: json(serde_json::json!({})) };
+//! let asked = task.before(&fetch, now);
+//! let decision = task.drive(asked, &mut runtime)?;
+//! let call = decision.call.ok_or("the call was not let through")?;
+//! let ticket = serde_json::json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
+//!     "order_id": "ord-77", "order_total": 240, "customer_id": "cus-5", "internal_notes": "Second complaint."});
+//! let reported = task.after(call, CallResult::successful(json(ticket)), now)?;
+//! let decision = task.drive(reported, &mut runtime)?;
+//! assert!(decision.value.is_some_and(|seen| seen.root().get("internal_notes").is_none()));
+//!
+//! // What the model answers passes guardrails too.
+//! let answered = task.output(&json(serde_json::json!({"message": "A colleague will look at it."})), now);
+//! assert_eq!(task.drive(answered, &mut runtime)?.verdict, Verdict::Allow);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `runtime` implements [`Host`]: it carries out what middleware invokes, gets reviews, reads and writes the mount. Under
+//! it every operation is a [`Progress`]: decided, or asking for one effect. A host that waits for IO answers with
+//! [`Task::resume`], in this process or, after [`Task::save`] and [`Engine::restore`], in another.
+//!
+//! A model that writes a script of calls instead of one call has it run by [`Task::script`]. A host that does not want to
+//! know which tools are written in CEL has every call that was let through carried out by [`Task::execute`].
+//!
+//! # A whole runtime
+//!
+//! `examples/agent_loop/runtime.rs` is the loop around a task that a runtime author writes, in the order in which things
+//! come: input, limits, a turn of the model with the prompt and the functions that it is offered, its call, script or
+//! answer, delegation to a sub-agent in a task of its own, requests from outside, and rest in a store, from which another
+//! process goes on. `cargo run --example agent_loop` plays a story with it and prints what was decided and why.
+//!
+//! # Where to go
+//!
+//! - [`Task::event`] and [`Task::route`] bring what happens outside to a task that runs.
+//! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`task::Decision`] is every answer.
+//! - [`cel`] is the language alone: scopes, programs, values, the cache of compiled expressions.
+//! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.
+//! - [`limits`] has every bound.
+//!
+//! # Untrusted input
+//!
+//! Manifests, expressions, arguments, results and messages may all be hostile. Each meets a bound of [`EngineLimits`]
+//! before work that grows with it, and none of them makes the library panic. Expressions run in linear time of what
+//! they go through, up to `max_cost`; regular expressions are linear. What is not bounded is the number of tasks and
+//! what a host records in them: that is the host's to limit, with the manifests' own limits as a help.
+
+#![forbid(unsafe_code)]
+
+pub mod context;
+pub mod digest;
+pub mod engine;
+pub mod limits;
+pub mod lint;
+pub mod manifest;
+pub mod policy;
+pub mod scenario;
+pub mod task;
+
+pub use celador_cel::{self as cel, diagnostic, source};
+
+pub use cel::{Json, Timestamp};
+pub use diagnostic::Diagnostic;
+pub use engine::Engine;
+pub use limits::EngineLimits;
+pub use task::{
+    Answer, Call, CallId, CallResult, Content, Decision, Delivery, Host, Invocation, InvocationTarget, Next,
+    Offer, Progress, Request, SavedTask, StartTask, Task, TaskError, Usage, User, Verdict,
+};

@@ -1,0 +1,45 @@
+//! Common Agent manifests: their shape, where each part stands, and whether it is valid.
+//!
+//! In: YAML files or parsed documents. Out: a [`Catalog`] of linked documents and a diagnostic for every problem, each
+//! with its place and its manifest path. Expressions and templates stay text here, with the way back to the file; the
+//! layer above compiles them.
+
+pub mod agent;
+pub mod binding;
+pub mod bundle;
+#[cfg_attr(not(feature = "schedules"), path = "no_cadence.rs")]
+mod cadence;
+pub mod capability_key;
+pub mod catalog;
+mod comments;
+pub mod document;
+pub mod event;
+mod functions;
+pub mod json_schema;
+pub mod kind;
+pub mod launch;
+mod link;
+pub mod load;
+mod messages;
+pub mod mount;
+mod names;
+pub mod node;
+pub(crate) mod reader;
+mod scalar;
+pub mod schedule;
+pub mod schema;
+mod selection;
+pub mod step;
+mod stray;
+pub mod subscription;
+pub mod tool;
+pub mod trigger;
+mod unsaid;
+pub mod yaml;
+mod yaml_cause;
+
+pub use bundle::Bundle;
+pub use catalog::Catalog;
+pub use document::Document;
+pub use load::load;
+pub(crate) use yaml_cause::comment_behind;

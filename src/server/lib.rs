@@ -1,0 +1,301 @@
+//! The server: decisions over HTTP for runtimes in any language, and the protocols of conversation contexts.
+//!
+//! In: [`Settings`], a clock and a store. Out: a [`Server`] that answers until it is stopped. A request passes the gate (who
+//! asks, how much, how long), then the one function of its route, which runs on a thread of its own, decides, waits until
+//! the decision is durable, and answers. Nothing of a task stands in a log, a figure, a trace or a problem.
+//!
+//! | file | what |
+//! |---|---|
+//! | `routes` | the table of routes; each row's function |
+//! | `steps`, `event_step`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
+//! | `protocols` | JSON-RPC of conversation contexts, the agent card |
+//! | `tasks` | the tasks of all callers, and the store behind them |
+//! | `task_opening`, `task_steps`, `task_lists` | their seats in memory and how they are opened; their steps; lists of them |
+//! | `sweeper` | retention: what is too old goes |
+//! | `ending`, `switches` | tasks that are purged; what an operator stops |
+//! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
+//! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
+//! | `service` | what all requests share |
+//! | `auth`, `identity` | tokens in, callers out |
+//! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
+//! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
+//! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
+//! | `origin` | hosts that requests may be for, web pages that they may come from |
+//! | `problem`, `messages` | everything that is said when it is not done |
+//! | `readiness` | the reasons of `/readyz`; log and store are tried by writing |
+//! | `ledger` | the decision log held against the store: lines that are owed |
+//! | `recorder`, `metrics`, `telemetry`, `traces` | the decision log, figures, logs, spans |
+
+mod auth;
+mod connection;
+mod connections;
+mod digest_list;
+mod ending;
+mod error;
+mod evaluate;
+mod event_step;
+mod former_policies;
+mod gate;
+mod identity;
+mod ledger;
+mod limits;
+mod listen;
+mod manifests;
+mod messages;
+mod metrics;
+mod origin;
+mod problem;
+mod protocols;
+mod readiness;
+mod recorder;
+mod request;
+mod room;
+mod routes;
+mod service;
+mod settings;
+mod shares;
+mod steps;
+mod stream;
+mod sweeper;
+mod switches;
+mod task_lists;
+mod task_opening;
+mod task_policies;
+mod task_steps;
+mod tasks;
+mod telemetry;
+#[cfg(feature = "otel")]
+mod traces;
+
+pub use error::ServeError;
+pub use limits::ServerLimits;
+pub use service::{Clock, Parts};
+pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
+pub use telemetry::{LogFormat, Sending, Telemetry};
+
+use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request};
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use celador::cel::Timestamp;
+use gate::Gate;
+use problem::Kind;
+use routes::Route;
+use service::Service;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::info;
+
+/// A server at work. Dropping it cuts off what was begun; [`Server::stop`] does not.
+pub struct Server {
+    address: SocketAddr,
+    service: Arc<Service>,
+    runtime: Runtime,
+    stop: watch::Sender<bool>,
+    listening: JoinHandle<()>,
+    grace: Duration,
+}
+
+impl Server {
+    /// Starts a server: reads manifests and keys, listens.
+    ///
+    /// # Errors
+    /// [`ServeError`]; nothing runs then.
+    pub fn start(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+        let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
+        let sweep_every = settings.sweep_every;
+        let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("celador")
+            .event_interval(EVENT_INTERVAL)
+            // one for each request that may be at work, those for probes, and some for looking at files
+            .max_blocking_threads(
+                limits
+                    .max_requests_in_flight
+                    .min(MOST_THREADS)
+                    .saturating_add(room::PROBES)
+                    .saturating_add(8),
+            )
+            .build()?;
+        // sockets belong to a runtime
+        let listener = runtime
+            .block_on(async { listen::bind(address) })
+            .map_err(|reason| ServeError::Address { address, reason })?;
+        let address = listener.local_addr()?;
+        let service = Arc::new(Service::open(settings, parts, address)?);
+        let (stop, stopped) = watch::channel(false);
+        if let Some(every) = watch_every {
+            runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
+        }
+        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, _| service.tidy()));
+        runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
+            service.sweep(&|| *stopped.borrow());
+        }));
+        let (router, metrics) = (router(&service), service.metrics.clone());
+        let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
+        info!(%address, "listening");
+        let grace = Duration::from_millis(limits.max_shutdown_ms);
+        Ok(Self { address, service, runtime, stop, listening, grace })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Looks at once at the files of manifests, tokens and keys, as it otherwise does every [`Settings::watch`]: twice, a
+    /// moment apart, as files are taken only when two looks agree.
+    pub fn refresh(&self) {
+        self.service.refresh();
+        std::thread::sleep(Duration::from_millis(50));
+        self.service.refresh();
+    }
+
+    /// Does at once what is otherwise done every [`Settings::sweep_every`]: takes away what is over its age; and what is done
+    /// every ten seconds: writes down what other processes left for any decision log. Returns when it is done.
+    pub fn sweep(&self) {
+        self.service.tidy();
+        self.service.sweep(&|| *self.stop.borrow());
+    }
+
+    /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops. SIGHUP loads the manifests anew.
+    ///
+    /// # Errors
+    /// A system without signals.
+    pub fn run(self) -> Result<(), ServeError> {
+        let asked: Result<(), std::io::Error> = self.runtime.block_on(async {
+            let mut terminate = signal(SignalKind::terminate())?;
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            let mut hangup = signal(SignalKind::hangup())?;
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => break info!("asked to end by SIGTERM"),
+                    _ = interrupt.recv() => break info!("asked to end by SIGINT"),
+                    _ = hangup.recv() => {
+                        let service = self.service.clone();
+                        // one that panics is as one that found nothing
+                        let _ = tokio::task::spawn_blocking(move || service.reload()).await;
+                    }
+                }
+            }
+            Ok(())
+        });
+        self.stop();
+        Ok(asked?)
+    }
+
+    /// Accepts nothing any more, finishes what was begun, at most for `max_shutdown_ms`, and ends.
+    pub fn stop(self) {
+        let begun = Instant::now();
+        // the receiver is gone only if listening has ended already
+        let _ = self.stop.send(true);
+        let _ = self.runtime.block_on(self.listening);
+        // steps whose client has gone are finished too, in the time that is left
+        self.runtime.shutdown_timeout(self.grace.saturating_sub(begun.elapsed()));
+        info!("stopped");
+    }
+}
+
+/// The routes, one row each: method, path, and the operation of the OpenAPI document.
+#[must_use]
+pub fn route_rows() -> Vec<String> {
+    let row = |route: Route| format!("{} {} {}", route.method, route.path, route.operation);
+    routes::routes().into_iter().map(row).collect()
+}
+
+/// The clock of this machine.
+///
+/// # Errors
+/// [`ServeError::Clock`] if it is outside the calendar. One that leaves it later stands still.
+pub fn system_clock() -> Result<Clock, ServeError> {
+    let read = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_nanos(i128::try_from(since.as_nanos()).unwrap_or_default())
+    };
+    let begun = read().map_err(|_| ServeError::Clock)?;
+    Ok(Arc::new(move || read().unwrap_or(begun)))
+}
+
+/// How often it is looked whether other processes left something for any decision log.
+const TIDY_EVERY: Duration = Duration::from_secs(10);
+
+/// Does something again and again, on a thread that may wait, until the server stops.
+async fn again(
+    service: Arc<Service>,
+    every: Duration,
+    mut stopped: watch::Receiver<bool>,
+    work: fn(&Service, &watch::Receiver<bool>),
+) {
+    let mut ticks = interval(every.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                let (service, stopped) = (service.clone(), stopped.clone());
+                // one that panics is as one that found nothing
+                let _ = tokio::task::spawn_blocking(move || work(&service, &stopped)).await;
+            }
+            () = told(&mut stopped) => return,
+        }
+    }
+}
+
+/// Waits until the server is to stop.
+async fn told(stopped: &mut watch::Receiver<bool>) {
+    // a sender that is gone is a server that is gone
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// Tasks that a thread goes on with before it looks at the sockets again. Parts of large bodies take long for a task: by
+/// tokio's own 61 of them a request that has just come would not be noticed for milliseconds.
+const EVENT_INTERVAL: u32 = 4;
+
+/// Threads that a runtime can count.
+const MOST_THREADS: usize = u32::MAX as usize;
+
+/// The router of the table.
+fn router(service: &Arc<Service>) -> Router {
+    let gate = Gate::new(service.clone());
+    let mut router = Router::new();
+    for route in routes::routes() {
+        let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
+        router = router.route(route.path, on(method, entry(&gate, route)));
+    }
+    let nowhere = |kind: Kind| {
+        let gate = gate.clone();
+        move |request: Request| async move { gate.nowhere(kind, request) }
+    };
+    router.fallback(nowhere(Kind::UnknownPath)).method_not_allowed_fallback(nowhere(Kind::WrongMethod))
+}
+
+/// A response that is on its way.
+type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// The parts of a path; nothing for one that is no text.
+type Parameters = Result<RawPathParams, RawPathParamsRejection>;
+
+/// A route as axum wants it.
+fn entry(
+    gate: &Gate,
+    route: Route,
+) -> impl Fn(Parameters, Request) -> Answering + Clone + Send + Sync + 'static {
+    let (gate, route) = (gate.clone(), Arc::new(route));
+    move |parameters, request| {
+        let (gate, route) = (gate.clone(), route.clone());
+        let Ok(parameters) = parameters else {
+            return Box::pin(async move { gate.nowhere(Kind::UnknownPath, request) });
+        };
+        let id = parameters.iter().next().map(|(_, id)| id.to_owned()).unwrap_or_default();
+        Box::pin(gate.serve(route, id, request))
+    }
+}

@@ -1,0 +1,56 @@
+//! Conversation contexts and the protocols that agents and their clients speak about them.
+//!
+//! In: messages, tasks and what describes a context; requests of Bindu and Aion clients; what Aletheia agents keep. Out:
+//! the answers of those protocols, from a [`Database`](crate::Database). The rules (which transition is allowed,
+//! what a list or a conversation shows) are functions of data in [`Status`], [`ListQuery`] and [`conversation`];
+//! [`Conversations`] carries them out on what is stored, [`answer`] speaks JSON-RPC over it, and a server has only to move
+//! bytes. Rule numbers such as `K3` are those of the contract in `docs/contexts.md`. Nothing here opens a socket but the
+//! stores of [`aletheia`].
+//!
+//! ```
+//! use celador_store::conversation::{Conversations, Incoming, Settings, answer};
+//! use celador::Timestamp;
+//! use celador_store::{Database, Location, StoreLimits};
+//!
+//! let conversations = Conversations::new(Database::open(&Location::Memory, &StoreLimits::default())?);
+//! let now: Timestamp = "2026-01-15T12:00:00Z".parse()?;
+//! let sent = conversations.send(Some("did:web:kim"), &Incoming::default(), now)?;
+//!
+//! let request = br#"{"jsonrpc": "2.0", "id": 1, "method": "GetContexts"}"#;
+//! let bytes = answer(&conversations, &Settings::default(), Some("did:web:kim"), request, now);
+//! let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":["{}"]}}"#, sent.context_id);
+//! assert_eq!(String::from_utf8(bytes)?, expected);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod aletheia;
+mod card;
+mod context;
+mod extension;
+mod history;
+mod lifecycle;
+mod list;
+mod members;
+mod messages;
+mod methods;
+mod number;
+mod older;
+mod refusal;
+mod retention;
+mod rpc;
+mod service;
+mod settings;
+mod tables;
+mod uuid;
+
+pub use aletheia::{ContextStore, StoredContext};
+pub use card::Card;
+pub use context::{Changes, Context, DEFAULT_ROLE, Details, Shown};
+pub use extension::{EXTENSION_HEADERS, EXTENSIONS, Extension, activated};
+pub use history::{Artifact, Conversation, Message, TaskRecord, conversation};
+pub use lifecycle::{Status, TaskState, owns, sees};
+pub use list::{ListQuery, Page, SortBy, SortOrder};
+pub use refusal::{ConversationError, Refusal};
+pub use rpc::{Scope, answer, forbidden, needed_scope, unauthenticated};
+pub use service::{Conversations, Incoming, MAX_ID_BYTES, Sent, Window};
+pub use settings::{HistoryOrder, ListShape, Settings};

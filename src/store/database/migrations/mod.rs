@@ -1,0 +1,101 @@
+//! The schema of a store and how it came about: numbered texts, each run once, in one transaction.
+//!
+//! In: a connection. Out: the same with the schema of this release, or a refusal: of a store that a later release wrote,
+//! and of one whose definitions are not those that were made. One text serves both databases: `TEXT` and `BIGINT` are all
+//! there is, and for Postgres a `TEXT` column is one that is ordered by its bytes, as SQLite has it.
+//! A text that was released never changes; what must differ is the next number.
+
+use super::connection::{Access, Connection, Failure};
+use super::sqlite::SqliteConnection;
+use crate::row_digest::digest;
+use crate::{StoreError, messages};
+
+/// One step from a schema to the next.
+struct Migration {
+    name: &'static str,
+    statements: &'static str,
+}
+
+/// All steps; the number of each is its position, from 1.
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "tasks", statements: include_str!("0001-tasks.sql") },
+    Migration { name: "contexts", statements: include_str!("0002-contexts.sql") },
+    Migration { name: "decision-lines", statements: include_str!("0003-decision-lines.sql") },
+    Migration { name: "tombstones", statements: include_str!("0004-tombstones.sql") },
+    Migration { name: "switches", statements: include_str!("0005-switches.sql") },
+    Migration { name: "turns-told", statements: include_str!("0006-turns-told.sql") },
+    Migration { name: "task-policies", statements: include_str!("0007-task-policies.sql") },
+];
+
+/// Where it stands which of them were taken.
+const TAKEN: &str = "CREATE TABLE celador_schema (
+    number BIGINT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL
+)";
+
+/// The version of the schema that this release writes.
+pub(super) fn known() -> u64 {
+    MIGRATIONS.len() as u64
+}
+
+/// Brings a database up to date, and looks whether it is as it was made.
+pub(super) fn run(connection: &mut Connection) -> Result<(), Failure> {
+    while step(connection)? {}
+    let found = connection.definitions()?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut model = Connection::Sqlite(SqliteConnection::in_memory()?);
+    while step(&mut model)? {}
+    for made in model.definitions()? {
+        if !found.contains(&made) {
+            return Err(StoreError::Corrupt(messages::altered_schema(made.text(0)?)).into());
+        }
+    }
+    Ok(())
+}
+
+/// Takes the next step; whether there was one.
+fn step(connection: &mut Connection) -> Result<bool, Failure> {
+    connection.begin(Access::WriteRows)?;
+    let stepped = next(connection).and_then(|stepped| connection.commit().map(|()| stepped));
+    if stepped.is_err() {
+        connection.roll_back();
+    }
+    stepped
+}
+
+fn next(connection: &mut Connection) -> Result<bool, Failure> {
+    connection.lock_schema()?;
+    let taken = if connection.has_table("celador_schema")? {
+        connection.query("SELECT name, digest FROM celador_schema ORDER BY number", &[])?
+    } else {
+        connection.define(&in_dialect(connection, TAKEN))?;
+        Vec::new()
+    };
+    if taken.len() > MIGRATIONS.len() {
+        return Err(StoreError::NewerVersion { found: taken.len() as u64, known: known() }.into());
+    }
+    for (row, migration) in taken.iter().zip(MIGRATIONS) {
+        if (row.text(0)?, row.text(1)?) != (migration.name, &*digest(&[migration.statements])) {
+            return Err(StoreError::Corrupt(messages::altered_schema(migration.name)).into());
+        }
+    }
+    let Some(migration) = MIGRATIONS.get(taken.len()) else { return Ok(false) };
+    connection.define(&in_dialect(connection, migration.statements))?;
+    let number = (taken.len() as u64).saturating_add(1);
+    let digest = digest(&[migration.statements]);
+    connection.execute(
+        "INSERT INTO celador_schema (number, name, digest) VALUES ($1, $2, $3)",
+        &[number.into(), migration.name.into(), digest.into()],
+    )?;
+    Ok(true)
+}
+
+fn in_dialect(connection: &Connection, statements: &str) -> String {
+    match connection {
+        Connection::Sqlite(_) => statements.to_owned(),
+        Connection::Postgres(_) => statements.replace(" TEXT", " TEXT COLLATE \"C\""),
+    }
+}

@@ -1,0 +1,98 @@
+//! What one line says of a decision.
+//!
+//! In: the facts of one operation. Out: the members of a JSON object, in the order of the fields; what is not there is
+//! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
+
+use celador::cel::Timestamp;
+use celador::task::{Decision, LimitReached, Switch};
+use serde::{Serialize, Serializer};
+use std::time::Duration;
+
+/// One decision.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry<'e> {
+    /// When it was made.
+    #[serde(serialize_with = "text")]
+    pub at: Timestamp,
+    /// The caller's identity, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<&'e str>,
+    /// The task.
+    pub task: &'e str,
+    /// Where a store has the decision, if one has.
+    #[serde(flatten)]
+    pub stored: Option<Stored<'e>>,
+    /// The namespace of its agent.
+    pub namespace: &'e str,
+    /// Its agent.
+    pub agent: &'e str,
+    /// The digest of the manifests that decided, as 16 hexadecimal digits.
+    #[serde(serialize_with = "hexadecimal")]
+    pub manifest: u64,
+    /// What was asked: `input`, `before`, `output` …
+    pub operation: &'e str,
+    /// The function, if it is about a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<&'e str>,
+    /// What was answered: a verdict, or `asks` for an operation that waits.
+    pub verdict: &'e str,
+    /// The place of the rule that decided, such as `tools[0].middleware.before[1]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<&'e str>,
+    /// The limit that was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<&'e str>,
+    /// What an operator stopped, if that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch: Option<&'e Switch>,
+    /// Why the host ended the task, in its words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'e str>,
+    /// What its expressions cost, in cost units.
+    pub cost: u64,
+    /// How long it took, in nanoseconds.
+    #[serde(rename = "nanos", serialize_with = "nanoseconds")]
+    pub took: Duration,
+    /// What was handled and answered, only if the operator wants it in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<&'e serde_json::Value>,
+}
+
+/// Where a store has a decision: what a line is compared with it by.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub struct Stored<'e> {
+    /// Whose task it is, as the store has it; empty of nobody.
+    pub owner: &'e str,
+    /// The number of the event in its task, from 1.
+    pub version: u64,
+    /// The digest of the event, which chains to all of the task before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<&'e str>,
+}
+
+impl<'e> Entry<'e> {
+    /// The entry with what a decision says of itself: verdict, step, limit, cost.
+    #[must_use]
+    pub fn of(self, decision: &'e Decision) -> Self {
+        Self {
+            verdict: decision.verdict.as_str(),
+            step: decision.decided_by.as_ref().map(|origin| &*origin.path),
+            limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
+            switch: decision.switch.as_deref(),
+            cost: decision.cost,
+            ..self
+        }
+    }
+}
+
+pub(super) fn text<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(at)
+}
+
+fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{number:016x}"))
+}
+
+fn nanoseconds<S: Serializer>(took: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,36 @@
+//! The decision log: every decision as one JSON line, each chained to the one before it.
+//!
+//! In: what was decided, entry by entry. Out: files of lines that people read with `jq`, and that nobody changes unnoticed:
+//! a line holds the digest of the line before it and its own, so that a line which is changed, dropped, inserted or moved
+//! breaks the chain at its place. Whoever keeps the last digest elsewhere also knows that nothing was cut off the end.
+//! Content of a task (arguments, messages) is in it only if the host puts it there.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `entry`, `notice` | what one line says: of a decision, of something else that was done |
+//! | `chain` | a line and its digests, written and read |
+//! | `folder` | the files of a log, in their order |
+//! | `writer` | appending: rotation, recovery after a crash, a full disk |
+//! | `removal` | the oldest files, removed by their age |
+//! | `flush` | one sync of the disk for all who wait |
+//! | `read`, `verify` | reading all of it again |
+
+mod chain;
+mod entry;
+mod flush;
+mod folder;
+mod messages;
+mod notice;
+mod read;
+mod removal;
+mod verify;
+mod writer;
+
+pub use celador::digest::Digest;
+pub use chain::Flaw;
+pub use entry::{Entry, Stored};
+pub use notice::Notice;
+pub use read::{Read, Recorded, read, read_back};
+pub use removal::Removal;
+pub use verify::{Broken, Intact, VerifyError, verify};
+pub use writer::{DecisionLog, LogError, Settings, Sync};

@@ -1,0 +1,58 @@
+//! What one line says of something that is no decision: a task was purged, a switch was turned.
+//!
+//! In: who did what, when and why. Out: the members of a JSON object, in the order of the fields; what is not there is left
+//! out. The reason is in the words of whoever did it; nothing else here is anybody's text.
+
+use super::entry::text;
+use celador::cel::Timestamp;
+use serde::Serialize;
+
+/// Something that was done to tasks from outside.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Notice<'n> {
+    /// When.
+    #[serde(serialize_with = "text")]
+    pub at: Timestamp,
+    /// Who, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<&'n str>,
+    /// What was done: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`.
+    pub operation: &'n str,
+    /// The task, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<&'n str>,
+    /// Whose task it is, as the store has it; empty of nobody, and in lines that are about no task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<&'n str>,
+    /// What tells it from others in the store: of a purge the number behind the task's last event, of a switch the number of
+    /// its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// What else it is about: what a switch stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<&'n str>,
+    /// How many events the task had that was purged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'n str>,
+}
+
+impl<'n> Notice<'n> {
+    /// A notice with nothing but when and what.
+    #[must_use]
+    pub fn new(at: Timestamp, operation: &'n str) -> Self {
+        Self {
+            at,
+            who: None,
+            operation,
+            task: None,
+            owner: None,
+            version: None,
+            subject: None,
+            count: None,
+            reason: None,
+        }
+    }
+}

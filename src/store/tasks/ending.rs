@@ -1,0 +1,141 @@
+//! Ending a task in its store, for whoever has no server at hand: an operator, or a rule about idle tasks.
+//!
+//! In: whose task, why and on whose word. Out: the same event that the engine would have made, and the line that a decision
+//! log is to have of it, in one transaction. A task that waits for nothing is ended without its policy; one that waits needs
+//! it, so that what waits is taken back as it should be.
+
+use super::decision_lines::DueLine;
+use super::purge::check_reason;
+use super::task_records::{Operation, Owner, Step, TaskHead};
+use super::{StoredTasks, Terms};
+use crate::StoreError;
+use crate::decision_log::{Entry, Stored};
+use celador::cel::Timestamp;
+use celador::engine::Engine;
+use celador::manifest::Catalog;
+use celador::task::Decision;
+use std::time::Duration;
+
+/// Why a task is ended, and on whose word.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'e> {
+    /// When.
+    pub at: Timestamp,
+    /// Who: what an operator calls themselves, or the rule.
+    pub who: &'e str,
+    /// Why, in their words: at least one byte and at most `max_reason_bytes`.
+    pub reason: &'e str,
+    /// The version that the task must have, if that matters.
+    pub expected: Option<u64>,
+}
+
+/// A task that was ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The task after its end.
+    pub head: TaskHead,
+    /// What its last event says.
+    pub decision: Decision,
+}
+
+impl Ended {
+    /// What a decision log says of it, at the time that it took.
+    #[must_use]
+    pub fn entry<'e>(&'e self, ending: &Ending<'e>, took: Duration) -> Entry<'e> {
+        let stored = Stored { event: Some(self.head.digest()), ..stored(&self.head, self.head.version()) };
+        Entry { took, stored: Some(stored), ..entry(&self.head, &self.decision, ending) }
+    }
+}
+
+impl StoredTasks {
+    /// Ends a task as [`Task::end`](celador::task::Task::end) does. What `due` answers is stored with the end: it is given what
+    /// a decision log is to say of it. A task that waits in the middle of its policy needs it: from this engine, or from the
+    /// manifests that the store keeps for the task.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] and [`StoreError::Purged`]; [`StoreError::HasEnded`] if it has; [`StoreError::Waits`] if it
+    /// waits and its policy cannot be had; [`StoreError::Conflict`] if it is not at the version that is expected,
+    /// or takes a step meanwhile; [`StoreError::NotStorable`] for a reason that is empty or too long; those of the database.
+    ///
+    /// # Cost
+    /// Linear in the task, as opening it is.
+    pub fn end(
+        &self,
+        owner: &Owner,
+        id: &str,
+        ending: &Ending<'_>,
+        engine: Option<&Engine>,
+        due: impl FnOnce(String) -> Option<DueLine>,
+    ) -> Result<Ended, StoreError> {
+        check_reason(ending.reason, self.limits().engine.max_reason_bytes)?;
+        let loaded = self.load(owner, id)?;
+        let (saved, head) = (loaded.saved, loaded.head);
+        if let Some(expected) = ending.expected.filter(|expected| *expected != head.version()) {
+            return Err(StoreError::Conflict { expected, found: head.version() });
+        }
+        if saved.has_ended() {
+            return Err(StoreError::HasEnded);
+        }
+        let line = |decision: &Decision| {
+            let stored = stored(&head, head.version().saturating_add(1));
+            let entry = Entry { stored: Some(stored), ..entry(&head, decision, ending) };
+            due(serde_json::to_string(&entry).unwrap_or_default())
+        };
+        if let Some(ended) = saved.ending(ending.reason) {
+            let due = line(&ended.1);
+            let head = self.put_end(&head, ending.at, &ended, due)?;
+            return Ok(Ended { head, decision: ended.1 });
+        }
+        let given = engine.and_then(|engine| engine.restore(saved.clone()).ok());
+        let kept = || self.kept_engine(&head).and_then(|engine| engine.restore(saved).ok());
+        let mut task = given.or_else(kept).ok_or(StoreError::Waits)?;
+        let before = task.mark();
+        let decision = task.end(ending.reason, ending.at);
+        let step = Step {
+            operation: Operation::End,
+            at: ending.at,
+            task: &task,
+            before: &before,
+            decision: Some(&decision),
+            once: None,
+        };
+        let due = line(&decision);
+        let head = self.append_under(&head, &step, Terms { due, ..Terms::default() })?;
+        Ok(Ended { head, decision })
+    }
+
+    /// An engine with the manifests that the store keeps for a task.
+    fn kept_engine(&self, head: &TaskHead) -> Option<Engine> {
+        let digest = head.policy.as_ref()?.manifests.as_ref()?;
+        let files = self.manifests(digest).ok()??.files().ok()?;
+        let (catalog, _) = Catalog::parse(&files, &self.limits().engine);
+        Some(Engine::from_catalog(&catalog, self.limits().engine).0)
+    }
+}
+
+fn stored(head: &TaskHead, version: u64) -> Stored<'_> {
+    Stored { owner: head.owner().as_str(), version, event: None }
+}
+
+fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) -> Entry<'e> {
+    let entry = Entry {
+        at: ending.at,
+        who: Some(ending.who).filter(|who| !who.is_empty()),
+        task: head.id(),
+        stored: None,
+        namespace: &head.facts.namespace,
+        agent: &head.facts.agent,
+        manifest: head.fingerprint,
+        operation: Operation::End.as_str(),
+        function: None,
+        verdict: "",
+        step: None,
+        limit: None,
+        switch: None,
+        reason: Some(ending.reason),
+        cost: 0,
+        took: Duration::ZERO,
+        content: None,
+    };
+    entry.of(decision)
+}

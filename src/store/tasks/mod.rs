@@ -1,0 +1,33 @@
+//! Tasks in a store: what happened to them, in tables.
+//!
+//! In: a task, what a step changed of it, who owns it. Out: the same task after any restart, lists, tombstones, lines that the
+//! decision log is owed. [`StoredTasks`] is the door; the rules of age and of switches are functions of rows.
+
+mod all_tasks;
+mod audit;
+mod decision_lines;
+mod ending;
+mod purge;
+mod retention;
+mod rows;
+mod stored_tasks;
+mod sweep;
+mod switches;
+mod task_policies;
+mod task_records;
+mod verify;
+mod writer;
+
+pub use audit::{CompareError, Compared, Difference, compare};
+pub use decision_lines::{
+    DueLine, KeptLine, LogBehind, forget, lines_from, lines_of_purged, put_turns, take_over, write_waiting,
+};
+pub use ending::{Ended, Ending};
+pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
+pub use stored_tasks::{StoredTasks, Terms};
+pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
+pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
+pub use task_policies::{ManifestSet, PolicyDecided, PolicyDecision, TaskPolicy};
+pub use task_records::{
+    LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
+};

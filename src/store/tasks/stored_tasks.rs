@@ -1,0 +1,502 @@
+//! The store of tasks over a database: in memory, in a file, or in Postgres.
+//!
+//! In: steps, each turned into its rows on the thread that brings it. Out: tasks, put together from the last snapshot and
+//! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
+//! read is tested against its digest before anything is made of it.
+
+use super::all_tasks::summary;
+use super::decision_lines::DueLine;
+use super::purge;
+use super::rows::{
+    EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
+};
+use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, hex, policy_of};
+use super::task_records::{
+    Facts, LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone,
+    Verified,
+};
+use super::writer::{Write, Writer};
+use super::{switches, verify};
+use crate::StoreLimits;
+use crate::{Database, Sql, SqlValue, StoreError, messages};
+use celador::cel::Timestamp;
+use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Tasks in a database. Clones share the database and the thread that writes.
+#[derive(Clone, Debug)]
+pub struct StoredTasks {
+    database: Database,
+    writer: Writer,
+    limits: StoreLimits,
+}
+
+/// What a step does to a stored task, before it is rows.
+struct Happening<'s> {
+    operation: Operation,
+    at: Timestamp,
+    decision: Option<String>,
+    change: String,
+    once: Option<&'s Once>,
+    snapshot: Option<String>,
+    terms: Terms,
+}
+
+/// What else is stored with a step, and what must hold when it is.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// The version of the operator's switches under which it was decided: it is stored only if no switch was turned since,
+    /// which is asked in the same transaction. Nothing if that does not matter.
+    pub switches: Option<u64>,
+    /// The line that a decision log is to hold of it.
+    pub due: Option<DueLine>,
+    /// The manifests that the policy of the task is made of. They are stored with the first step that names them, if it is
+    /// another policy than before, and with each snapshot; a set of more than `max_kept_manifests_bytes` never is.
+    pub manifests: Option<Arc<ManifestSet>>,
+    /// What an operator has decided about the policy of the task, if the step is that.
+    pub decided: Option<PolicyDecided>,
+}
+
+impl StoredTasks {
+    /// The tasks of a database, and a thread that writes them.
+    #[must_use]
+    pub fn new(database: Database, limits: &StoreLimits) -> Self {
+        let writer = Writer::start(database.clone(), limits.max_commit_batch);
+        Self { database, writer, limits: *limits }
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Writes an event after a head, and the state that the task is in then, under a policy; answers the new head.
+    fn put(
+        &self,
+        head: &TaskHead,
+        (state, fingerprint): (&str, u64),
+        happening: Happening<'_>,
+    ) -> Result<TaskHead, StoreError> {
+        let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
+        let Happening { operation, at, decision, change, once, snapshot, terms } = happening;
+        let Terms { switches, due, manifests, decided: by_operator } = terms;
+        let (owner, id, version, at) =
+            (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
+        let decided = decision.as_deref();
+        let kind = operation.as_str();
+        let link = EventLink { owner, task: id, version, at: &at, kind, decision: decided, change: &change };
+        let chain = link.chain(expected_chain);
+        let row = TaskRow {
+            owner: owner.to_owned(),
+            facts: Facts::clone(facts),
+            state: state.to_owned(),
+            changed_at: at.clone(),
+            version,
+            chain: chain.clone(),
+        };
+        let once = once.map(|once| {
+            let task = if *expected == 0 { "" } else { id };
+            (once.clone(), answer_digest(owner, task, &once.key, &once.request, &once.answer))
+        });
+        let snapshot = snapshot.map(|saved| {
+            let digest = snapshot_digest(owner, id, version, &saved, &chain);
+            (saved, digest)
+        });
+        let says_policy = head.policy.is_none() || snapshot.is_some() || by_operator.is_some();
+        let policy = manifests.filter(|_| says_policy).map(|set| {
+            let set = Some(set).filter(|set| set.bytes() <= self.limits.max_kept_manifests_bytes);
+            let before = head.policy.as_ref().and_then(|policy| policy.decided.clone());
+            let policy = TaskPolicy {
+                manifest: hex(fingerprint),
+                manifests: set.as_ref().map(|set| set.digest().to_owned()),
+                decided: by_operator.or(before),
+            };
+            PolicyWrite { policy, set }
+        });
+        let present = match &policy {
+            Some(write) => Some(Arc::new(write.policy.clone())),
+            None => head.policy.clone(),
+        };
+        let write = Write {
+            expected: *expected,
+            expected_chain: expected_chain.clone(),
+            kind,
+            decision,
+            change,
+            once,
+            snapshot,
+            switches,
+            due,
+            policy,
+            digest: row.digest(),
+            row,
+        };
+        write.storable()?;
+        self.writer.write(write)?;
+        let of = |policy: &Option<Arc<TaskPolicy>>| policy.as_ref().and_then(|it| it.manifests.clone());
+        if of(&head.policy).is_some_and(|before| Some(&before) != of(&present).as_ref()) {
+            self.forget_sets();
+        }
+        let (owner, facts) = (head.owner.clone(), facts.clone());
+        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present })
+    }
+
+    /// Ends a task that waits for nothing, without its policy.
+    pub(super) fn put_end(
+        &self,
+        head: &TaskHead,
+        at: Timestamp,
+        (change, decision): &(TaskChange, Decision),
+        due: Option<DueLine>,
+    ) -> Result<TaskHead, StoreError> {
+        let happening = Happening {
+            operation: Operation::End,
+            at,
+            decision: Some(json(decision)?),
+            change: json(change)?,
+            once: None,
+            snapshot: None,
+            terms: Terms { due, ..Terms::default() },
+        };
+        let terminated = TaskState::Terminated(String::new());
+        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+    }
+
+    /// The bounds.
+    pub(super) fn limits(&self) -> &StoreLimits {
+        &self.limits
+    }
+
+    /// Stores a task that has just started as [`StoredTasks::create`] does, and with it the manifests that its policy is made
+    /// of.
+    ///
+    /// # Errors
+    /// Those of [`StoredTasks::create`].
+    pub fn create_under(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        at: Timestamp,
+        once: Option<Once>,
+        manifests: Option<Arc<ManifestSet>>,
+    ) -> Result<TaskHead, StoreError> {
+        let agent = task.policy().agent();
+        let facts = Facts {
+            id: task.id().to_owned(),
+            namespace: agent.namespace.text.to_string(),
+            agent: agent.name.text.to_string(),
+            started_at: task.context().started_at().to_string(),
+        };
+        let fingerprint = task.policy().fingerprint();
+        let (owner, facts) = (owner.clone(), Arc::new(facts));
+        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
+        let happening = Happening {
+            operation: Operation::Started,
+            at,
+            decision: None,
+            change: json(&task.save())?,
+            once: once.as_ref(),
+            snapshot: None,
+            terms: Terms { manifests, ..Terms::default() },
+        };
+        self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
+    }
+
+    /// Stores a step as [`StoredTasks::append`] does, under more terms.
+    ///
+    /// # Errors
+    /// [`StoreError::SwitchesTurned`], and those of [`StoredTasks::append`].
+    pub fn append_under(
+        &self,
+        head: &TaskHead,
+        step: &Step<'_>,
+        terms: Terms,
+    ) -> Result<TaskHead, StoreError> {
+        let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
+        let happening = Happening {
+            operation: step.operation,
+            at: step.at,
+            decision: step.decision.map(json).transpose()?,
+            change: json(&step.task.change_since(step.before))?,
+            once: step.once.as_ref(),
+            snapshot,
+            terms,
+        };
+        let task = step.task;
+        self.put(head, (task.state().as_str(), task.policy().fingerprint()), happening)
+    }
+
+    /// The number of the last turn of a switch. One row.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn switches_version(&self) -> Result<u64, StoreError> {
+        self.database.read(switches::version)
+    }
+
+    /// Whether the whole task is to be stored with its next event: now and then, and when another policy has changed more
+    /// than its steps say.
+    fn wants_snapshot(&self, head: &TaskHead, task: &Task) -> bool {
+        let is_due = head.version.saturating_add(1).is_multiple_of(self.limits.max_events_to_replay.max(1));
+        is_due || head.fingerprint != task.policy().fingerprint()
+    }
+
+    /// The events after a version with this digest: at most so many, as many as `max_page_bytes` allows, and one at least.
+    fn page_of_events(
+        &self,
+        sql: &mut Sql<'_>,
+        owner: &Owner,
+        id: &str,
+        after: (u64, String),
+        limit: usize,
+    ) -> Result<Events, StoreError> {
+        let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.0.into()];
+        // lengths in bytes stand in front of the values; for one in characters the database would read every value
+        let statement = "SELECT CAST(COALESCE(OCTET_LENGTH(decision), 0) + OCTET_LENGTH(change) AS BIGINT) \
+                         FROM task_event \
+                         WHERE owner = $1 AND task = $2 AND version > $3 ORDER BY version LIMIT $4";
+        let lengths = sql.query(statement, &[&key[..], &[self.page(limit)]].concat())?;
+        let (mut bytes, mut count) = (0_u64, 0_u64);
+        for length in &lengths {
+            bytes = bytes.saturating_add(length.count(0)?);
+            if count > 0 && bytes > self.limits.max_page_bytes as u64 {
+                break;
+            }
+            count = count.saturating_add(1);
+        }
+        let statement = format!(
+            "SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 \
+             ORDER BY version LIMIT $4"
+        );
+        let rows = sql.query(&statement, &[&key[..], &[count.into()]].concat())?;
+        read_events(owner, id, after, &rows)
+    }
+
+    /// The rows of one page, one at least: nobody would come to an end otherwise.
+    fn max_page(&self) -> usize {
+        self.limits.max_page.max(1)
+    }
+
+    /// The rows of one page, as a value.
+    pub(super) fn page(&self, limit: usize) -> SqlValue<'static> {
+        (limit.min(self.max_page()) as u64).into()
+    }
+}
+
+/// What is asked of a store of tasks. After an error of [`StoredTasks::append`] the task in memory is ahead of the store: let
+/// go of it and load it anew.
+impl StoredTasks {
+    /// Stores a task that has just started, as its first event.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`] for an id or a request that this owner has already, [`StoreError::Purged`] for the id
+    /// of a task that was purged, and those of the database.
+    pub fn create(
+        &self,
+        owner: &Owner,
+        task: &Task,
+        at: Timestamp,
+        once: Option<Once>,
+    ) -> Result<TaskHead, StoreError> {
+        self.create_under(owner, task, at, once, None)
+    }
+
+    /// Stores a step; durable when it returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if the task is not at this version any more, [`StoreError::AlreadyExists`] if the request
+    /// was answered already: [`StoredTasks::answer`] has it. Those of the database; of [`StoreError::Uncertain`] the
+    /// step may have been stored.
+    ///
+    /// # Cost
+    /// Linear in what the step changed; once in `max_events_to_replay` steps, in the task.
+    pub fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError> {
+        self.append_under(head, step, Terms::default())
+    }
+
+    /// The task after its last step.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], also for another owner's; [`StoreError::Purged`] if it was there once;
+    /// [`StoreError::Corrupt`] with the task and the event.
+    ///
+    /// # Cost
+    /// Linear in the task, and at most `max_events_to_replay` events.
+    pub fn load(&self, owner: &Owner, id: &str) -> Result<LoadedTask, StoreError> {
+        self.database.read(|sql| {
+            let row = task_row(sql, owner, id)?;
+            let snapshot = snapshot(sql, owner, id)?;
+            let (mut version, mut chain, mut saved) = match snapshot {
+                Some((version, chain, saved)) => (version, chain, Some(saved)),
+                None => (0, String::new(), None),
+            };
+            let begun = version;
+            while version < row.version {
+                // a page at a time, so that opening a task takes no more than the task and a page
+                let page = self.page_of_events(sql, owner, id, (version, chain), self.max_page())?;
+                if page.events.is_empty() {
+                    return Err(altered(id, version.saturating_add(1)));
+                }
+                (version, chain) = (page.version, page.chain);
+                saved = Some(put_together(id, saved, &page.events)?);
+            }
+            let replayed = version.saturating_sub(begun);
+            let saved = saved.filter(|_| (version, &chain) == (row.version, &row.chain));
+            let saved = saved.ok_or_else(|| altered(id, version.saturating_add(1)))?;
+            if saved.agent() != (&row.facts.namespace, &row.facts.agent) || saved.id() != id {
+                return Err(StoreError::Corrupt(messages::altered_task(id)));
+            }
+            let fingerprint = saved.fingerprint();
+            let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.manifest == hex(fingerprint));
+            let (owner, facts, policy) = (owner.clone(), Arc::new(row.facts), policy.map(Arc::new));
+            let head = TaskHead { owner, facts, version, chain, fingerprint, policy };
+            Ok(LoadedTask { saved, head, replayed })
+        })
+    }
+
+    /// The number of a task's last event: whether what is in memory is still the latest. One row.
+    ///
+    /// # Errors
+    /// As [`StoredTasks::load`].
+    pub fn version(&self, owner: &Owner, id: &str) -> Result<u64, StoreError> {
+        self.database.read(|sql| Ok(task_row(sql, owner, id)?.version))
+    }
+
+    /// What was answered to a request: one on a task, or without a task one that created one.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    pub fn answer(&self, owner: &Owner, task: Option<&str>, key: &str) -> Result<Option<Once>, StoreError> {
+        let (owner, task) = (owner.as_str(), task.unwrap_or_default());
+        let statement =
+            "SELECT request, answer, digest FROM task_answer WHERE owner = $1 AND task = $2 AND key = $3";
+        let found =
+            self.database.read(|sql| sql.query_one(statement, &[owner.into(), task.into(), key.into()]))?;
+        let Some(row) = found else { return Ok(None) };
+        let (request, answer) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+        if row.text(2)? != answer_digest(owner, task, key, &request, &answer) {
+            return Err(StoreError::Corrupt(messages::altered_answer(task)));
+        }
+        Ok(Some(Once { key: key.to_owned(), request, answer }))
+    }
+
+    /// The tasks of an owner by id, those after this one, at most so many and at most `max_page`.
+    ///
+    /// # Errors
+    /// As [`StoredTasks::load`].
+    pub fn tasks(
+        &self,
+        owner: &Owner,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<TaskSummary>, StoreError> {
+        let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3");
+        let values = [owner.as_str().into(), after.unwrap_or_default().into(), self.page(limit)];
+        let rows = self.database.read(|sql| sql.query(&statement, &values))?;
+        rows.iter().map(|row| Ok(summary(row)?.1)).collect()
+    }
+
+    /// The events of a task after this number, at most so many and at most `max_page`.
+    ///
+    /// # Errors
+    /// As [`StoredTasks::load`].
+    pub fn events(
+        &self,
+        owner: &Owner,
+        id: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.database.read(|sql| {
+            task_row(sql, owner, id)?;
+            let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.into()];
+            let statement = "SELECT chain FROM task_event WHERE owner = $1 AND task = $2 AND version = $3";
+            let chain = match sql.query_one(statement, &key)? {
+                Some(row) => row.text(0)?.to_owned(),
+                None => String::new(),
+            };
+            Ok(self.page_of_events(sql, owner, id, (after, chain), limit)?.events)
+        })
+    }
+
+    /// Takes a task away for good: its events, its snapshot and its answers, in one transaction. What is left is the
+    /// tombstone. A writer that has the task in memory is told [`StoreError::Purged`] when it writes.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], also for another owner's; [`StoreError::Purged`] if that was done before;
+    /// [`StoreError::NotStorable`] for a reason that is empty or too long.
+    ///
+    /// # Cost
+    /// Linear in the task.
+    pub fn purge(&self, owner: &Owner, id: &str, purge: &Purge<'_>) -> Result<Tombstone, StoreError> {
+        self.purge_due(owner, id, purge, None, |_| None)
+    }
+
+    /// What is left of a task that was purged; nothing of one that is there or never was. One row.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    pub fn tombstone(&self, owner: &Owner, id: &str) -> Result<Option<Tombstone>, StoreError> {
+        self.database.read(|sql| purge::tombstone(sql, owner.as_str(), id))
+    }
+
+    /// Reads everything and tests every digest, and the database its own pages. Linear in all that is stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] with the first place where something is wrong.
+    pub fn verify(&self) -> Result<Verified, StoreError> {
+        verify::all(&self.database, self.max_page() as u64)
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|_| StoreError::NotStorable(messages::NOT_JSON))
+}
+
+fn task_row(sql: &mut Sql<'_>, owner: &Owner, id: &str) -> Result<TaskRow, StoreError> {
+    let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id = $2");
+    let row = sql.query_one(&statement, &[owner.as_str().into(), id.into()])?;
+    match row {
+        Some(row) => TaskRow::read(&row),
+        None => Err(purge::missing(sql, owner.as_str(), id)),
+    }
+}
+
+/// The version, the chain there, and the task, if there is a snapshot.
+fn snapshot(
+    sql: &mut Sql<'_>,
+    owner: &Owner,
+    id: &str,
+) -> Result<Option<(u64, String, SavedTask)>, StoreError> {
+    let statement = "SELECT version, saved, chain, digest FROM task_snapshot WHERE owner = $1 AND task = $2";
+    let Some(row) = sql.query_one(statement, &[owner.as_str().into(), id.into()])? else { return Ok(None) };
+    let (version, saved, chain) = (row.count(0)?, row.text(1)?, row.text(2)?);
+    if row.text(3)? != snapshot_digest(owner.as_str(), id, version, saved, chain) {
+        return Err(altered(id, version));
+    }
+    let saved_task = serde_json::from_str(saved).map_err(|_| altered(id, version))?;
+    Ok(Some((version, chain.to_owned(), saved_task)))
+}
+
+/// A snapshot with the events after it; without one, the first event has the task as it began.
+fn put_together(
+    id: &str,
+    snapshot: Option<SavedTask>,
+    events: &[StoredEvent],
+) -> Result<SavedTask, StoreError> {
+    let (first, rest) = match snapshot {
+        Some(saved) => (Some(saved), events),
+        None => match events.split_first() {
+            Some((first, rest)) => (serde_json::from_str(&first.change).ok(), rest),
+            None => (None, events),
+        },
+    };
+    let mut saved = first.ok_or_else(|| altered(id, 1))?;
+    for event in rest {
+        let change = serde_json::from_str(&event.change).map_err(|_| altered(id, event.version))?;
+        saved = saved.apply(change).map_err(|_| altered(id, event.version))?;
+    }
+    Ok(saved)
+}

@@ -1,0 +1,106 @@
+//! Rows that are over their age, a page at a time: answers under idempotency keys, tombstones.
+//!
+//! In: where a page begins, an age, the time. Out: how many rows went, and where the next page begins. Each page is read in one
+//! transaction and its rows go in another, each only if it is still the one that was read: so nobody is kept waiting for long,
+//! and of two servers that sweep at once each row is counted by one.
+
+use super::purge::TOMBSTONE;
+use super::retention::Age;
+use super::task_records::Tombstone;
+use crate::{Database, SqlValue, StoreError};
+use celador::cel::Timestamp;
+
+/// What became of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweptPage<K> {
+    /// How many rows went.
+    pub gone: u64,
+    /// The key of the last row that was looked at; nothing behind the last page.
+    pub last: Option<K>,
+}
+
+/// Takes away the answers under idempotency keys of one page that are over an age.
+///
+/// # Errors
+/// Those of the database.
+///
+/// # Cost
+/// Linear in the page.
+pub fn sweep_answers(
+    database: &Database,
+    (age, now): (Age, Timestamp),
+    [owner, task, key]: &[String; 3],
+    page: usize,
+) -> Result<SweptPage<[String; 3]>, StoreError> {
+    let statement = "SELECT owner, task, key, at FROM task_answer \
+                     WHERE owner > $1 OR (owner = $1 AND (task > $2 OR (task = $2 AND key > $3))) \
+                     ORDER BY owner, task, key LIMIT $4";
+    let values = [owner.into(), task.into(), key.into(), (page as u64).into()];
+    let rows = database.read(|sql| sql.query(statement, &values))?;
+    let (mut last, mut old) = (None, Vec::new());
+    for row in &rows {
+        let [owner, task, key, at] = [row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?];
+        if age.is_over(at, now) {
+            old.push([owner, task, key, at].map(SqlValue::from));
+        }
+        last = Some([owner, task, key].map(str::to_owned));
+    }
+    let delete = "DELETE FROM task_answer WHERE owner = $1 AND task = $2 AND key = $3 AND at = $4";
+    Ok(SweptPage { gone: delete_each(database, delete, &old)?, last })
+}
+
+/// Takes away the tombstones of one page that are over an age, each with its line if no log has taken that over.
+///
+/// # Errors
+/// [`StoreError::Corrupt`], and those of the database.
+///
+/// # Cost
+/// Linear in the page.
+pub fn sweep_tombstones(
+    database: &Database,
+    (age, now): (Age, Timestamp),
+    [owner, id]: &[String; 2],
+    page: usize,
+) -> Result<SweptPage<[String; 2]>, StoreError> {
+    let statement = format!(
+        "SELECT {TOMBSTONE} FROM task_tombstone WHERE owner > $1 OR (owner = $1 AND id > $2) \
+         ORDER BY owner, id LIMIT $3"
+    );
+    let values = [owner.into(), id.into(), (page as u64).into()];
+    let rows = database.read(|sql| sql.query(&statement, &values))?;
+    let (mut last, mut old) = (None, Vec::new());
+    for row in &rows {
+        let Tombstone { owner, id, purged_at, .. } = Tombstone::read(row)?;
+        if age.is_over(&purged_at, now) {
+            old.push([owner.as_str().to_owned(), id.clone(), purged_at].map(SqlValue::from));
+        }
+        last = Some([owner.as_str().to_owned(), id]);
+    }
+    let delete = "DELETE FROM task_tombstone WHERE owner = $1 AND id = $2 AND purged_at = $3";
+    let gone = delete_each(database, delete, &old)?;
+    if gone > 0 {
+        let keys: Vec<[SqlValue<'_>; 2]> =
+            old.iter().map(|[owner, id, _]| [owner.clone(), id.clone()]).collect();
+        let delete = "DELETE FROM decision_line WHERE owner = $1 AND task = $2 AND log = ''";
+        delete_each(database, delete, &keys)?;
+    }
+    Ok(SweptPage { gone, last })
+}
+
+/// Runs a statement for each of these keys in one transaction; how many rows went.
+fn delete_each<const N: usize>(
+    database: &Database,
+    statement: &str,
+    keys: &[[SqlValue<'_>; N]],
+) -> Result<u64, StoreError> {
+    if keys.is_empty() {
+        return Ok(0);
+    }
+    database.write_rows(|sql| {
+        let mut gone = 0_u64;
+        for key in keys {
+            gone = gone.saturating_add(sql.execute(statement, key)?);
+        }
+        Ok(gone)
+    })
+}

@@ -1,0 +1,342 @@
+//! Which policy each stored task is under: the manifests that it was made of, and what an operator has decided.
+//!
+//! In: with the beginning of a task, and with each step that brings it under another policy, the set of manifests that is
+//! served. Out: that set, for a process that has to go on under the very same policy. The text of a set is stored once,
+//! however many tasks are under it, and goes with the last of them. It is what stood in the files; nothing of an environment
+//! or of the settings of a namespace is in it.
+
+use super::rows::{TASK, TaskRow};
+use super::{Owner, StoredTasks};
+use crate::decision_log::Notice;
+use crate::row_digest::digest;
+use crate::{Row, Sql, SqlValue, StoreError, messages};
+use celador::cel::Timestamp;
+use celador::digest::Digest;
+use celador::manifest::load::{File, Origin};
+use celador::source::Source;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The columns of `task_policy`, in the order in which [`TaskPolicy::read`] takes them.
+pub(super) const POLICY: &str =
+    "owner, task, manifest, manifests, decision, decided_at, decided_by, reason, digest";
+
+/// The manifests that are served together, as one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestSet {
+    digest: String,
+    content: String,
+}
+
+/// One file of a set.
+#[derive(Serialize, Deserialize)]
+struct StoredFile<'f> {
+    name: std::borrow::Cow<'f, str>,
+    text: std::borrow::Cow<'f, str>,
+    named: bool,
+}
+
+impl ManifestSet {
+    /// The set of these files. Linear.
+    #[must_use]
+    pub fn of(files: &[File]) -> Self {
+        let parts = files.iter().flat_map(|file| [file.source.name(), file.source.text()]);
+        let stored = files.iter().map(|File { source, origin }| StoredFile {
+            name: source.name().into(),
+            text: source.text().into(),
+            named: *origin == Origin::Named,
+        });
+        let stored: Vec<StoredFile<'_>> = stored.collect();
+        // texts and a boolean are always JSON
+        let content = serde_json::to_string(&stored).unwrap_or_default();
+        Self { digest: Digest::of_parts(parts).to_string(), content }
+    }
+
+    /// SHA-256 over names and texts of the files, as 64 hexadecimal digits.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The length of its text, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.content.len()
+    }
+
+    /// The files. Linear.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for a text that no set ever had.
+    pub fn files(&self) -> Result<Vec<File>, StoreError> {
+        let stored: Vec<StoredFile<'_>> =
+            serde_json::from_str(&self.content).map_err(|_| altered_set(&self.digest))?;
+        let file = |StoredFile { name, text, named }| File {
+            source: Source::new(name, text),
+            origin: if named { Origin::Named } else { Origin::Found },
+        };
+        Ok(stored.into_iter().map(file).collect())
+    }
+}
+
+/// What an operator decides about the policy of one task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyDecision {
+    /// The task goes on under the policy that is served, once; what becomes of it when that is replaced is not said.
+    Adopt,
+    /// The task goes on under the policy that it is under, until it ends or somebody decides otherwise.
+    Keep,
+}
+
+impl PolicyDecision {
+    /// The word that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Adopt => "adopt",
+            Self::Keep => "keep",
+        }
+    }
+
+    /// The word in decision logs.
+    #[must_use]
+    pub const fn operation(self) -> &'static str {
+        match self {
+            Self::Adopt => "policy_adopt",
+            Self::Keep => "policy_keep",
+        }
+    }
+}
+
+/// A decision of an operator about the policy of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicyDecided {
+    /// Which one.
+    pub decision: PolicyDecision,
+    /// When: RFC 3339.
+    pub at: String,
+    /// Who: the identity of the caller, or what an operator calls themselves at the command line.
+    pub who: String,
+    /// Why, in their words.
+    pub reason: String,
+}
+
+impl PolicyDecided {
+    /// What a decision log says of it.
+    #[must_use]
+    pub fn notice<'n>(&'n self, at: Timestamp, owner: &'n Owner, task: &'n str, version: u64) -> Notice<'n> {
+        Notice {
+            who: Some(&*self.who).filter(|who| !who.is_empty()),
+            task: Some(task),
+            owner: Some(owner.as_str()),
+            version: Some(version),
+            reason: Some(&self.reason),
+            ..Notice::new(at, self.decision.operation())
+        }
+    }
+}
+
+/// What a store knows of the policy of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskPolicy {
+    /// [`Policy::fingerprint`](celador::policy::Policy::fingerprint), as 16 hexadecimal digits.
+    pub(super) manifest: String,
+    /// The digest of the manifests that it was made of; nothing if the store does not have them.
+    pub manifests: Option<String>,
+    /// The last decision of an operator.
+    pub decided: Option<PolicyDecided>,
+}
+
+/// What is written of the policy of a task.
+#[derive(Debug)]
+pub(super) struct PolicyWrite {
+    pub(super) policy: TaskPolicy,
+    /// The manifests, if they are to be kept.
+    pub(super) set: Option<Arc<ManifestSet>>,
+}
+
+/// A fingerprint as it is stored and logged.
+pub(super) fn hex(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
+}
+
+impl TaskPolicy {
+    /// Whether it is the policy with this fingerprint.
+    #[must_use]
+    pub fn is(&self, fingerprint: u64) -> bool {
+        self.manifest == hex(fingerprint)
+    }
+
+    /// Decision, time, who and why; empty where nothing was decided.
+    fn decision(&self) -> [&str; 4] {
+        let decided = self.decided.as_ref();
+        decided.map_or([""; 4], |it| [it.decision.as_str(), &it.at, &it.who, &it.reason])
+    }
+
+    /// The row of a task, held against its digest.
+    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
+        let (owner, task, manifest) = (row.text(0)?, row.text(1)?, row.text(2)?);
+        let manifests = row.optional_text(3)?;
+        let [decision, at, who, reason] = [row.text(4)?, row.text(5)?, row.text(6)?, row.text(7)?];
+        if row.text(8)? != row_digest([owner, task, manifest], manifests, [decision, at, who, reason]) {
+            return Err(StoreError::Corrupt(messages::altered_policy(task)));
+        }
+        let decision = match decision {
+            "adopt" => Some(PolicyDecision::Adopt),
+            "keep" => Some(PolicyDecision::Keep),
+            _ => None,
+        };
+        let [at, who, reason] = [at, who, reason].map(str::to_owned);
+        Ok(Self {
+            manifest: manifest.to_owned(),
+            manifests: manifests.map(str::to_owned),
+            decided: decision.map(|decision| PolicyDecided { decision, at, who, reason }),
+        })
+    }
+}
+
+fn row_digest(facts: [&str; 3], manifests: Option<&str>, decision: [&str; 4]) -> String {
+    digest(&[&facts[..], &[manifests.unwrap_or_default()], &decision].concat())
+}
+
+impl StoredTasks {
+    /// The manifests with a digest; nothing if no task is under them.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if they are not what was written, and those of the database.
+    ///
+    /// # Cost
+    /// Linear in the manifests, at most `max_kept_manifests_bytes`.
+    pub fn manifests(&self, digest: &str) -> Result<Option<ManifestSet>, StoreError> {
+        self.database().read(|sql| set(sql, digest))
+    }
+
+    /// What is known of the policies of an owner's tasks behind an id, up to another, by the ids of the tasks.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    ///
+    /// # Cost
+    /// A row for each of these tasks.
+    pub fn policies(
+        &self,
+        owner: &Owner,
+        after: &str,
+        last: &str,
+    ) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
+        self.database().read(|sql| policies_of(sql, owner.as_str(), after, last))
+    }
+
+    /// The tasks of an agent that take steps, of all callers, behind one, by owner and id, at most so many and at most
+    /// `max_page`.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], and those of the database.
+    ///
+    /// # Cost
+    /// It looks at the rows of all tasks.
+    pub fn tasks_of_agent(
+        &self,
+        (namespace, agent): (&str, &str),
+        after: Option<&(Owner, String)>,
+        limit: usize,
+    ) -> Result<Vec<(Owner, String)>, StoreError> {
+        let (owner, id) = after.map_or(("", ""), |(owner, id)| (owner.as_str(), id));
+        let statement = format!(
+            "SELECT {TASK} FROM task WHERE namespace = $1 AND agent = $2 AND state IN ('active', 'suspended') \
+             AND (owner > $3 OR (owner = $3 AND id > $4)) ORDER BY owner, id LIMIT $5"
+        );
+        let values = [namespace.into(), agent.into(), owner.into(), id.into(), self.page(limit)];
+        let rows = self.database().read(|sql| sql.query(&statement, &values))?;
+        let found = |row| TaskRow::read(row).map(|row| (Owner::caller(&row.owner), row.facts.id));
+        rows.iter().map(found).collect()
+    }
+
+    /// Takes sets of manifests away that no task is under any more. What cannot be done now is done when the next task
+    /// leaves a set.
+    pub(super) fn forget_sets(&self) {
+        let _ = self.database().write_rows(forget_sets);
+    }
+}
+
+impl PolicyWrite {
+    /// Writes it beside the row of its task. The text of the manifests goes over the wire only if it is not there.
+    pub(super) fn put(&self, sql: &mut Sql<'_>, owner: &str, task: &str) -> Result<(), StoreError> {
+        if let Some(ManifestSet { digest: name, content }) = self.set.as_deref() {
+            let there = sql.query_one("SELECT 1 FROM manifest_set WHERE digest = $1", &[name.into()])?;
+            if there.is_none() {
+                let values = [name.into(), content.into(), digest(&[name, content]).into()];
+                sql.execute(
+                    "INSERT INTO manifest_set (digest, content, content_digest) VALUES ($1, $2, $3) \
+                     ON CONFLICT DO NOTHING",
+                    &values,
+                )?;
+            }
+        }
+        let policy = &self.policy;
+        let decided = policy.decision();
+        let digest = row_digest([owner, task, &policy.manifest], policy.manifests.as_deref(), decided);
+        let decided = decided.map(SqlValue::from);
+        let facts: [SqlValue<'_>; 4] =
+            [owner.into(), task.into(), (&policy.manifest).into(), policy.manifests.as_ref().into()];
+        sql.execute(
+            &format!(
+                "INSERT INTO task_policy ({POLICY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                 ON CONFLICT (owner, task) DO UPDATE SET manifest = excluded.manifest, \
+                 manifests = excluded.manifests, decision = excluded.decision, decided_at = excluded.decided_at, \
+                 decided_by = excluded.decided_by, reason = excluded.reason, digest = excluded.digest"
+            ),
+            &[&facts[..], &decided, &[digest.into()]].concat(),
+        )?;
+        Ok(())
+    }
+}
+
+/// The policy of a task, as far as the store knows it.
+pub(super) fn policy_of(
+    sql: &mut Sql<'_>,
+    owner: &str,
+    task: &str,
+) -> Result<Option<TaskPolicy>, StoreError> {
+    let statement = format!("SELECT {POLICY} FROM task_policy WHERE owner = $1 AND task = $2");
+    sql.query_one(&statement, &[owner.into(), task.into()])?.as_ref().map(TaskPolicy::read).transpose()
+}
+
+/// The policies of an owner's tasks behind an id, up to another, by the ids.
+fn policies_of(
+    sql: &mut Sql<'_>,
+    owner: &str,
+    after: &str,
+    last: &str,
+) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
+    let statement = format!("SELECT {POLICY} FROM task_policy WHERE owner = $1 AND task > $2 AND task <= $3");
+    let rows = sql.query(&statement, &[owner.into(), after.into(), last.into()])?;
+    rows.iter().map(|row| Ok((row.text(1)?.to_owned(), TaskPolicy::read(row)?))).collect()
+}
+
+/// A set of manifests by its digest, held against its own.
+pub(super) fn set(sql: &mut Sql<'_>, name: &str) -> Result<Option<ManifestSet>, StoreError> {
+    let statement = "SELECT content, content_digest FROM manifest_set WHERE digest = $1";
+    let Some(row) = sql.query_one(statement, &[name.into()])? else { return Ok(None) };
+    let content = row.text(0)?;
+    if row.text(1)? != digest(&[name, content]) {
+        return Err(altered_set(name));
+    }
+    Ok(Some(ManifestSet { digest: name.to_owned(), content: content.to_owned() }))
+}
+
+/// Takes the sets away that no task is under. If a task comes under one at this moment, the database refuses, and the set
+/// is looked at again when the next task leaves one.
+fn forget_sets(sql: &mut Sql<'_>) -> Result<u64, StoreError> {
+    sql.execute(
+        "DELETE FROM manifest_set WHERE NOT EXISTS \
+         (SELECT 1 FROM task_policy WHERE task_policy.manifests = manifest_set.digest)",
+        &[],
+    )
+}
+
+fn altered_set(name: &str) -> StoreError {
+    StoreError::Corrupt(messages::altered_manifests(name))
+}

@@ -1,0 +1,294 @@
+//! What a store of tasks does: tasks in as their steps, tasks out as they were.
+//!
+//! In: after each operation, the task and where it was before. Out: a promise that the step is durable, and later the
+//! task as it was after its last step. Two writers of one task never both succeed on the same version. Whoever asks for
+//! a task says for whom: of another's it learns nothing, not even that it is there. All of it blocks.
+
+use super::{PolicyDecision, TaskPolicy};
+use celador::cel::Timestamp;
+use celador::task::{Decision, SavedTask, Task, TaskMark};
+use std::sync::Arc;
+
+/// Whose a task is: the identity of the caller that created it, as authentication gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner(Arc<str>);
+
+impl Owner {
+    /// An identity. The empty one is nobody's: authentication must not give it to anybody.
+    #[must_use]
+    pub fn caller(identity: &str) -> Self {
+        Self(identity.into())
+    }
+
+    /// Nobody: where callers are not told apart.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self("".into())
+    }
+
+    /// The identity; empty of nobody.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+macro_rules! operations {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
+        /// What was done to a task, in the words of its events.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Operation { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Operation {
+            /// The word that is stored.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)+ }
+            }
+
+            /// The operation of a word.
+            #[must_use]
+            pub fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+operations! {
+    /// The task began: its first event, and only that.
+    Started = "started",
+    /// [`Task::input`]
+    Input = "input",
+    /// [`Task::limits`]
+    Limits = "limits",
+    /// [`Task::model_turn`]
+    ModelTurn = "model_turn",
+    /// [`Task::before`]
+    Before = "before",
+    /// [`Task::after`]
+    After = "after",
+    /// [`Task::execute`]
+    Execute = "execute",
+    /// [`Task::invoke`]
+    Invoke = "invoke",
+    /// [`Task::script`]
+    Script = "script",
+    /// [`Task::resume`] with the verdict of a reviewer
+    Review = "review",
+    /// [`Task::resume`] with any other answer
+    Resume = "resume",
+    /// [`Task::event`]
+    Event = "event",
+    /// [`Task::output`]
+    Output = "output",
+    /// [`Task::interrupt`]
+    Interrupt = "interrupt",
+    /// [`Task::record`]
+    Record = "record",
+    /// [`Task::end`]
+    End = "end",
+    /// An operator has decided under which policy the task goes on.
+    Policy = "policy",
+}
+
+/// One operation that was done to a task and is to be stored.
+#[derive(Clone, Debug)]
+pub struct Step<'t> {
+    /// Which one.
+    pub operation: Operation,
+    /// When.
+    pub at: Timestamp,
+    /// The task after it.
+    pub task: &'t Task,
+    /// Where the task was before it.
+    pub before: &'t TaskMark,
+    /// What it ended in; of one that asks, [`Task::suspension`].
+    pub decision: Option<&'t Decision>,
+    /// The request that it answers, if that may be sent again.
+    pub once: Option<Once>,
+}
+
+/// A request that may be sent again, and must not count again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// What the sender calls it.
+    pub key: String,
+    /// What tells it from another request under the same key: a digest of it.
+    pub request: String,
+    /// What was answered, to be answered again.
+    pub answer: String,
+}
+
+/// A stored task at one of its versions: what a writer has to know to write the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskHead {
+    pub(super) owner: Owner,
+    pub(super) facts: Arc<Facts>,
+    pub(super) version: u64,
+    /// The digest of the last event, which chains to all before.
+    pub(super) chain: String,
+    /// The policy under which the stored state came about.
+    pub(super) fingerprint: u64,
+    /// What is stored of it.
+    pub(super) policy: Option<Arc<TaskPolicy>>,
+}
+
+/// What of a task never changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) id: String,
+    pub(super) namespace: String,
+    pub(super) agent: String,
+    pub(super) started_at: String,
+}
+
+impl TaskHead {
+    /// The number of its last event, from 1.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The digest of its last event, which chains to all before.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.chain
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.facts.id
+    }
+
+    /// Its agent: namespace and name.
+    #[must_use]
+    pub fn agent(&self) -> (&str, &str) {
+        (&self.facts.namespace, &self.facts.agent)
+    }
+
+    /// What tells the policy under which the stored state came about from others
+    /// ([`Policy::fingerprint`](celador::policy::Policy::fingerprint)).
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// What the store knows of that policy; nothing of a task that was stored without it.
+    #[must_use]
+    pub fn policy(&self) -> Option<&TaskPolicy> {
+        self.policy.as_deref()
+    }
+
+    /// Whether an operator has decided that the task keeps its policy.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        let decided = self.policy().and_then(|policy| policy.decided.as_ref());
+        decided.is_some_and(|decided| decided.decision == PolicyDecision::Keep)
+    }
+}
+
+/// A task as a store has it.
+#[derive(Clone, Debug)]
+pub struct LoadedTask {
+    /// For [`Engine::restore`](celador::Engine::restore).
+    pub saved: SavedTask,
+    /// For the next step.
+    pub head: TaskHead,
+    /// How many events were replayed on a snapshot.
+    pub replayed: u64,
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// Its id.
+    pub id: String,
+    /// The namespace of its agent.
+    pub namespace: String,
+    /// Its agent.
+    pub agent: String,
+    /// [`TaskState::as_str`](celador::task::TaskState::as_str) after the last event.
+    pub state: String,
+    /// When it began: RFC 3339.
+    pub started_at: String,
+    /// When the last event was: RFC 3339.
+    pub changed_at: String,
+    /// The number of the last event.
+    pub version: u64,
+}
+
+/// An event of a task, for inspection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Its number in the task, from 1.
+    pub version: u64,
+    /// When: RFC 3339.
+    pub at: String,
+    /// What was done.
+    pub operation: Operation,
+    /// The [`Decision`] as JSON.
+    pub decision: Option<String>,
+    /// The [`TaskChange`](celador::task::TaskChange) as JSON; of the first event the [`SavedTask`].
+    pub change: String,
+}
+
+/// What a whole store was found to hold, with nothing wrong in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Tasks.
+    pub tasks: u64,
+    /// Their events.
+    pub events: u64,
+    /// Answers to requests that may be sent again.
+    pub answers: u64,
+    /// Tasks that were purged.
+    pub tombstones: u64,
+}
+
+/// Why a task is purged, and on whose word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purge<'p> {
+    /// When.
+    pub at: Timestamp,
+    /// Who: the identity of the caller, or what an operator calls themselves.
+    pub who: &'p str,
+    /// Why, in their words: at least one byte and at most `max_reason_bytes`.
+    pub reason: &'p str,
+}
+
+/// What is left of a task that was purged. Its id is never used again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Whose it was.
+    pub owner: Owner,
+    /// Its id.
+    pub id: String,
+    /// The namespace of its agent.
+    pub namespace: String,
+    /// Its agent.
+    pub agent: String,
+    /// [`TaskState::as_str`](celador::task::TaskState::as_str) when it was purged.
+    pub state: String,
+    /// When it began: RFC 3339.
+    pub started_at: String,
+    /// When its last event was: RFC 3339.
+    pub changed_at: String,
+    /// How many events it had.
+    pub events: u64,
+    /// The digest of the last of them, which an export that somebody kept can be compared with.
+    pub chain: String,
+    /// When it was purged: RFC 3339.
+    pub purged_at: String,
+    /// Who purged it.
+    pub purged_by: String,
+    /// Why.
+    pub reason: String,
+}
