@@ -18,7 +18,6 @@ const NOT_YET: &[&str] = &[
     "src/engine/manifest/json_schema",
     "src/engine/policy",
     "src/engine/scenario",
-    "src/engine/task",
     "src/store/conversation",
     "src/store/database",
     "src/store/decision_log",

@@ -4,8 +4,8 @@
 //! is sealed when the task starts; while its binding gives nothing it has no value, and each step tries again (ALW-10, A-23).
 //! A call of the model that ran adds its arguments; what was stopped and what middleware calls adds nothing.
 
-use super::Task;
 use super::replay::Replay;
+use super::state::Task;
 use crate::cel::{Json, Timestamp};
 use crate::context::{Activations, Moment};
 use crate::policy::{AllowList, InvocationTarget, Policy};

@@ -4,15 +4,13 @@
 //! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
-use super::decision::{CallId, Decision, Finding, Verdict};
-use super::effect::{CallResult, CallStatus, Caller, Progress};
 use super::execution::{Carried, held_to_schema};
-use super::operation::{CallUnderWay, Extent, Made, OpenCall, Operation, Stage, Subject};
-use super::secret::Hidden;
-use super::start::{Call, Next};
-use super::state::End;
-use super::steps::{Flow, Stopped, function_id};
-use super::{Task, TaskError, messages, size};
+use super::flow::{Flow, Stopped, ended, function_id};
+use super::state::{
+    Call, CallId, CallResult, CallStatus, CallUnderWay, Caller, Decision, End, Extent, Finding, Hidden, Made,
+    Next, OpenCall, Operation, Progress, Stage, Subject, Task, TaskError, Verdict,
+};
+use super::{messages, size};
 use crate::cel::{Json, Timestamp};
 use crate::context::{self, InvocationId, Moment, Status, TurnKind};
 use crate::policy::{Function, Policy, Resolution};
@@ -374,9 +372,4 @@ impl Task {
             }
         }
     }
-}
-
-/// The decision of an operation at whose end the task has ended too.
-pub(super) fn ended(operation: Operation, verdict: Verdict, reason: String) -> Decision {
-    Decision { message: Some(reason.clone()), reason: Some(reason), ..operation.decide(verdict) }
 }

@@ -4,13 +4,8 @@
 //! followed it, one after the other, is what [`Task::save`] would give now. A change holds the state, not the operation:
 //! it needs no policy to be read back, so a task that went on under an old policy stays what it was.
 
-use super::activity::Activity;
-use super::decision::{CallId, Decision, Verdict};
-use super::delivered::DeliveriesChange;
-use super::operation::Pending;
 use super::save::{SavedAllowList, SavedCall, SavedTask};
-use super::state::End;
-use super::{Task, TaskError};
+use super::state::{Activity, CallId, Decision, DeliveriesChange, End, Pending, Task, TaskError, Verdict};
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::AllowList;
 use serde::{Deserialize, Serialize};

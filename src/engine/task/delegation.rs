@@ -4,10 +4,8 @@
 //! invocation's arguments, and the result that the parent's call is answered with. Nothing else goes from one to the
 //! other: a child has a context, limits and guardrails of its own (CTX-24, DEL-06), and its end is a result to its parent.
 
-use super::decision::Decision;
-use super::effect::{CallResult, CallStatus, Invocation};
-use super::start::{StartTask, User};
-use super::{Task, messages};
+use super::messages;
+use super::state::{CallResult, CallStatus, Decision, Invocation, StartTask, Task, User};
 use crate::cel::{Json, Timestamp};
 use crate::policy::InvocationTarget;
 

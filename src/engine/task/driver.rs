@@ -4,8 +4,7 @@
 //! review or a capability that takes its time, ends in [`Verdict::Suspend`](super::Verdict::Suspend); the task stays
 //! pending and goes on with [`Task::resume`](super::Task::resume). Hosts that wait for IO drive the same loop themselves.
 
-use super::effect::{Answer, CallResult, Invocation, Progress, Request};
-use super::{Decision, Task, TaskError};
+use super::state::{Answer, CallResult, Decision, Invocation, Progress, Request, Task, TaskError};
 use crate::cel::Timestamp;
 
 /// Carries out what operations ask for.

@@ -5,15 +5,14 @@
 //! whether the signed delivery was taken before), the schema of the payload, filter, `before`, format, `after`,
 //! `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a secret stands in what is said about it, but for what a step's own message shows.
 
-use super::decision::{Decision, EventStage, Finding, Verdict};
 use super::driver::Host;
-use super::effect::Progress;
-use super::operation::{EventUnderWay, Operation, Sender, Stage, Subject};
-use super::secret::Hidden;
-use super::start::Next;
-use super::state::End;
-use super::steps::Stopped;
-use super::{Task, TaskError, delivered, messages, size};
+use super::flow::Stopped;
+use super::state::delivery_name;
+use super::state::{
+    Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Operation, Progress, Sender, Stage,
+    Subject, Task, TaskError, Verdict,
+};
+use super::{messages, size};
 use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
 use crate::policy::{Event, EventSource, FilterRefusal, Policy};
@@ -164,7 +163,7 @@ impl Task {
         let Content::Request { headers, .. } = delivery.content else { return Vec::new() };
         let capability = reference(&self.policy, event);
         let ids = event.delivery_ids(headers.iter().copied());
-        ids.map(|(header, id)| delivered::name(capability, &event.name, header, id)).collect()
+        ids.map(|(header, id)| delivery_name(capability, &event.name, header, id)).collect()
     }
 
     /// Signature, delivery, schema and filter: what `event` is to expressions, if it passes all.

@@ -1,11 +1,8 @@
 //! Carrying a function out, and the bindings that its arguments come from: for the model's calls and for invoke steps alike.
 
-use super::Task;
-use super::decision::Finding;
-use super::effect::{Answer, CallResult, CallStatus, Caller, Invocation, Request};
 use super::messages;
-use super::operation::Operation;
 use super::replay::{Halt, Replay};
+use super::state::{Answer, CallResult, CallStatus, Caller, Finding, Invocation, Operation, Request, Task};
 use crate::cel::Json;
 use crate::context::{Activations, Bound, Moment};
 use crate::policy::{Binding, Execute, Expression, Function, Supplied};

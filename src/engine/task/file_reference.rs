@@ -4,8 +4,8 @@
 //! capability gets as an argument, and the summary that the model sees. A reference is data without any power of its own:
 //! whoever reads one out of arguments has its path tested anew.
 
-use super::effect::Answer;
 use super::mount_path;
+use super::state::Answer;
 use crate::cel::{Json, JsonRef, Value};
 
 /// A reference to a file.

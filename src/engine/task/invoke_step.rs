@@ -4,14 +4,11 @@
 //! (MW-09); its call is on record under its own key (MW-10), also where its arguments could not be formed, and no turn tells
 //! of it. An error that nothing recovers fails the step like any other: what then happens its `on_fail` says.
 
-use super::Task;
-use super::decision::Finding;
-use super::effect::{CallResult, CallStatus, Caller, Request};
 use super::execution::{Carried, held_to_schema};
+use super::flow::{StepEnd, function_id};
 use super::messages;
-use super::operation::Operation;
 use super::replay::Halt;
-use super::steps::{StepEnd, function_id};
+use super::state::{CallResult, CallStatus, Caller, Finding, Operation, Request, Task};
 use crate::cel::Json;
 use crate::context::{Activations, Invocation, InvocationId, Moment, Origin, Status};
 use crate::policy::{Function, Invoke, Policy, Step, Supplied};

@@ -4,10 +4,8 @@
 //! or was left out; nothing if the list is through. Nothing that a judging step does changes what expressions see, so the
 //! values of all of them are found once.
 
-use super::Task;
-use super::decision::StepOutcome;
-use super::operation::{Course, Operation, Stage, Subject};
-use super::steps::{StepEnd, function_id, halted};
+use super::flow::{StepEnd, function_id, halted};
+use super::state::{Course, Operation, Stage, StepOutcome, Subject, Task};
 use crate::context::{Activations, Moment};
 use crate::policy::{Expression, Policy, Step, StepAction};
 

@@ -1,10 +1,7 @@
 //! The limits of a task at work (LIM): tested ahead of each step, and after each model turn.
 
-use super::decision::{Decision, LimitReached, Verdict};
-use super::operation::Pending;
-use super::start::{Next, Usage};
-use super::state::End;
-use super::{Task, messages};
+use super::messages;
+use super::state::{Decision, End, LimitReached, Next, Pending, Task, Usage, Verdict};
 use crate::cel::Timestamp;
 use crate::context::TurnKind;
 use crate::policy::{Exceeded, Used, exceeded};

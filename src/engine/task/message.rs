@@ -3,12 +3,9 @@
 //! The entry under test is the last of `context.input` or `context.output` while its guardrails run; it stays if they
 //! let it through and is taken back if not. A turn of an input is added when the input is admitted.
 
-use super::decision::{Decision, Finding, Verdict};
-use super::effect::Progress;
-use super::operation::{Operation, Sender, Stage, Subject};
+use super::messages;
 use super::replay::{Halt, Replay};
-use super::start::Next;
-use super::{Task, messages};
+use super::state::{Decision, Finding, Next, Operation, Progress, Sender, Stage, Subject, Task, Verdict};
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{Activations, Moment, TaskIo, TurnKind};
 

@@ -2,7 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
-use super::Switch;
+use super::state::Switch;
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 

@@ -3,10 +3,8 @@
 //! In: one event after the other, each with its time. Out: a task as if it had gone through them. Nothing is tested and no
 //! policy runs.
 
-use super::start::Usage;
-use super::state::End;
-use super::steps::function_id;
-use super::{Task, TaskError};
+use super::flow::function_id;
+use super::state::{End, Task, TaskError, Usage};
 use crate::cel::{Json, Timestamp};
 use crate::context::{Invocation, Origin, Status, TaskIo, TurnKind};
 

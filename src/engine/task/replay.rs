@@ -4,22 +4,12 @@
 //! the order of the questions. An answer counts only for the very question it was given to: if an evaluation asks another
 //! one, because the time has moved on, the answer is dropped and the new question is put (RV-04, RV-10, RV-11).
 
-use super::effect::{Answer, Caller, Invocation, Request};
 use super::file_reference::FileReference;
 use super::mount_path;
+use super::state::{Answer, Caller, Exchange, Invocation, Request};
 use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Json, JsonRef, Key, Stop, Text, Value};
 use crate::limits::EngineLimits;
 use crate::policy::Policy;
-use serde::{Deserialize, Serialize};
-
-/// A question that was answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Exchange {
-    /// What was asked.
-    pub question: Request,
-    /// What was answered.
-    pub answer: Answer,
-}
 
 /// The host of one evaluation.
 #[derive(Debug)]
@@ -130,23 +120,6 @@ impl Host for Replay<'_> {
             }
             _ => Err(host_failed()),
         }
-    }
-}
-
-impl Exchange {
-    /// The documents and texts that it holds.
-    pub(super) fn bytes(&self) -> u64 {
-        let question = match &self.question {
-            Request::Invoke(invocation) => invocation.arguments.heap_bytes(),
-            Request::WriteMount { text, .. } => text.len(),
-            Request::Review { .. } | Request::ReadMount { .. } | Request::MeasureFile { .. } => 0,
-        };
-        let answer = match &self.answer {
-            Answer::Result(result) => result.output.heap_bytes(),
-            Answer::Text(text) => text.len(),
-            _ => 0,
-        };
-        question.saturating_add(answer) as u64
     }
 }
 

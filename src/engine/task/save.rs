@@ -4,13 +4,11 @@
 //! decides the same as what was never saved. A task that waits in the middle of a policy goes on only under that very
 //! policy: a step that was already passed might not be there any more.
 
-use super::activity::Activity;
 use super::allowed::lists;
-use super::decision::CallId;
-use super::delivered::Deliveries;
-use super::operation::{OpenCall, Pending};
-use super::state::End;
-use super::{Request, Switches, Task, TaskError, TaskState, size};
+use super::size;
+use super::state::{
+    Activity, CallId, Deliveries, End, OpenCall, Pending, Request, Switches, Task, TaskError, TaskState,
+};
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
 use crate::manifest::agent::Capability;

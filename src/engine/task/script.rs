@@ -5,13 +5,13 @@
 //! call, with the results so far in their order: a script has no variables, so it asks the same each time, and a finished
 //! call never runs twice. What is asked is absorbed by nothing, neither `||` nor a macro.
 
-use super::decision::{Decision, Finding, Verdict};
-use super::effect::{Answer, CallResult, Progress, Request};
 use super::file_reference::FileReference;
-use super::operation::{Extent, Operation, Pending, ScriptUnderWay, Stage, Subject};
-use super::replay::{Exchange, Halt, Replay};
-use super::start::{Call, Next};
-use super::{Task, messages};
+use super::messages;
+use super::replay::{Halt, Replay};
+use super::state::{
+    Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Operation, Pending, Progress,
+    Request, ScriptUnderWay, Stage, Subject, Task, Verdict,
+};
 use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
 use crate::context::{Bound, Scope};
 use crate::policy::{Policy, whole_failure};

@@ -6,59 +6,14 @@
 //! carried out and stored is never masked. A decision carries the places of its secrets along, so it can be shown when its policy
 //! is not there any more.
 
-use super::decision::{Decision, TraceEntry};
-use super::effect::{CallStatus, Request};
-use super::operation::{CallUnderWay, Made, Subject};
-use super::steps::function_id;
-use super::{Invocation, Task};
+use super::flow::function_id;
+use super::state::{
+    CallStatus, CallUnderWay, Decision, Hidden, Invocation, Made, Request, Subject, Task, TraceEntry,
+};
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
 use crate::policy::{Expression, Placeholder, Policy, reads_secret};
-use serde::{Deserialize, Serialize};
-
-/// What of a decision views do not show. None of it is a secret itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hidden {
-    /// Places in [`Decision::value`], as JSON pointers; the empty one is all of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub value: Vec<String>,
-    /// Places in [`Decision::exposes`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exposes: Vec<String>,
-    /// What is shown in the place of [`Decision::message`], and of the reason where that says the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-}
-
-/// A text of a manifest, rendered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    /// For whoever has to know.
-    pub(super) text: String,
-    /// For views, if a secret is in it.
-    pub(super) shown: Option<String>,
-}
-
-impl Said {
-    /// As views show it.
-    pub(super) fn shown(&self) -> &str {
-        self.shown.as_deref().unwrap_or(&self.text)
-    }
-}
-
-impl From<String> for Said {
-    /// A text that holds no value.
-    fn from(text: String) -> Self {
-        Self { text, shown: None }
-    }
-}
-
-impl Hidden {
-    /// The same if there is anything to hide.
-    pub(super) fn some(self) -> Option<Box<Self>> {
-        (self != Self::default()).then(|| Box::new(self))
-    }
-}
+use serde::Deserialize;
 
 impl Decision {
     /// The decision as views show it. The same places are named in it, so that who reads `***` knows that it was masked.

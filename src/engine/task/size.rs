@@ -5,9 +5,7 @@
 //! cannot be refused, for the call has run. So it is kept as its digest if it does not fit, and its bytes go on counting:
 //! the next step then says that the task is full, and no guard ever takes a part of a value for the whole.
 
-use super::Task;
-use super::operation::{Operation, Subject};
-use super::replay::Exchange;
+use super::state::{Exchange, Operation, Subject, Task};
 use crate::cel::Json;
 use crate::context::{InvocationId, KeptPart, Origin};
 

@@ -3,63 +3,17 @@
 //! Steps run in order (MW-02); each is skipped, passes, fails or asks. What fails does what its `on_fail` says, and every
 //! error is a failure: of the condition (MW-26), of the expression, of the call. A finished step never runs again (RV-04).
 
-use super::capability_call::ended;
-use super::decision::{Finding, StepOutcome, Verdict};
-use super::effect::{Progress, Request};
+use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
-use super::operation::{Course, Operation, Pending, Stage, Subject};
+use super::messages;
 use super::replay::Halt;
-use super::secret::Said;
-use super::{Task, messages};
-use crate::cel::{EvalError, Host, Json, Stop};
-use crate::context::{Activations, FunctionId, Moment};
+use super::state::{
+    Course, Finding, Operation, Pending, Progress, Said, Stage, StepOutcome, Subject, Task, Verdict,
+};
+use crate::cel::{Host, Json, Stop};
+use crate::context::{Activations, Moment};
 use crate::manifest::step::OnFail;
-use crate::policy::{Expression, Origin, Policy, Step, StepAction};
-use std::borrow::Cow;
-
-/// How a stage ended.
-pub(super) enum Flow {
-    /// Nothing stands in the way.
-    Passed,
-    /// A step stopped the operation.
-    Stopped(Stopped),
-    /// The task came to its end.
-    Ended(Verdict, String),
-    /// The host must answer first.
-    Asks(Request),
-}
-
-/// A failed step that does not let the operation go on.
-pub(super) struct Stopped {
-    /// Block or lock_task.
-    pub(super) verdict: Verdict,
-    /// Its rendered message, or the default.
-    pub(super) message: Said,
-    pub(super) origin: Origin,
-}
-
-/// How one step ended that was not skipped.
-pub(super) enum StepEnd {
-    Passed,
-    Failed(Option<Finding>),
-    Asks(Request),
-}
-
-impl Finding {
-    /// An expression that failed.
-    pub(super) fn of_error(error: &EvalError, origin: Origin) -> Self {
-        Self { origin: Some(origin), ..Self::failed(error) }
-    }
-
-    /// The same without its place.
-    pub(super) fn failed(error: &EvalError) -> Self {
-        Self { code: Cow::Borrowed(error.code.as_str()), message: error.to_string(), origin: None }
-    }
-
-    pub(super) fn new(code: &'static str, message: String, origin: Option<Origin>) -> Self {
-        Self { code: Cow::Borrowed(code), message, origin }
-    }
-}
+use crate::policy::{Expression, Policy, Step, StepAction};
 
 impl Task {
     /// Takes an operation as far as it goes.
@@ -222,11 +176,6 @@ impl Task {
     }
 }
 
-/// The id of a function in the task context.
-pub(super) fn function_id(position: usize) -> FunctionId {
-    FunctionId(u32::try_from(position).unwrap_or(u32::MAX))
-}
-
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.
 fn stopped(step: &Step, operation: &Operation, message: Option<Said>) -> Option<Stopped> {
     let verdict = match step.on_fail {
@@ -241,17 +190,4 @@ fn stopped(step: &Step, operation: &Operation, message: Option<Said>) -> Option<
 
 fn no_message(step: &Step) -> Finding {
     Finding::new("no_message", messages::no_such_message(), Some(step.origin()))
-}
-
-pub(super) fn halted(halt: Halt, course: &mut Course, expression: &Expression) -> StepEnd {
-    match halt {
-        Halt::Failed(error) => {
-            let origin = expression.origin_of(error.span);
-            StepEnd::Failed(Some(Finding::of_error(&error, origin)))
-        }
-        Halt::Asks(request, used) => {
-            course.exchanges.truncate(used);
-            StepEnd::Asks(request)
-        }
-    }
 }

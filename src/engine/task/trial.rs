@@ -3,9 +3,8 @@
 //! In: a scope, a text, and the values that a call would bring. Out: the result, or a question; who knows the answer tries
 //! again with it. The programs come from the engine's cache.
 
-use super::Task;
-use super::effect::Request;
-use super::replay::{Exchange, Halt};
+use super::replay::Halt;
+use super::state::{Exchange, Request, Task};
 use crate::cel::{EvalError, Issue, Json, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
 use crate::policy::whole_failure;

@@ -7,8 +7,8 @@ use super::decision::{
     CallId, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 use super::effect::Request;
-use super::replay::Exchange;
-use super::secret::Said;
+use super::exchange::Exchange;
+use super::hidden::Said;
 use crate::cel::Json;
 use crate::context::InvocationId;
 use crate::manifest::step::Hook;
@@ -17,38 +17,38 @@ use serde::{Deserialize, Serialize};
 
 /// An operation under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Operation {
-    pub(super) subject: Subject,
+pub(in crate::task) struct Operation {
+    pub(in crate::task) subject: Subject,
     #[serde(flatten)]
-    pub(super) course: Course,
+    pub(in crate::task) course: Course,
 }
 
 /// How far an operation came.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Course {
-    pub(super) stage: Stage,
+pub(in crate::task) struct Course {
+    pub(in crate::task) stage: Stage,
     /// The step of the stage's list that is next.
-    pub(super) step: usize,
+    pub(in crate::task) step: usize,
     /// Whether the condition of that step has held; it is not asked again after an answer, so that time cannot take a
     /// step away while somebody reviews it.
-    pub(super) entered: bool,
+    pub(in crate::task) entered: bool,
     /// The arguments of the invoke step under way, once they are formed.
-    pub(super) formed: Option<Json>,
+    pub(in crate::task) formed: Option<Json>,
     /// Questions of the expression or call under way, with their answers.
-    pub(super) exchanges: Vec<Exchange>,
-    pub(super) trace: Vec<TraceEntry>,
-    pub(super) findings: Vec<Finding>,
+    pub(in crate::task) exchanges: Vec<Exchange>,
+    pub(in crate::task) trace: Vec<TraceEntry>,
+    pub(in crate::task) findings: Vec<Finding>,
     /// What its steps cost so far.
     #[serde(default)]
-    pub(super) cost: u64,
+    pub(in crate::task) cost: u64,
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) recorded: Vec<InvocationId>,
+    pub(in crate::task) recorded: Vec<InvocationId>,
 }
 
 /// What an operation is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Subject {
+pub(in crate::task) enum Subject {
     /// A call by the model.
     Call(CallUnderWay),
     /// An event of a tool, on its way to become an input.
@@ -63,36 +63,36 @@ pub(super) enum Subject {
 
 /// A script of the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ScriptUnderWay {
+pub(in crate::task) struct ScriptUnderWay {
     /// As the model wrote it.
-    pub(super) source: String,
+    pub(in crate::task) source: String,
     /// The call under way, as the script puts it.
-    pub(super) call: Option<Request>,
+    pub(in crate::task) call: Option<Request>,
 }
 
 /// A call by the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct CallUnderWay {
+pub(in crate::task) struct CallUnderWay {
     /// The position of the function in the policy.
-    pub(super) function: usize,
+    pub(in crate::task) function: usize,
     /// The resolved arguments.
-    pub(super) arguments: Json,
+    pub(in crate::task) arguments: Json,
     /// Whether a binding could not be evaluated: reported after the steps had their say.
-    pub(super) unbound: bool,
+    pub(in crate::task) unbound: bool,
     /// How far the operation goes.
-    pub(super) extent: Extent,
+    pub(in crate::task) extent: Extent,
     /// What the model would receive, as the transforms so far left it.
-    pub(super) output: Option<Json>,
+    pub(in crate::task) output: Option<Json>,
     /// What the output is made of.
     #[serde(default, skip_serializing_if = "Made::is_by_function")]
-    pub(super) made: Made,
+    pub(in crate::task) made: Made,
     /// The entry on record, once it has run.
-    pub(super) record: Option<InvocationId>,
+    pub(in crate::task) record: Option<InvocationId>,
 }
 
 /// What the output of a call is made of, as far as secrets are concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Made {
+pub(in crate::task) enum Made {
     /// It is what the function gave.
     #[default]
     ByFunction,
@@ -111,7 +111,7 @@ impl Made {
 
 /// Where an input comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Sender {
+pub(in crate::task) enum Sender {
     /// Whoever talks to the task.
     Caller,
     /// An event, formatted.
@@ -120,20 +120,20 @@ pub(super) enum Sender {
 
 /// An event of a tool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct EventUnderWay {
+pub(in crate::task) struct EventUnderWay {
     /// The position of the event in the policy.
-    pub(super) event: usize,
+    pub(in crate::task) event: usize,
     /// What `event` is to expressions.
-    pub(super) data: Json,
+    pub(in crate::task) data: Json,
     /// The entry that it would become, as the transforms so far left it: an object with `message`.
-    pub(super) entry: Json,
+    pub(in crate::task) entry: Json,
     /// What `input` is to its steps: `{message: text}` (EVT-12).
-    pub(super) input: Json,
+    pub(in crate::task) input: Json,
 }
 
 /// How far an operation on a call goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Extent {
+pub(in crate::task) enum Extent {
     /// To the decision whether it may run: the host runs it.
     Before,
     /// To what the model receives.
@@ -142,7 +142,7 @@ pub(super) enum Extent {
 
 /// The parts of operations, each in the order in which it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Stage {
+pub(in crate::task) enum Stage {
     BeforeFirst,
     Before,
     Execute,
@@ -153,17 +153,17 @@ pub(super) enum Stage {
 
 /// An operation that waits for an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Pending {
-    pub(super) operation: Operation,
-    pub(super) request: Request,
+pub(in crate::task) struct Pending {
+    pub(in crate::task) operation: Operation,
+    pub(in crate::task) request: Request,
     /// The script whose call the operation is.
     #[serde(default)]
-    pub(super) script: Option<Box<Operation>>,
+    pub(in crate::task) script: Option<Box<Operation>>,
 }
 
 impl Pending {
     /// Whether it can have come about under a policy.
-    pub(super) fn fits(&self, policy: &Policy) -> bool {
+    pub(in crate::task) fn fits(&self, policy: &Policy) -> bool {
         let of_script = |script: &Operation| {
             matches!(script.subject, Subject::Script(_))
                 && self.operation.subject.call().is_some()
@@ -175,7 +175,7 @@ impl Pending {
 
 impl Stage {
     /// What an event does not pass that is stopped here.
-    pub(super) fn of_event(self) -> Option<EventStage> {
+    pub(in crate::task) fn of_event(self) -> Option<EventStage> {
         match self {
             Self::Before => Some(EventStage::Before),
             Self::After => Some(EventStage::After),
@@ -184,7 +184,7 @@ impl Stage {
     }
 
     /// The list of steps that the stage runs.
-    pub(super) fn hook(self) -> Option<Hook> {
+    pub(in crate::task) fn hook(self) -> Option<Hook> {
         match self {
             Self::BeforeFirst => Some(Hook::BeforeFirst),
             Self::Before => Some(Hook::Before),
@@ -197,7 +197,7 @@ impl Stage {
 }
 
 impl Operation {
-    pub(super) fn new(subject: Subject, stage: Stage) -> Self {
+    pub(in crate::task) fn new(subject: Subject, stage: Stage) -> Self {
         let course = Course {
             stage,
             step: 0,
@@ -213,7 +213,7 @@ impl Operation {
     }
 
     /// Whether it can have come about under a policy: nothing of it points beyond what there is.
-    pub(super) fn fits(&self, policy: &Policy) -> bool {
+    pub(in crate::task) fn fits(&self, policy: &Policy) -> bool {
         let stage = match (&self.subject, self.course.stage) {
             (Subject::Call(call), Stage::BeforeFirst | Stage::Before | Stage::Execute | Stage::After) => {
                 policy.function(call.function).is_some()
@@ -228,7 +228,7 @@ impl Operation {
     }
 
     /// The stage that follows; none if the operation has come through.
-    pub(super) fn next_stage(&self) -> Option<Stage> {
+    pub(in crate::task) fn next_stage(&self) -> Option<Stage> {
         match (self.course.stage, &self.subject) {
             (Stage::BeforeFirst, _) => Some(Stage::Before),
             (Stage::Before, Subject::Call(call)) if call.extent == Extent::Whole && !call.unbound => {
@@ -241,13 +241,13 @@ impl Operation {
     }
 
     /// The step that is under way, if one is.
-    pub(super) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
+    pub(in crate::task) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
         let hook = self.course.stage.hook()?;
         policy.steps(hook, self.subject.capability(policy)).get(self.course.step)
     }
 
     /// A decision about one of its calls, behind what was told of it so far.
-    pub(super) fn told_before(&self, mut decision: Decision) -> Decision {
+    pub(in crate::task) fn told_before(&self, mut decision: Decision) -> Decision {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
@@ -255,7 +255,7 @@ impl Operation {
     }
 
     /// The decision that it ends in, with what was found on the way.
-    pub(super) fn decide(self, verdict: Verdict) -> Decision {
+    pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
         let Course { trace, findings, cost, .. } = self.course;
         Decision { trace, findings, cost, ..Decision::new(verdict) }
     }
@@ -263,14 +263,14 @@ impl Operation {
 
 impl Course {
     /// Goes on with the first step of a stage.
-    pub(super) fn enter(&mut self, stage: Stage) {
+    pub(in crate::task) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
         self.step = 0;
         self.leave_step();
     }
 
     /// Goes on with the next step of the list.
-    pub(super) fn next_step(&mut self) {
+    pub(in crate::task) fn next_step(&mut self) {
         self.step = self.step.saturating_add(1);
         self.leave_step();
     }
@@ -282,14 +282,14 @@ impl Course {
     }
 
     /// Leaves word of the step under way.
-    pub(super) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<Said>) {
+    pub(in crate::task) fn leave_trace(&mut self, step: &Step, outcome: StepOutcome, message: Option<Said>) {
         if let Some(entry) = self.trace_of(step, outcome, message) {
             self.trace.push(entry);
         }
     }
 
     /// The word that the step under way leaves.
-    pub(super) fn trace_of(
+    pub(in crate::task) fn trace_of(
         &self,
         step: &Step,
         outcome: StepOutcome,
@@ -308,7 +308,7 @@ impl Course {
 
 impl Subject {
     /// The capability of the call or event; guardrails have none, and for them it does not count.
-    pub(super) fn capability(&self, policy: &Policy) -> usize {
+    pub(in crate::task) fn capability(&self, policy: &Policy) -> usize {
         let capability = match self {
             Self::Call(call) => policy.function(call.function).map(|function| function.capability),
             Self::Event(event) => policy.events().get(event.event).map(|event| event.capability),
@@ -318,7 +318,7 @@ impl Subject {
     }
 
     /// The action or event that `match` selects steps by (MW-20, MW-21); guardrails have none, and run all of theirs.
-    pub(super) fn selected<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
+    pub(in crate::task) fn selected<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
         match self {
             Self::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
             Self::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
@@ -327,7 +327,7 @@ impl Subject {
     }
 
     /// The call, if it is one.
-    pub(super) fn call(&self) -> Option<&CallUnderWay> {
+    pub(in crate::task) fn call(&self) -> Option<&CallUnderWay> {
         match self {
             Self::Call(call) => Some(call),
             Self::Event(_) | Self::Input(_) | Self::Output | Self::Script(_) => None,
@@ -337,11 +337,11 @@ impl Subject {
 
 /// A call that was let through and whose result is awaited.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct OpenCall {
-    pub(super) id: CallId,
+pub(in crate::task) struct OpenCall {
+    pub(in crate::task) id: CallId,
     /// The position of the function in the policy.
-    pub(super) function: usize,
-    pub(super) arguments: Json,
+    pub(in crate::task) function: usize,
+    pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
-    pub(super) admitted: u64,
+    pub(in crate::task) admitted: u64,
 }

@@ -3,19 +3,9 @@
 //! The engine does no IO. An operation that needs something from outside ends in [`Progress::Asks`]; the host does it
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
-use super::decision::Decision;
 use crate::cel::Json;
 use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
-
-/// How far an operation came.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Progress {
-    /// To its end.
-    Decided(Decision),
-    /// To a question. Until it is answered every other operation of the task is rejected (RV-13).
-    Asks(Request),
-}
 
 /// What an operation asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

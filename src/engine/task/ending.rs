@@ -1,56 +1,9 @@
-//! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
+//! How a task comes to its end, and what it says to whoever tries a step then or while it waits.
 
-use super::decision::{Decision, StepOutcome, Verdict};
-use super::effect::Request;
-use super::operation::{Pending, Stage};
-use super::{Progress, Task, messages};
+use super::messages;
+use super::state::{Decision, End, Pending, Request, Stage, StepOutcome, Task, TaskState, Verdict};
 use crate::cel::Timestamp;
 use crate::policy::Step;
-use serde::{Deserialize, Serialize};
-
-/// Whether a task takes steps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
-pub enum TaskState {
-    /// It does. An idle task is active (LIFE-01).
-    Active,
-    /// Not before somebody has decided a review (RV-01).
-    Suspended,
-    /// Never again: a step said `lock_task` (LIFE-04).
-    Locked(String),
-    /// Never again: a limit or an unrecoverable error (LIM-01, LIFE-02).
-    Terminated(String),
-}
-
-/// An end, with its reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum End {
-    Locked(String),
-    Terminated(String),
-}
-
-impl TaskState {
-    /// Of a task with this end that waits for this.
-    pub(super) fn of(end: Option<&End>, request: Option<&Request>) -> Self {
-        match (end, request) {
-            (Some(End::Locked(reason)), _) => Self::Locked(reason.clone()),
-            (Some(End::Terminated(reason)), _) => Self::Terminated(reason.clone()),
-            (None, Some(Request::Review { .. })) => Self::Suspended,
-            (None, _) => Self::Active,
-        }
-    }
-
-    /// The word for wires and logs.
-    #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Suspended => "suspended",
-            Self::Locked(_) => "locked",
-            Self::Terminated(_) => "terminated",
-        }
-    }
-}
 
 impl Task {
     /// Whether it takes steps.
@@ -109,12 +62,6 @@ impl Task {
         };
         let message = Some(reason.clone());
         Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) })
-    }
-}
-
-impl From<Decision> for Progress {
-    fn from(decision: Decision) -> Self {
-        Self::Decided(decision)
     }
 }
 

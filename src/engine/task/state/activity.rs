@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The steps of a task, as far as its subscriptions have to do with them.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Activity {
+pub(in crate::task) struct Activity {
     /// When the last step was taken, in nanoseconds since 1970: at first, when the task was created.
     last_step: i128,
     /// The longest rest between two steps, in nanoseconds.
@@ -18,36 +18,36 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub(super) fn starting(at: Timestamp) -> Self {
+    pub(in crate::task) fn starting(at: Timestamp) -> Self {
         Self { last_step: at.nanos(), longest_rest: 0, interrupted: false }
     }
 
     /// The task takes a step: the clock begins anew (SUB-07), and what an interruption took is there again (SUB-11).
-    pub(super) fn step(&mut self, now: Timestamp) {
+    pub(in crate::task) fn step(&mut self, now: Timestamp) {
         self.rest_until(now);
         self.interrupted = false;
         self.last_step = self.last_step.max(now.nanos());
     }
 
     /// All subscriptions go until the next step. Those that had expired by then do not come back with it.
-    pub(super) fn interrupt(&mut self, now: Timestamp) {
+    pub(in crate::task) fn interrupt(&mut self, now: Timestamp) {
         self.rest_until(now);
         self.interrupted = true;
     }
 
-    pub(super) fn is_interrupted(self) -> bool {
+    pub(in crate::task) fn is_interrupted(self) -> bool {
         self.interrupted
     }
 
     /// Whether a subscription is there that lives so many nanoseconds without activity, or for ever. A rest of just that
     /// length is within (SUB-08).
-    pub(super) fn keeps(mut self, timeout: Option<i64>, now: Timestamp) -> bool {
+    pub(in crate::task) fn keeps(mut self, timeout: Option<i64>, now: Timestamp) -> bool {
         self.rest_until(now);
         !self.interrupted && timeout.is_none_or(|timeout| self.longest_rest <= i128::from(timeout))
     }
 
     /// When a subscription expires if nothing happens any more; nothing if it never does.
-    pub(super) fn ends(self, timeout: Option<i64>) -> Option<Timestamp> {
+    pub(in crate::task) fn ends(self, timeout: Option<i64>) -> Option<Timestamp> {
         Timestamp::from_nanos(self.last_step.saturating_add(i128::from(timeout?))).ok()
     }
 

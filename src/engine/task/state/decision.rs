@@ -4,8 +4,8 @@
 //! rendered, or fixed words of [`messages`](super::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
-use super::secret::Hidden;
-use super::switches::Switch;
+use super::hidden::Hidden;
+use super::switch::Switch;
 use crate::cel::Json;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;

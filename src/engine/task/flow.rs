@@ -1,0 +1,75 @@
+//! How steps and stages end, as plain data, and what follows from an expression that gave no value.
+
+use super::replay::Halt;
+use super::state::{Course, Decision, Finding, Operation, Request, Said, Verdict};
+use crate::cel::EvalError;
+use crate::context::FunctionId;
+use crate::policy::{Expression, Origin};
+use std::borrow::Cow;
+
+/// How a stage ended.
+pub(super) enum Flow {
+    /// Nothing stands in the way.
+    Passed,
+    /// A step stopped the operation.
+    Stopped(Stopped),
+    /// The task came to its end.
+    Ended(Verdict, String),
+    /// The host must answer first.
+    Asks(Request),
+}
+
+/// A failed step that does not let the operation go on.
+pub(super) struct Stopped {
+    /// Block or lock_task.
+    pub(super) verdict: Verdict,
+    /// Its rendered message, or the default.
+    pub(super) message: Said,
+    pub(super) origin: Origin,
+}
+
+/// How one step ended that was not skipped.
+pub(super) enum StepEnd {
+    Passed,
+    Failed(Option<Finding>),
+    Asks(Request),
+}
+
+impl Finding {
+    /// An expression that failed.
+    pub(super) fn of_error(error: &EvalError, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..Self::failed(error) }
+    }
+
+    /// The same without its place.
+    pub(super) fn failed(error: &EvalError) -> Self {
+        Self { code: Cow::Borrowed(error.code.as_str()), message: error.to_string(), origin: None }
+    }
+
+    pub(super) fn new(code: &'static str, message: String, origin: Option<Origin>) -> Self {
+        Self { code: Cow::Borrowed(code), message, origin }
+    }
+}
+
+/// The id of a function in the task context.
+pub(super) fn function_id(position: usize) -> FunctionId {
+    FunctionId(u32::try_from(position).unwrap_or(u32::MAX))
+}
+
+pub(super) fn halted(halt: Halt, course: &mut Course, expression: &Expression) -> StepEnd {
+    match halt {
+        Halt::Failed(error) => {
+            let origin = expression.origin_of(error.span);
+            StepEnd::Failed(Some(Finding::of_error(&error, origin)))
+        }
+        Halt::Asks(request, used) => {
+            course.exchanges.truncate(used);
+            StepEnd::Asks(request)
+        }
+    }
+}
+
+/// The decision of an operation at whose end the task has ended too.
+pub(super) fn ended(operation: Operation, verdict: Verdict, reason: String) -> Decision {
+    Decision { message: Some(reason.clone()), reason: Some(reason), ..operation.decide(verdict) }
+}

@@ -1,0 +1,30 @@
+//! A question of an operation with its answer: what an evaluation that begins anew is given again.
+
+use super::effect::{Answer, Request};
+use serde::{Deserialize, Serialize};
+
+/// A question that was answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// What was asked.
+    pub question: Request,
+    /// What was answered.
+    pub answer: Answer,
+}
+
+impl Exchange {
+    /// The documents and texts that it holds.
+    pub(in crate::task) fn bytes(&self) -> u64 {
+        let question = match &self.question {
+            Request::Invoke(invocation) => invocation.arguments.heap_bytes(),
+            Request::WriteMount { text, .. } => text.len(),
+            Request::Review { .. } | Request::ReadMount { .. } | Request::MeasureFile { .. } => 0,
+        };
+        let answer = match &self.answer {
+            Answer::Result(result) => result.output.heap_bytes(),
+            Answer::Text(text) => text.len(),
+            _ => 0,
+        };
+        question.saturating_add(answer) as u64
+    }
+}

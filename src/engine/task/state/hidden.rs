@@ -1,0 +1,47 @@
+//! What views of a decision do not show, as plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// What of a decision views do not show. None of it is a secret itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hidden {
+    /// Places in [`Decision::value`], as JSON pointers; the empty one is all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub value: Vec<String>,
+    /// Places in [`Decision::exposes`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exposes: Vec<String>,
+    /// What is shown in the place of [`Decision::message`], and of the reason where that says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A text of a manifest, rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::task) struct Said {
+    /// For whoever has to know.
+    pub(in crate::task) text: String,
+    /// For views, if a secret is in it.
+    pub(in crate::task) shown: Option<String>,
+}
+
+impl Said {
+    /// As views show it.
+    pub(in crate::task) fn shown(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.text)
+    }
+}
+
+impl From<String> for Said {
+    /// A text that holds no value.
+    fn from(text: String) -> Self {
+        Self { text, shown: None }
+    }
+}
+
+impl Hidden {
+    /// The same if there is anything to hide.
+    pub(in crate::task) fn some(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
+}

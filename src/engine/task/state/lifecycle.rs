@@ -1,0 +1,48 @@
+//! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
+
+use super::effect::Request;
+use serde::{Deserialize, Serialize};
+
+/// Whether a task takes steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+pub enum TaskState {
+    /// It does. An idle task is active (LIFE-01).
+    Active,
+    /// Not before somebody has decided a review (RV-01).
+    Suspended,
+    /// Never again: a step said `lock_task` (LIFE-04).
+    Locked(String),
+    /// Never again: a limit or an unrecoverable error (LIM-01, LIFE-02).
+    Terminated(String),
+}
+
+/// An end, with its reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::task) enum End {
+    Locked(String),
+    Terminated(String),
+}
+
+impl TaskState {
+    /// Of a task with this end that waits for this.
+    pub(in crate::task) fn of(end: Option<&End>, request: Option<&Request>) -> Self {
+        match (end, request) {
+            (Some(End::Locked(reason)), _) => Self::Locked(reason.clone()),
+            (Some(End::Terminated(reason)), _) => Self::Terminated(reason.clone()),
+            (None, Some(Request::Review { .. })) => Self::Suspended,
+            (None, _) => Self::Active,
+        }
+    }
+
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+            Self::Locked(_) => "locked",
+            Self::Terminated(_) => "terminated",
+        }
+    }
+}

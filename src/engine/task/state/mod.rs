@@ -1,0 +1,38 @@
+//! The state of a task and of its operations, as plain data: what is kept, asked, answered and told.
+//!
+//! Nothing here runs a step. The parts beside this folder work on it.
+
+mod activity;
+mod decision;
+mod delivered;
+mod effect;
+mod error;
+mod exchange;
+mod hidden;
+mod lifecycle;
+mod operation;
+mod progress;
+mod start;
+mod switch;
+mod task;
+
+pub(in crate::task) use activity::Activity;
+pub use decision::{
+    CallId, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+};
+pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
+pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Request};
+pub use error::TaskError;
+pub use exchange::Exchange;
+pub use hidden::Hidden;
+pub(in crate::task) use hidden::Said;
+pub(in crate::task) use lifecycle::End;
+pub use lifecycle::TaskState;
+pub(in crate::task) use operation::{
+    CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Operation, Pending, ScriptUnderWay, Sender,
+    Stage, Subject,
+};
+pub use progress::Progress;
+pub use start::{Call, Next, Offer, StartTask, Usage, User};
+pub use switch::{Switch, Switches};
+pub use task::Task;

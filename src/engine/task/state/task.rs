@@ -1,0 +1,113 @@
+//! A task as plain data, and what can be read off it.
+
+use super::activity::Activity;
+use super::delivered::Deliveries;
+use super::effect::Request;
+use super::error::TaskError;
+use super::lifecycle::End;
+use super::operation::{OpenCall, Pending};
+use super::start::Offer;
+use super::switch::Switches;
+use crate::cel::{Cache, Fault, Json};
+use crate::context::{Mount, Runtime, TaskContext};
+use crate::policy::{AllowList, OutputSchema, Policy};
+use std::sync::Arc;
+
+/// A running task of one agent. It keeps the policy that it started with.
+#[derive(Debug)]
+pub struct Task {
+    pub(in crate::task) id: String,
+    pub(in crate::task) policy: Arc<Policy>,
+    pub(in crate::task) cache: Arc<Cache>,
+    pub(in crate::task) context: TaskContext,
+    pub(in crate::task) runtime: Runtime,
+    pub(in crate::task) mount: Option<Mount>,
+    pub(in crate::task) end: Option<End>,
+    pub(in crate::task) pending: Option<Box<Pending>>,
+    /// Calls that were let through and have no result yet.
+    pub(in crate::task) open: Vec<OpenCall>,
+    /// The bytes of their arguments.
+    pub(in crate::task) open_bytes: u64,
+    /// The bytes that the script under way holds while it makes a call.
+    pub(in crate::task) script_bytes: u64,
+    pub(in crate::task) next_call: u64,
+    /// When steps were taken, for the subscriptions.
+    pub(in crate::task) activity: Activity,
+    /// What the parameters of each capability have had.
+    pub(in crate::task) allowed: Vec<AllowList>,
+    /// Which deliveries of webhooks it has taken.
+    pub(in crate::task) delivered: Deliveries,
+    /// What an operator stops.
+    pub(in crate::task) switches: Switches,
+}
+
+impl Task {
+    /// The id that the host gave it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The policy that it runs under.
+    #[must_use]
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// The context, as the engine holds it.
+    #[must_use]
+    pub fn context(&self) -> &TaskContext {
+        &self.context
+    }
+
+    /// The context as JSON: exactly what expressions see. Linear.
+    ///
+    /// # Errors
+    /// As [`TaskContext::to_json`].
+    pub fn context_json(&self) -> Result<Json, Fault> {
+        self.context.to_json()
+    }
+
+    /// The mount, if the agent works in one; requests name paths below its prefix.
+    #[must_use]
+    pub fn mount(&self) -> Option<&Mount> {
+        self.mount.as_ref()
+    }
+
+    /// Whether it was interrupted and has taken no step since: it then has no event subscriptions (SUB-11).
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.activity.is_interrupted()
+    }
+
+    /// What the pending operation asks for; none if nothing is pending.
+    #[must_use]
+    pub fn request(&self) -> Option<&Request> {
+        self.pending.as_ref().map(|pending| &pending.request)
+    }
+
+    /// What the model is offered, in the order of the manifest (AG-11, AG-22): what its interface calls tools.
+    pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        let offered = self.policy.functions().iter().filter(|function| function.offered);
+        offered.map(|function| Offer {
+            name: &function.key,
+            description: function.description.as_deref(),
+            schema: &function.schema,
+            output: function.output.as_ref().map(OutputSchema::schema),
+        })
+    }
+
+    /// The names of the functions that the model is offered.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.offers().map(|offer| offer.name)
+    }
+
+    /// The JSON Schema of a function's parameters as the model sees them (BND-03, BND-20).
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownFunction`] for one that the model is not offered.
+    pub fn schema(&self, function: &str) -> Result<&serde_json::Value, TaskError> {
+        let offered = self.offers().find(|offer| offer.name == function);
+        offered.map(|offer| offer.schema).ok_or_else(|| TaskError::UnknownFunction(function.to_owned()))
+    }
+}
