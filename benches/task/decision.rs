@@ -13,7 +13,8 @@ pub fn measure() {
         let decision = desk::decided(task.before(&large, desk::now()));
         assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Allow, 3));
         // the calls that wait for their results are those of one round, so that memory is used again
-        let time = quietest(500, || desk::task(&engine, n), |task| task.before(&large, desk::now()));
+        let time =
+            quietest(500, || desk::task(&engine, n), |task| task.before(&large, desk::now()).into_progress());
         let mut task = desk::task(&engine, n);
         let (_first, _) = counted(|| task.before(&large, desk::now()));
         let (decision, allocated) = counted(|| desk::decided(task.before(&large, desk::now())));
@@ -23,7 +24,8 @@ pub fn measure() {
             allocated.times, allocated.bytes, kept.freed
         );
     }
-    let time = quietest(500, || desk::task(&engine, 100), |task| task.before(&small, desk::now()));
+    let time =
+        quietest(500, || desk::task(&engine, 100), |task| task.before(&small, desk::now()).into_progress());
     println!("  before, allowed, condition false: {time:7.1} ns");
     blocked(&mut desk::task(&engine, 100), &far);
     let mut task = desk::task(&engine, 100);
@@ -42,6 +44,6 @@ fn blocked(task: &mut celador::task::Task, far: &celador::task::Call) {
     assert_eq!(decision.verdict, Verdict::Block);
     assert_eq!(decision.message.as_deref(), Some("5000 is outside what a clerk may pay to ann@example.com."));
     let (_, allocated) = counted(|| task.before(far, desk::now()));
-    let time = quietest(500, || (), |()| task.before(far, desk::now()));
+    let time = quietest(500, || (), |()| task.before(far, desk::now()).into_progress());
     println!("  before, blocked with a rendered message: {time:7.1} ns, {} allocations", allocated.times);
 }

@@ -54,8 +54,7 @@ capabilities:
 "#;
 
 pub fn engine() -> Engine {
-    let (engine, findings) = Engine::parse("desk.yaml", MANIFESTS);
-    assert!(findings.is_empty(), "{}", findings[0].render(false));
+    let engine = Engine::parse("desk.yaml", MANIFESTS).unwrap();
     engine
 }
 
@@ -112,8 +111,8 @@ pub fn call(amount: i64) -> Call {
     Call { function: "payout".into(), arguments: arguments.into() }
 }
 
-pub fn decided(progress: Progress) -> Decision {
-    match progress {
+pub fn decided<P: Into<Progress>>(progress: P) -> Decision {
+    match progress.into() {
         Progress::Decided(decision) => decision,
         Progress::Asks(request) => panic!("asks {request:?}"),
     }

@@ -8,7 +8,7 @@ mod outside;
 pub(crate) mod runtime;
 pub(crate) mod timeline;
 
-use celador::{Answer, Json, StartTask, User};
+use celador::{Answer, Json, StartTask, Timestamp, User};
 use outside::Outside;
 use runtime::{Failure, Happening, Runtime, Store, Webhook};
 use std::collections::BTreeMap;
@@ -69,7 +69,8 @@ fn process(store: Store, outside: Outside, timeline: Timeline) -> Result<Runtime
 
 fn task(id: &str, agent: &str) -> Result<StartTask, Failure> {
     let user = User { id: "u-7".to_owned(), email: Some("kim@example.com".to_owned()) };
-    Ok(StartTask::new(id, "releases", agent, user, "2026-06-01T12:00:00Z".parse()?))
+    let begins: Timestamp = "2026-06-01T12:00:00Z".parse()?;
+    Ok(StartTask::new(id, "releases", agent, user, begins))
 }
 
 fn input(message: &str, version: &str) -> Json {

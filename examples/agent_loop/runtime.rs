@@ -8,8 +8,8 @@ use super::outside::{Outside, Wish};
 use super::timeline::Timeline;
 use celador::task::{Answer, EventSource};
 use celador::{
-    Call, CallResult, Content, Decision, Delivery, Engine, EngineLimits, Json, Next, Offer, Progress,
-    Request, SavedTask, StartTask, Task, TaskError, Timestamp, Verdict,
+    Call, CallResult, Content, Decision, Delivery, Engine, EngineLimits, Json, Next, Offer, Request,
+    SavedTask, StartTask, Task, TaskError, Timestamp, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -60,7 +60,7 @@ pub struct Webhook {
 }
 
 impl Runtime {
-    /// A process with these manifests over a store. It does not run agents whose manifests have errors.
+    /// A process with these manifests over a store. Manifests that are refused are an error.
     pub fn open(
         manifests: &Path,
         settings: BTreeMap<String, Json>,
@@ -68,11 +68,8 @@ impl Runtime {
         outside: Outside,
         timeline: Timeline,
     ) -> Result<Self, Failure> {
-        let (engine, findings) = Engine::open(&[manifests], EngineLimits::default())?;
-        match findings.iter().find(|finding| finding.is_error()) {
-            Some(error) => Err(error.render(false).into()),
-            None => Ok(Self { engine, settings, store, queue: VecDeque::new(), outside, timeline }),
-        }
+        let engine = Engine::open(&[manifests], EngineLimits::default())?;
+        Ok(Self { engine, settings, store, queue: VecDeque::new(), outside, timeline })
     }
 
     /// The process ends. What is left is the store, and what is not of the process.
@@ -120,17 +117,19 @@ impl Runtime {
     fn take(&mut self, task: &mut Task, happening: Happening) -> Result<Decision, TaskError> {
         let now = self.outside.clock();
         let what = happening.to_string();
-        let progress = match &happening {
-            Happening::Input(input) => task.input(input, now),
-            Happening::Answer(answer) => task.resume(answer.clone(), now)?,
+        let outside = &mut self.outside;
+        let decision = match &happening {
+            Happening::Input(input) => task.input(input, now).drive(outside)?.into_decision(),
+            Happening::Answer(answer) => task.resume(answer.clone(), now)?.drive(outside)?.into_decision(),
             Happening::Event { capability, event, request } => {
                 let headers: Vec<_> =
                     request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
                 let content = Content::Request { headers: &headers, body: &request.body };
-                task.event(capability, event, &Delivery { content, settings: &self.settings }, now)
+                let delivery = Delivery { content, settings: &self.settings };
+                task.event(capability, event, &delivery, now).drive(outside)?.into_decision()
             }
         };
-        self.settle(task, &what, progress, now)
+        Ok(self.tell(task, &what, decision, now))
     }
 
     /// Turns of the model, and what it wants at each, until the task rests: it has answered, waits, or has ended.
@@ -146,7 +145,7 @@ impl Runtime {
             let now = self.outside.clock();
             let permitted = task.limits(Next::ModelTurn, now);
             if !permitted.is_allowed() {
-                return self.settle(task, "the model would have a turn", permitted.into(), now);
+                return Ok(self.tell(task, "the model would have a turn", permitted, now));
             }
             let prompt = task.render_prompt(now).unwrap_or_default();
             let offers: Vec<Offer<'_>> = task.offers().collect();
@@ -157,36 +156,32 @@ impl Runtime {
             let now = self.outside.clock();
             let counted = task.model_turn(usage, now);
             if !counted.is_allowed() {
-                return self.settle(task, "the model has had its turn", counted.into(), now);
+                return Ok(self.tell(task, "the model has had its turn", counted, now));
             }
             let what = wish.to_string();
-            let progress = match wish {
+            let outside = &mut self.outside;
+            let taken = match wish {
                 // A runtime that has several calls at work asks `before`, and reports to `after`.
-                Wish::Call { function, arguments } => task.invoke(&Call { function, arguments }, now),
+                Wish::Call { function, arguments } => {
+                    task.invoke(&Call { function, arguments }, now).drive(outside)?.into_decision()
+                }
                 Wish::Script(source) => match task.script(&source, now) {
-                    Ok(progress) => progress,
-                    Err(issues) => Decision::refused_script(&issues).into(),
+                    Ok(operation) => operation.drive(outside)?.into_decision(),
+                    Err(issues) => Decision::refused_script(&issues),
                 },
                 Wish::Say(text) => {
-                    let said = task.output(&Json::string(&text), now);
-                    return self.settle(task, &what, said, now);
+                    let said = task.output(&Json::string(&text), now).drive(outside)?.into_decision();
+                    return Ok(self.tell(task, &what, said, now));
                 }
             };
-            decision = self.settle(task, &what, progress, now)?;
+            decision = self.tell(task, &what, taken, now);
         }
     }
 
-    /// Answers what an operation asks for, as far as it can be answered at once, and writes down what was decided.
-    fn settle(
-        &mut self,
-        task: &mut Task,
-        what: &str,
-        progress: Progress,
-        now: Timestamp,
-    ) -> Result<Decision, TaskError> {
-        let decision = task.drive(progress, &mut self.outside)?;
+    /// Writes down what was decided, and what ran on the way.
+    fn tell(&mut self, task: &Task, what: &str, decision: Decision, now: Timestamp) -> Decision {
         self.timeline.decision(task, what, &decision, &self.outside.take_ran(), now);
-        Ok(decision)
+        decision
     }
 
     /// Lets a task rest, and others know.

@@ -20,9 +20,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Policies that tasks are started from.
 ///
 /// ```
-/// use celador::cel::Json;
-/// use celador::engine::Engine;
-/// use celador::task::{Call, Progress, StartTask, User, Verdict};
+/// use celador::{Call, Engine, Outcome, StartTask, User, Verdict};
+/// use std::time::SystemTime;
 ///
 /// let manifests = r#"
 /// kind: commonagents.info/v1beta2/tool
@@ -46,25 +45,17 @@ use std::sync::{Arc, PoisonError, RwLock};
 ///       - assert: input.amount <= 100
 ///         error_message: "{input.amount} is too much."
 /// "#;
-/// let (engine, findings) = Engine::parse("shop.yaml", manifests);
-/// assert!(findings.is_empty());
+/// let engine = Engine::parse("shop.yaml", manifests)?;
+/// assert!(engine.warnings().is_empty());
 ///
-/// let now = "2026-06-01T12:00:00Z".parse().unwrap();
-/// let mut task = engine
-///     .start(StartTask {
-///         id: "t-1".into(),
-///         namespace: "shop".into(),
-///         agent: "clerk".into(),
-///         user: User { id: "u-1".into(), email: None },
-///         started_at: now,
-///         model: None,
-///         runtime: Default::default(),
-///     })
-///     .unwrap();
+/// let now = SystemTime::now();
+/// let user = User { id: "u-1".into(), email: None };
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let call = Call { function: "refund".into(), arguments: serde_json::json!({ "amount": 250 }).into() };
-/// let Progress::Decided(decision) = task.before(&call, now) else { panic!("nobody is asked") };
-/// assert_eq!(decision.verdict, Verdict::Block);
-/// assert_eq!(decision.message.as_deref(), Some("250 is too much."));
+/// let Outcome::Refused(refusal) = task.before(&call, now).outcome() else { panic!("250 is too much") };
+/// assert_eq!(refusal.verdict(), Verdict::Block);
+/// assert_eq!(refusal.message(), "250 is too much.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Engine {
@@ -73,6 +64,23 @@ pub struct Engine {
     limits: EngineLimits,
     switches: Switches,
     door: Door,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Why an engine was not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A path that cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] LoadError),
+    /// What is refused of the manifests: one finding at least. As text each is told with its line and carets.
+    #[error("{}", rendered(.0))]
+    Refused(Vec<Diagnostic>),
+}
+
+fn rendered(findings: &[Diagnostic]) -> String {
+    findings.iter().map(|finding| finding.render(false)).collect::<Vec<_>>().join("\n")
 }
 
 /// Which manifests an engine takes.
@@ -99,41 +107,51 @@ impl Loaded {
 }
 
 impl Engine {
-    /// An engine with the manifests at these paths: files, or folders to be searched.
-    ///
-    /// An agent whose files hold an error cannot be started, and neither can one whose files hold a warning that may lose a
-    /// rule, unless a comment allows it ([`lint`](crate::lint)): see [`Diagnostic::is_refused`].
+    /// An engine with the manifests at these paths: files, or folders to be searched. All of its agents can be started.
     ///
     /// # Errors
-    /// [`LoadError`] for a path that cannot be read. What is wrong inside the files comes as diagnostics.
-    pub fn open<P: AsRef<Path>>(
-        paths: &[P],
-        limits: EngineLimits,
-    ) -> Result<(Self, Vec<Diagnostic>), LoadError> {
-        let (files, mut findings) = load(paths, &limits)?;
-        let (catalog, read) = Catalog::parse(&files, &limits);
-        let (engine, compiled) = Self::from_catalog(&catalog, limits);
-        findings.extend(read);
-        findings.extend(compiled);
-        Ok((engine, findings))
+    /// [`OpenError`] for a path that cannot be read, and for manifests of which one is refused: for an error, or for a warning
+    /// that may lose a rule where no comment allows it ([`lint`](crate::lint)). Other warnings are [`Engine::warnings`].
+    pub fn open<P: AsRef<Path>>(paths: &[P], limits: EngineLimits) -> Result<Self, OpenError> {
+        let (files, found) = load(paths, &limits)?;
+        Self::through_strict_door(&files, found, limits)
     }
 
-    /// An engine with the manifests of one text, under the standard bounds; which agents can be started is decided as by
-    /// [`Engine::open`].
-    #[must_use]
-    pub fn parse(name: &str, text: &str) -> (Self, Vec<Diagnostic>) {
-        let limits = EngineLimits::default();
-        let source = Source::new(name, text);
-        let file = File { source, origin: Origin::Named };
-        let (catalog, mut findings) = Catalog::parse(&[file], &limits);
-        let (engine, compiled) = Self::from_catalog(&catalog, limits);
+    /// An engine with the manifests of one text, under the standard bounds.
+    ///
+    /// # Errors
+    /// [`OpenError::Refused`], as of [`Engine::open`].
+    pub fn parse(name: &str, text: &str) -> Result<Self, OpenError> {
+        let file = File { source: Source::new(name, text), origin: Origin::Named };
+        Self::through_strict_door(&[file], Vec::new(), EngineLimits::default())
+    }
+
+    fn through_strict_door(
+        files: &[File],
+        mut findings: Vec<Diagnostic>,
+        limits: EngineLimits,
+    ) -> Result<Self, OpenError> {
+        let (catalog, read) = Catalog::parse(files, &limits);
+        let (mut engine, compiled) = Self::from_catalog(&catalog, limits);
+        findings.extend(read);
         findings.extend(compiled);
-        (engine, findings)
+        if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
+            findings.retain(Diagnostic::is_refused);
+            return Err(OpenError::Refused(findings));
+        }
+        engine.warnings = findings;
+        Ok(engine)
+    }
+
+    /// What [`Engine::open`] or [`Engine::parse`] found that refuses nothing.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// An engine with the agents and triggers of a catalog, and what compiling them found, the comments that allow
-    /// findings included. Which agents can be started is decided as by [`Engine::open`], from what reading the documents
-    /// found as well.
+    /// findings included. An agent whose files hold what is refused cannot be started; the others can. It is for those who show
+    /// the findings themselves, such as a checker; whoever guards an agent takes [`Engine::open`].
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
         Self::through(Door::Strict, catalog, limits)
@@ -156,6 +174,7 @@ impl Engine {
                 limits,
                 switches: Switches::default(),
                 door,
+                warnings: Vec::new(),
             },
             findings,
         )
@@ -183,7 +202,8 @@ impl Engine {
         let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
         let loaded = RwLock::new(Arc::new(loaded));
         let (cache, switches) = (self.cache.clone(), self.switches.clone());
-        (Self { loaded, cache, limits: self.limits, switches, door: self.door }, findings)
+        let warnings = Vec::new();
+        (Self { loaded, cache, limits: self.limits, switches, door: self.door, warnings }, findings)
     }
 
     /// Whether each of its agents may run, and each of its triggers makes tasks.

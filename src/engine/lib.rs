@@ -4,11 +4,12 @@
 //! CEL middleware and guardrails of the agent's manifest on it, enforces limits, and answers with a [`Decision`].
 //!
 //! ```
-//! use celador::{Call, CallResult, Engine, EngineLimits, Json, StartTask, Usage, User, Verdict};
+//! use celador::{Call, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, Usage, User};
+//! use std::time::SystemTime;
 //! # use celador::{Host, Invocation, Timestamp};
 //! # struct Runtime;
 //! # impl Host for Runtime {
-//! #     fn now(&mut self) -> Timestamp { "2026-06-01T12:00:00Z".parse().unwrap() }
+//! #     fn now(&mut self) -> Timestamp { SystemTime::now().into() }
 //! #     fn invoke(&mut self, _: &Invocation) -> Option<CallResult> { Some(CallResult::successful(Json::null())) }
 //! #     fn review(&mut self, _: &str) -> Option<bool> { None }
 //! #     fn read_mount(&mut self, _: &str) -> Option<String> { None }
@@ -17,49 +18,51 @@
 //! # fn json(value: serde_json::Value) -> Json { value.into() }
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let mut runtime = Runtime;
-//! # let now = runtime.now();
-//! // A folder of manifests; whatever is wrong in them comes as diagnostics with carets.
+//! # let now = SystemTime::now;
 //! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
-//! let (engine, findings) = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
-//! assert!(findings.is_empty());
+//! // A folder of manifests; whatever is wrong in them is an error that shows the place with carets.
+//! let engine = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
 //!
 //! let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
-//! let mut task = engine.start(StartTask::new("t-1041", "support", "support-desk", user, now))?;
+//! let mut task = engine.start(StartTask::new("t-1041", "support", "support-desk", user, now()))?;
 //!
 //! // Somebody says something: guardrails look at it before the model does.
 //! let input = json(serde_json::json!({"message": "Please see to this ticket.", "ticket_id": "T-1041"}));
-//! let said = task.input(&input, now);
-//! assert_eq!(task.drive(said, &mut runtime)?.verdict, Verdict::Allow);
-//! task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now);
+//! let Outcome::Allowed(said) = task.input(&input, now()).drive(&mut runtime)? else { panic!("a harmless input") };
+//! task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now());
 //!
 //! // The model wants to pay before it has read the ticket. `runtime` answers whatever the steps ask for.
 //! let refund = Call { function: "payments_refund".into(), arguments: json(serde_json::json!({"amount": 180, "reason": "Broken."})) };
-//! let asked = task.before(&refund, now);
-//! let decision = task.drive(asked, &mut runtime)?;
-//! assert_eq!(decision.verdict, Verdict::Block);
-//! assert_eq!(decision.message.as_deref(), Some("Fetch the ticket before you touch its payments."));
+//! match task.before(&refund, now()).drive(&mut runtime)? {
+//!     Outcome::Allowed(call) => panic!("{} may not run", call.call),
+//!     Outcome::Refused(refusal) => {
+//!         assert_eq!(refusal.message(), "Fetch the ticket before you touch its payments.");
+//!     }
+//!     Outcome::Waits(waiting) => panic!("{:?} is asked", waiting.reviewer()),
+//! }
 //!
 //! // It reads the ticket; the runtime carries the call out and reports what came back.
 //! let fetch = Call { function: "zendesk_fetch_ticket".into(), arguments: json(serde_json::json!({})) };
-//! let asked = task.before(&fetch, now);
-//! let decision = task.drive(asked, &mut runtime)?;
-//! let call = decision.call.ok_or("the call was not let through")?;
+//! let Outcome::Allowed(fetch) = task.before(&fetch, now()).drive(&mut runtime)? else { panic!("reading is allowed") };
+//! assert_eq!(fetch.arguments.to_string(), r#"{"ticket_id":"T-1041"}"#);
 //! let ticket = serde_json::json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
 //!     "order_id": "ord-77", "order_total": 240, "customer_id": "cus-5", "internal_notes": "Second complaint."});
-//! let reported = task.after(call, CallResult::successful(json(ticket)), now)?;
-//! let decision = task.drive(reported, &mut runtime)?;
-//! assert!(decision.value.is_some_and(|seen| seen.root().get("internal_notes").is_none()));
+//! let result = CallResult::successful(json(ticket));
+//! let reported = task.after(fetch.call, result, now())?.drive(&mut runtime)?;
+//! let Outcome::Allowed(seen) = reported else { panic!("the model may see it") };
+//! assert!(seen.value.root().get("internal_notes").is_none());
 //!
 //! // What the model answers passes guardrails too.
-//! let answered = task.output(&json(serde_json::json!({"message": "A colleague will look at it."})), now);
-//! assert_eq!(task.drive(answered, &mut runtime)?.verdict, Verdict::Allow);
+//! let answer = json(serde_json::json!({"message": "A colleague will look at it."}));
+//! assert!(task.output(&answer, now()).drive(&mut runtime)?.is_allowed());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! `runtime` implements [`Host`]: it carries out what middleware invokes, gets reviews, reads and writes the mount. Under
-//! it every operation is a [`Progress`]: decided, or asking for one effect. A host that waits for IO answers with
-//! [`Task::resume`], in this process or, after [`Task::save`] and [`Engine::restore`], in another.
+//! `runtime` implements [`Host`]: it carries out what middleware invokes, gets reviews, reads and writes the mount, all at once. A
+//! host on an async runtime takes [`Operation::drive_async`] with a closure (`examples/async_host.rs` is the shortest one there
+//! can be), and one that wants to see each effect takes [`Operation::request`] and [`Operation::answer`]. Where an answer takes
+//! days, the operation waits: [`Task::save`] keeps it, and [`Task::resume`] goes on after [`Engine::restore`], in any process.
 //!
 //! A model that writes a script of calls instead of one call has it run by [`Task::script`]. A host that does not want to
 //! know which tools are written in CEL has every call that was let through carried out by [`Task::execute`].
@@ -74,7 +77,7 @@
 //! # Where to go
 //!
 //! - [`Task::event`] and [`Task::route`] bring what happens outside to a task that runs.
-//! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`task::Decision`] is every answer.
+//! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`Outcome`] is what an operation comes to and [`Decision`] how it is written down.
 //! - [`cel`] is the language alone: scopes, programs, values, the cache of compiled expressions.
 //! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.
 //! - [`limits`] has every bound.
@@ -102,9 +105,10 @@ pub use celador_cel::{self as cel, diagnostic, source};
 
 pub use cel::{Json, Timestamp};
 pub use diagnostic::Diagnostic;
-pub use engine::Engine;
+pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use task::{
-    Answer, Call, CallId, CallResult, Content, Decision, Delivery, Host, Invocation, InvocationTarget, Next,
-    Offer, Progress, Request, SavedTask, StartTask, Task, TaskError, Usage, User, Verdict,
+    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Decision, DeliveredOutput,
+    Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress, Received,
+    Refusal, Request, RoutedEvent, SavedTask, StartTask, Task, TaskError, Usage, User, Verdict, Waiting,
 };

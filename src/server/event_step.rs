@@ -53,7 +53,7 @@ impl Step for Event {
         match (&self.payload, &self.request) {
             (Some(payload), None) => {
                 let delivery = Delivery { content: Content::Payload(payload), settings: at.settings };
-                Ok(task.event(&self.capability, &self.event, &delivery, at.now))
+                Ok(task.event(&self.capability, &self.event, &delivery, at.now).into_progress())
             }
             (None, Some(request)) => {
                 let body = request.bytes().ok_or_else(|| unreadable(messages::bad_body_of_request()))?;
@@ -61,7 +61,7 @@ impl Step for Event {
                     request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
                 let content = Content::Request { headers: &headers, body: &body };
                 let delivery = Delivery { content, settings: at.settings };
-                Ok(task.event(&self.capability, &self.event, &delivery, at.now))
+                Ok(task.event(&self.capability, &self.event, &delivery, at.now).into_progress())
             }
             _ => Err(unreadable(messages::payload_or_request())),
         }

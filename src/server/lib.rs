@@ -4,6 +4,31 @@
 //! asks, how much, how long), then the one function of its route, which runs on a thread of its own, decides, waits until
 //! the decision is durable, and answers. Nothing of a task stands in a log, a figure, a trace or a problem.
 //!
+//! ```
+//! use celador_server::{Parts, Server, Settings, system_clock};
+//! use celador_store::{Database, Location};
+//! use std::io::{Read as _, Write as _};
+//! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+//!
+//! let mut settings = Settings::new(vec!["policies/support-desk".into()]);
+//! settings.address.set_port(0); // one that is free
+//! let database = Database::open(&Location::Memory, &settings.limits.store)?;
+//! let server = Server::start(settings, Parts { clock: system_clock()?, database, log: None })?;
+//!
+//! let mut connection = std::net::TcpStream::connect(server.address())?;
+//! let task = r#"{"namespace": "support", "agent": "support-desk", "user": {"id": "u-7"}}"#;
+//! write!(
+//!     connection,
+//!     "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{task}",
+//!     task.len()
+//! )?;
+//! let mut answer = String::new();
+//! connection.read_to_string(&mut answer)?;
+//! assert!(answer.starts_with("HTTP/1.1 201 Created"), "{answer}");
+//! server.stop();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | file | what |
 //! |---|---|
 //! | `routes` | the table of routes; each row's function |

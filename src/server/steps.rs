@@ -78,7 +78,7 @@ impl Step for Input {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.input(&self.0, at.now))
+        Ok(task.input(&self.0, at.now).into_progress())
     }
 }
 
@@ -93,7 +93,7 @@ impl Step for Output {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.output(&self.0, at.now))
+        Ok(task.output(&self.0, at.now).into_progress())
     }
 }
 
@@ -141,7 +141,7 @@ impl Step for Before {
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let call = Call { function: self.function.clone(), arguments: self.arguments.clone() };
-        Ok(task.before(&call, at.now))
+        Ok(task.before(&call, at.now).into_progress())
     }
 }
 
@@ -165,7 +165,7 @@ impl Step for Invoke {
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let call = Call { function: self.0.function.clone(), arguments: self.0.arguments.clone() };
-        Ok(task.invoke(&call, at.now))
+        Ok(task.invoke(&call, at.now).into_progress())
     }
 }
 
@@ -213,7 +213,7 @@ impl Step for After {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        task.after(self.call, self.result.to_result(), at.now).map_err(Problem::from)
+        Ok(task.after(self.call, self.result.to_result(), at.now)?.into_progress())
     }
 }
 
@@ -230,7 +230,7 @@ impl Step for Execute {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        task.execute(self.call, at.now).map_err(Problem::from)
+        Ok(task.execute(self.call, at.now)?.into_progress())
     }
 }
 
@@ -292,7 +292,7 @@ impl Step for Resume {
             Given::Size(bytes) => Answer::Size(*bytes),
             Given::Failed => Answer::Failed,
         };
-        task.resume(answer, at.now).map_err(Problem::from)
+        Ok(task.resume(answer, at.now)?.into_progress())
     }
 }
 
@@ -345,8 +345,10 @@ impl Step for Script {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let taken = task.script(&self.source, at.now);
-        Ok(taken.unwrap_or_else(|issues| Decision::refused_script(&issues).into()))
+        Ok(match task.script(&self.source, at.now) {
+            Ok(operation) => operation.into_progress(),
+            Err(issues) => Decision::refused_script(&issues).into(),
+        })
     }
 }
 

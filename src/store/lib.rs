@@ -10,7 +10,7 @@
 //! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 //! # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
 //!
-//! let (engine, _) = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
+//! let engine = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
 //! let limits = StoreLimits::default();
 //! // a path of a file keeps it longer than this process
 //! let tasks = StoredTasks::new(Database::open(&Location::parse("memory"), &limits)?, &limits);

@@ -141,7 +141,7 @@ fn what_the_model_is_offered_leaves_out_what_is_bound() {
 fn a_child_has_a_context_of_its_own_and_its_parent_knows_its_task() {
     let (store, _) = story();
     assert!(store.values().all(|text| !text.contains("s3cret")), "settings enter no task");
-    let (engine, _) = Engine::open(&["examples/agent_loop/release"], EngineLimits::default()).unwrap();
+    let engine = Engine::open(&["examples/agent_loop/release"], EngineLimits::default()).unwrap();
     let restored = |id: &str| {
         let record: serde_json::Value = serde_json::from_str(&store[id]).unwrap();
         engine.restore(serde_json::from_value(record["task"].clone()).unwrap()).unwrap()

@@ -68,7 +68,7 @@ fn io_clocks_and_chance_stay_at_the_rim() {
                 "std::net",
                 "std::env",
                 "std::process",
-                "SystemTime",
+                "SystemTime::now",
                 "Instant::now",
                 "Utc::now",
                 "rand::",

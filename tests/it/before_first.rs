@@ -67,7 +67,7 @@ proptest! {
                 ..Script::default()
             };
             let progress = task.invoke(&call(function, arguments), noon());
-            let decision = task.drive(progress, &mut host).unwrap();
+            let decision = progress.drive(&mut host).unwrap().into_decision();
             let ran = |step: &str| decision.trace.iter().any(|entry| entry.step.to_string() == step);
             let formed = !matches!(attempt, Attempt::Unformed);
             prop_assert_eq!(ran("before_first[0]"), formed && executed == [0, 0]);

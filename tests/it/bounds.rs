@@ -3,7 +3,6 @@
 //! A row that stands in no list below fails the test: whoever adds a bound says where it is tested.
 
 use celador::cel::{Activation, Cache, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
-use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
 use celador_store::StoreLimits;
 
@@ -77,7 +76,7 @@ fn max_schema_nodes() {
              execute: {{stateless_http: {{method: POST, url: \"https://svc.example.com/run\"}}}}\n",
             choices.join(", ")
         );
-        let (_, findings) = Engine::parse("many.yaml", &text);
+        let (_, findings) = crate::task_fixture::parse("many.yaml", &text);
         findings
             .iter()
             .any(|finding| finding.is_error() && finding.message.contains("`max_schema_nodes` 2048"))

@@ -1,6 +1,6 @@
 //! Events over whole tasks: what may reach one, in which order, and what is kept about it.
 
-use crate::task_fixture::{at, call, decided, noon, see, start};
+use crate::task_fixture::{at, call, decided, drive, noon, see, start};
 use celador::Timestamp;
 use celador::cel::Json;
 use celador::engine::Engine;
@@ -75,7 +75,7 @@ const AGENT: &str = "capabilities:
 ";
 
 fn engine(agent: &str) -> Engine {
-    let (engine, findings) = Engine::parse("events.yaml", &manifests(agent));
+    let (engine, findings) = crate::task_fixture::parse("events.yaml", &manifests(agent));
     let error = findings.iter().find(|finding| finding.is_error());
     assert!(error.is_none(), "{}", error.unwrap().render(false));
     engine
@@ -90,7 +90,7 @@ fn settings() -> BTreeMap<String, Json> {
 fn happens(task: &mut Task, tool: &str, event: &str, payload: &Value, now: Timestamp) -> Progress {
     let payload = Json::from(payload);
     let delivery = Delivery { content: Content::Payload(&payload), settings: &settings() };
-    task.event(tool, event, &delivery, now)
+    task.event(tool, event, &delivery, now).into_progress()
 }
 
 /// A host whose tools do nothing.
@@ -121,7 +121,7 @@ fn discarded(decision: &Decision) -> Option<EventStage> {
 
 fn run_call(task: &mut Task, function: &str, who: &str) -> Decision {
     let progress = task.invoke(&call(function, json!({ "who": who })), noon());
-    task.drive(progress, &mut Quiet).unwrap()
+    progress.drive(&mut Quiet).unwrap().into_decision()
 }
 
 const BODY: &[u8] = br#"{"kind":"reply","text":"signed"}"#;
@@ -302,7 +302,7 @@ fn combinations_without_end_are_refused() {
 fn a_filter_is_checked_like_any_expression() {
     let text = manifests("capabilities: {desk: '*'}\n");
     let findings = |from: &str, to: &str| {
-        let (_, findings) = Engine::parse("events.yaml", &text.replacen(from, to, 1));
+        let (_, findings) = crate::task_fixture::parse("events.yaml", &text.replacen(from, to, 1));
         let mut codes: Vec<_> =
             findings.iter().map(|finding| (finding.code, finding.place.position().column)).collect();
         codes.dedup();
@@ -396,7 +396,7 @@ proptest! {
                     let takes = model.takes(tool, who, queue);
                     let payload = json!({ "who": who, "queue": queue, "text": "t" });
                     let progress = happens(&mut task, tool, "replied", &payload, noon());
-                    let decision = task.drive(progress, &mut Quiet).unwrap();
+                    let decision = drive(&mut task, progress, &mut Quiet);
                     prop_assert_eq!(decision.verdict == Verdict::Route, takes, "{:?}", decision);
                     wanted += u64::from(takes);
                 }
@@ -437,7 +437,7 @@ fn delivered(task: &mut Task, event: &str, names: &[(&str, &str)]) -> Decision {
     let settings = settings();
     let content = Content::Request { headers: &headers, body: BODY };
     let progress = task.event("desk", event, &Delivery { content, settings: &settings }, noon());
-    task.drive(progress, &mut Quiet).unwrap()
+    progress.drive(&mut Quiet).unwrap().into_decision()
 }
 
 const REPLAYED: &str = "the delivery was taken before";

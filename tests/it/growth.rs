@@ -5,7 +5,6 @@ use crate::counting::{Allocated, counted};
 use crate::task_fixture::{call, decided, engine, noon, start, task};
 use celador::cel::{Activation, EXTENSIONS, Env, EnvBuilder, Json, Program, STANDARD, Type, Value};
 use celador::context::Status;
-use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::task::{Past, PastCall, Task, Verdict};
 use serde_json::json;
@@ -289,7 +288,7 @@ fn loading_grows_with_the_manifests() {
     for tools in [true, false] {
         let work = |agents: usize| {
             let text = manifests_of(agents, tools);
-            let ((engine, findings), allocated) = counted(|| Engine::parse("many.yaml", &text));
+            let ((engine, findings), allocated) = counted(|| crate::task_fixture::parse("many.yaml", &text));
             assert_eq!(findings.iter().filter(|finding| finding.is_error()).count(), 0, "{:?}", findings[0]);
             // a capability whose tool is not there may have lost its rules
             assert_eq!(engine.policy("demo", "agent-0").is_ok(), tools);

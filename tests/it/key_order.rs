@@ -53,7 +53,7 @@ fn documents(agent: &str) -> String {
 }
 
 fn engine(agent: &str) -> Engine {
-    let (engine, findings) = Engine::parse("test.yaml", &documents(agent));
+    let (engine, findings) = crate::task_fixture::parse("test.yaml", &documents(agent));
     let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
     assert!(errors.is_empty(), "{}", errors[0].render(false));
     engine
@@ -176,7 +176,7 @@ fn a_script_and_what_a_host_is_asked_keep_the_order() {
     let mut host = Script::default();
     host.results.push_back(CallResult::successful(json(r#"{"z":1,"a":{"y":2,"b":3}}"#)));
     let progress = task.script("[probe({'host': 'h', 'depth': 3})]", noon()).unwrap();
-    let decision = task.drive(progress, &mut host).unwrap();
+    let decision = progress.drive(&mut host).unwrap().into_decision();
     assert_eq!(host.log, [r#"invoke probe {"host":"h","depth":3}"#]);
     assert_eq!(text_of(decision.value.as_ref()), r#"[{"z":1,"a":{"y":2,"b":3}}]"#);
     let mut task = start(&engine(
@@ -184,7 +184,7 @@ fn a_script_and_what_a_host_is_asked_keep_the_order() {
     ));
     let invoke = call("ledger_post_entry", serde_json::from_str(r#"{"memo":"m","amount":2}"#).unwrap());
     let progress = task.invoke(&invoke, noon());
-    task.drive(progress, &mut host).unwrap();
+    let _ = progress.drive(&mut host).unwrap();
     assert_eq!(
         host.log[1],
         r#"invoke ledger_post_entry {"account":"a","memo":"m","amount":2,"kind":"debit"}"#
@@ -206,8 +206,10 @@ fn every_store_keeps_the_order() {
         for operation in [Operation::Before, Operation::After] {
             let before = task.mark();
             let decision = decided(match call {
-                None => task.before(&parcel(arguments), noon()),
-                Some(call) => task.after(call, CallResult::successful(json(result)), noon()).unwrap(),
+                None => task.before(&parcel(arguments), noon()).into_progress(),
+                Some(call) => {
+                    task.after(call, CallResult::successful(json(result)), noon()).unwrap().into_progress()
+                }
             });
             let (task, at, once) = (&task, noon(), None);
             let step = Step { operation, at, task, before: &before, decision: Some(&decision), once };

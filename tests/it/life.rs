@@ -24,7 +24,7 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     let engine = engine("capabilities:\n  ledger:\n    before:\n    - {assert: \"review('boss')\"}\n");
     let mut task = start(&engine);
     let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": "m", "account": "a" }));
-    assert!(matches!(task.before(&posting, noon()), Progress::Asks(Request::Review { .. })));
+    assert!(matches!(task.before(&posting, noon()).into_progress(), Progress::Asks(Request::Review { .. })));
     let ended = task.end("no longer wanted", noon());
     assert_eq!((ended.verdict, ended.reason.as_deref()), (Verdict::Terminate, Some("no longer wanted")));
     assert_eq!(task.state(), TaskState::Terminated("no longer wanted".into()));
@@ -33,7 +33,7 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     assert!(matches!(task.resume(Answer::Review(true), noon()), Err(TaskError::NothingPending)));
     let context = task.context_json().unwrap().to_string();
     assert!(context.contains("restricted"), "{context}");
-    let Progress::Decided(refused) = task.before(&posting, noon()) else { panic!("decided") };
+    let Progress::Decided(refused) = task.before(&posting, noon()).into_progress() else { panic!("decided") };
     assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some("no longer wanted")));
     // the first end stays
     let again = task.end("another reason", noon());

@@ -3,7 +3,6 @@
 use crate::live_tasks::{BARE, Shop, after, before, begin, call, decide, held, manifest, policy, verdict};
 use crate::servers::PostgresServer;
 use celador::cel::Timestamp;
-use celador::engine::Engine;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
 use celador::task::{StartTask, User};
@@ -50,7 +49,7 @@ fn a_text_does_not_go_while_a_task_comes_under_it() {
     let folder = tempfile::tempdir().unwrap();
     let locations =
         [Location::File(folder.path().join("s.db")), Location::parse(&PostgresServer::shared().database())];
-    let (engine, _) = Engine::parse("a.yaml", &manifest(10));
+    let (engine, _) = crate::task_fixture::parse("a.yaml", &manifest(10));
     let source = Source::new("a.yaml", manifest(10));
     let set = Arc::new(ManifestSet::of(&[File { source, origin: Origin::Named }]));
     let (limits, nobody) = (StoreLimits::default(), Owner::nobody());

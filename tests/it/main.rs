@@ -76,6 +76,7 @@ mod openapi;
 mod policy;
 mod policy_messages;
 mod programs;
+mod public_door;
 #[cfg(feature = "server")]
 mod readiness;
 mod readme;

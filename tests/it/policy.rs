@@ -1,11 +1,10 @@
 //! What compiling an agent finds: each finding with its path, its code and the characters that it underlines.
 
 use crate::task_fixture::manifests;
-use celador::engine::Engine;
 
 /// `error|warning path code: underlined` for each finding.
 fn findings(agent: &str) -> Vec<String> {
-    let (_, findings) = Engine::parse("test.yaml", &manifests(agent));
+    let (_, findings) = crate::task_fixture::parse("test.yaml", &manifests(agent));
     findings
         .iter()
         .map(|finding| {
@@ -153,10 +152,12 @@ fn templates_of_backends_are_looked_through() {
 #[test]
 fn an_agent_with_an_error_anywhere_must_not_run() {
     let broken = step("{assert: 'nope'}");
-    let (engine, _) = Engine::parse("test.yaml", &manifests(&broken));
+    let (engine, _) = crate::task_fixture::parse("test.yaml", &manifests(&broken));
     assert!(engine.policy("demo", "clerk").is_err());
-    let (engine, _) =
-        Engine::parse("test.yaml", &manifests("capabilities: {probe: '*'}\nlimits: {max_turn: 1}\n"));
+    let (engine, _) = crate::task_fixture::parse(
+        "test.yaml",
+        &manifests("capabilities: {probe: '*'}\nlimits: {max_turn: 1}\n"),
+    );
     assert!(engine.policy("demo", "clerk").is_err());
 }
 

@@ -108,3 +108,18 @@ fn the_yaml_stands_in_the_files() {
         assert!(files.iter().any(|file| file.contains(&block)), "in no file:\n{block}");
     }
 }
+
+#[path = "../../examples/embed.rs"]
+mod embed;
+
+/// The program that the README shows is the example, and it runs.
+#[test]
+fn the_program_of_the_readme_is_the_example() {
+    let example = fs::read_to_string(root().join("examples/embed.rs")).unwrap();
+    let (_, program) = example.split_once("\n\n").unwrap();
+    // public for this test alone
+    let program = program.replace("pub fn main", "fn main");
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains(&format!("```rust\n{program}```")), "the README shows another program");
+    embed::main().unwrap();
+}

@@ -44,10 +44,11 @@ fn deliver(task: &mut Task, tool: &str, payload: &Value) -> [Decision; 2] {
     let settings = BTreeMap::new();
     let body = payload.to_string();
     let content = Content::Request { headers: &[], body: body.as_bytes() };
-    let request = task.event(tool, "posted", &Delivery { content, settings: &settings }, noon());
+    let request =
+        task.event(tool, "posted", &Delivery { content, settings: &settings }, noon()).into_progress();
     let payload = Json::from(payload);
     let content = Content::Payload(&payload);
-    let asked = task.event(tool, "asked", &Delivery { content, settings: &settings }, noon());
+    let asked = task.event(tool, "asked", &Delivery { content, settings: &settings }, noon()).into_progress();
     [request, asked].map(decided)
 }
 
@@ -150,10 +151,11 @@ fn delegations_are_held_to_the_schemas_of_the_agent() {
             let mut task = start(&engine, "t-1");
             let input = json!({ "message": "hi", "v": value });
             assert_eq!(decided(task.input(&input.into(), noon())).verdict, Verdict::Allow);
-            let decision = match task.before(&call("helper", json!({ "message": "go" })), noon()) {
-                Progress::Decided(decision) => decision,
-                Progress::Asks(request) => panic!("{request:?}"),
-            };
+            let decision =
+                match task.before(&call("helper", json!({ "message": "go" })), noon()).into_progress() {
+                    Progress::Decided(decision) => decision,
+                    Progress::Asks(request) => panic!("{request:?}"),
+                };
             let right = (decision.verdict == Verdict::Allow) == *fits;
             found.extend((!right).then(|| format!("{} {}: {value}: {decision:?}", row.word, row.schema)));
         }

@@ -141,10 +141,10 @@ fn late_results_and_invoke_steps_are_held_to_schemas() {
         ..Script::default()
     };
     let progress = task.before(&call("shop", json!({})), noon());
-    let open = task.drive(progress, &mut host).unwrap();
+    let open = progress.drive(&mut host).unwrap().into_decision();
     assert_eq!(open.verdict, Verdict::Allow);
     let progress = task.before(&call("shop", json!({})), noon());
-    let decision = task.drive(progress, &mut host).unwrap();
+    let decision = progress.drive(&mut host).unwrap().into_decision();
     let codes: Vec<_> = decision.findings.iter().map(|finding| &*finding.code).collect();
     assert_eq!((decision.verdict, codes), (Verdict::Block, vec!["output_misfit", "invoke_failed"]));
     assert_eq!(see(&task, "context.capabilities.check.errored"), json!([true, false]));

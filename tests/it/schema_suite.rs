@@ -8,7 +8,6 @@
 use crate::schema_values::{agent, start};
 use crate::task_fixture::{call, decided, noon};
 use celador::cel::Json;
-use celador::engine::Engine;
 use celador::limits::EvalLimits;
 use celador::task::{CallResult, Task};
 use serde_json::{Value, json};
@@ -36,7 +35,7 @@ fn task(schema: &Value) -> Result<Task, String> {
             "execute": {"stateless_http": {"method": "POST", "url": "https://svc.example.com/run"}}}],
     });
     let text = format!("{tool}\n---\n{}\n", agent(json!({ "t": "*" })));
-    let (engine, findings) = Engine::parse("suite.yaml", &text);
+    let (engine, findings) = crate::task_fixture::parse("suite.yaml", &text);
     let wrong: BTreeSet<&str> = findings
         .iter()
         .filter(|finding| finding.is_error() || finding.is_refused())

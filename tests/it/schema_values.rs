@@ -74,7 +74,7 @@ fn manifests(rows: &[Row]) -> String {
 }
 
 pub(crate) fn engine(manifests: &str) -> Engine {
-    let (engine, findings) = Engine::parse("test.yaml", manifests);
+    let (engine, findings) = crate::task_fixture::parse("test.yaml", manifests);
     let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
     assert!(errors.is_empty(), "{}", errors[0].render(false));
     engine
@@ -303,7 +303,7 @@ fn what_the_model_sees_stands_on_its_own() {
     let mut tool = tool(0, &rows()[0]);
     tool["actions"][0]["parameters"] = parameters;
     let agent = agent(json!({ "r0": { "bindings": { "owner": "'acme'" } } }));
-    let (engine, _) = Engine::parse("test.yaml", &format!("{tool}\n---\n{agent}\n"));
+    let (engine, _) = crate::task_fixture::parse("test.yaml", &format!("{tool}\n---\n{agent}\n"));
     let mut task = start(&engine, "t-1");
     let offers: Vec<Value> = task.offers().map(|offer| offer.schema.clone()).collect();
     let expected = json!({

@@ -2,7 +2,6 @@
 //!
 //! The schemas use a part of JSON Schema that the validator below knows whole; a keyword that it does not know fails.
 
-use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::yaml;
 use celador::source::Source;
@@ -144,7 +143,7 @@ fn kind_of(document: &Value) -> Option<&str> {
 
 /// Whether documents have no finding; a bare word and a constant are a matter of taste.
 fn is_clean(text: &str) -> bool {
-    let (_, findings) = Engine::parse("clean.yaml", text);
+    let (_, findings) = crate::task_fixture::parse("clean.yaml", text);
     findings.iter().all(|finding| matches!(finding.code, "bare_word" | "constant"))
 }
 
@@ -293,7 +292,8 @@ fn the_reader_knows_every_key_of_its_schema() {
             document.remove("capabilities");
         }
         document.insert("kind".to_owned(), json!(format!("commonagents.info/v1/{kind}")));
-        let (_, findings) = Engine::parse("every-key.yaml", &Value::Object(document).to_string());
+        let (_, findings) =
+            crate::task_fixture::parse("every-key.yaml", &Value::Object(document).to_string());
         let unknown = findings.iter().filter(|finding| {
             matches!(finding.code, "unknown_key" | "ignored_key") && !finding.path.contains('.')
         });

@@ -53,13 +53,15 @@ impl<'s> Kept<'s> {
     pub fn post(&mut self, memo: &str, once: Option<Once>) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
         let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": memo, "account": "a" }));
-        self.step(Operation::Before, once, |task| task.before(&posting, now))
+        self.step(Operation::Before, once, |task| task.before(&posting, now).into_progress())
     }
 
     /// What the boss says.
     pub fn review(&mut self, approved: bool) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
-        self.step(Operation::Review, None, |task| task.resume(Answer::Review(approved), now).unwrap())
+        self.step(Operation::Review, None, |task| {
+            task.resume(Answer::Review(approved), now).unwrap().into_progress()
+        })
     }
 
     /// The result of a call that was let through.
@@ -67,7 +69,7 @@ impl<'s> Kept<'s> {
         let now = second(self.head.version());
         let result = CallResult::successful(json!({ "ok": true }).into());
         let call = decision.call.unwrap();
-        self.step(Operation::After, None, |task| task.after(call, result, now).unwrap())
+        self.step(Operation::After, None, |task| task.after(call, result, now).unwrap().into_progress())
     }
 
     fn step(

@@ -258,7 +258,9 @@ fn a_task_goes_on_under_another_policy() {
     let bound = engine("capabilities: {ledger: {bindings: {account: \"'bound'\"}}}\n");
     let post = |task: &mut Task, account: &str| {
         let arguments = json!({ "amount": 1, "account": account });
-        let Progress::Decided(decision) = task.before(&call("ledger_post_entry", arguments), noon()) else {
+        let Progress::Decided(decision) =
+            task.before(&call("ledger_post_entry", arguments), noon()).into_progress()
+        else {
             panic!()
         };
         let _ = task.after(decision.call.unwrap(), CallResult::successful(json!({}).into()), noon()).unwrap();

@@ -46,7 +46,10 @@ fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_ta
         tool("ledger", Some("ledger_post_entry")),
     ] {
         assert!(engine.switches().turn_on(switch.clone()) && !engine.switches().turn_on(switch.clone()));
-        for progress in [task.before(&posting("m"), noon()), task.invoke(&posting("m"), noon())] {
+        for progress in [
+            task.before(&posting("m"), noon()).into_progress(),
+            task.invoke(&posting("m"), noon()).into_progress(),
+        ] {
             let refused = decided(progress);
             assert_eq!((refused.verdict, refused.switch.as_deref()), (Verdict::Block, Some(&switch)));
             assert!(refused.message.unwrap().contains("an operator has stopped"), "{switch}");
@@ -86,14 +89,16 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
         let payload = json!({}).into();
         let delivery = Delivery { content: Content::Payload(&payload), settings: &settings };
         let steps = [
-            task.input(&json!("Hello").into(), noon()),
-            task.output(&json!("Bye").into(), noon()),
+            task.input(&json!("Hello").into(), noon()).into_progress(),
+            task.output(&json!("Bye").into(), noon()).into_progress(),
             task.limits(Next::ModelTurn, noon()).into(),
-            task.before(&posting("m"), noon()),
-            task.invoke(&posting("m"), noon()),
-            task.execute(open, noon()).unwrap(),
-            task.script("ledger_post_entry({'amount': 1, 'memo': 'm', 'account': 'a'})", noon()).unwrap(),
-            task.event("ledger", "none", &delivery, noon()),
+            task.before(&posting("m"), noon()).into_progress(),
+            task.invoke(&posting("m"), noon()).into_progress(),
+            task.execute(open, noon()).unwrap().into_progress(),
+            task.script("ledger_post_entry({'amount': 1, 'memo': 'm', 'account': 'a'})", noon())
+                .unwrap()
+                .into_progress(),
+            task.event("ledger", "none", &delivery, noon()).into_progress(),
         ];
         for (number, step) in steps.into_iter().enumerate() {
             let refused = decided(step);
@@ -129,20 +134,20 @@ fn what_waits_when_a_switch_is_turned_gets_no_further() {
     let engine = engine(AGENT);
     let mut task = start(&engine);
     // an approval of a call whose tool was stopped meanwhile lets nothing through
-    assert!(matches!(task.before(&posting("ask"), noon()), Progress::Asks(_)));
+    assert!(matches!(task.before(&posting("ask"), noon()).into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(tool("ledger", None));
     let refused = decided(task.resume(Answer::Review(true), noon()).unwrap());
     assert_eq!((refused.verdict, refused.switch), (Verdict::Block, Some(Box::new(tool("ledger", None)))));
     engine.switches().turn_off(&tool("ledger", None));
     // that of a task whose agent was stopped is not taken, and can be given again
-    assert!(matches!(task.before(&posting("ask"), noon()), Progress::Asks(_)));
+    assert!(matches!(task.before(&posting("ask"), noon()).into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
     let refused = decided(task.resume(Answer::Review(true), noon()).unwrap());
     assert_eq!((refused.verdict, refused.switch), (Verdict::Rejected, Some(Box::new(clerk()))));
     engine.switches().turn_off(&clerk());
     assert_eq!(decided(task.resume(Answer::Review(true), noon()).unwrap()).verdict, Verdict::Allow);
     // a call that is being carried out is recorded, whatever was stopped meanwhile
-    assert!(matches!(task.invoke(&posting("m"), noon()), Progress::Asks(_)));
+    assert!(matches!(task.invoke(&posting("m"), noon()).into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
     engine.switches().turn_on(tool("ledger", None));
     let result = CallResult::successful(json!({ "ok": true }).into());

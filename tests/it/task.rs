@@ -28,7 +28,7 @@ fn arguments(decision: &Decision) -> Value {
 
 fn invoke(task: &mut Task, function: &str, given: Value, host: &mut Script) -> Decision {
     let progress = task.invoke(&call(function, given), noon());
-    task.drive(progress, host).unwrap()
+    progress.drive(host).unwrap().into_decision()
 }
 
 // Calls and their results.
@@ -272,7 +272,7 @@ fn a_delegation_is_a_message_and_what_the_parent_binds() {
         )
     };
     let start_with = |bindings: &str| {
-        let (engine, _) = celador::engine::Engine::parse("t.yaml", &text(bindings));
+        let (engine, _) = crate::task_fixture::parse("t.yaml", &text(bindings));
         start(&engine)
     };
     let mut task = start_with("{bindings: {repo: \"'r'\"}}");
@@ -363,14 +363,14 @@ fn first_is_for_each_entry_and_with_match_for_each_action() {
 
 const REVIEWED: &str = "limits: {max_age: 2h}\ncapabilities:\n  probe:\n    before:\n    - {invoke: 'audit:append', bindings: {what: \"'ask'\"}}\n    - {assert: \"review('a') && review('b')\", error_message: Denied.}\n";
 
-fn asks(progress: Progress) -> Request {
-    match progress {
+fn asks<P: Into<Progress>>(progress: P) -> Request {
+    match progress.into() {
         Progress::Asks(request) => request,
         Progress::Decided(decision) => panic!("decides {decision:?}"),
     }
 }
 
-fn review(progress: Progress) -> String {
+fn review<P: Into<Progress>>(progress: P) -> String {
     match asks(progress) {
         Request::Review { reviewer } => reviewer,
         other => panic!("asks {other:?}"),

@@ -70,22 +70,23 @@ pub fn deed() -> impl Strategy<Value = Deed> {
 fn perform(task: &mut Task, open: &[CallId], deed: &Deed, now: Timestamp) -> Option<Progress> {
     let probe = |depth: i64| call("probe", json!({ "depth": depth, "host": format!("h{depth}") }));
     Some(match deed {
-        Deed::Input(text) => task.input(&json!({ "message": text }).into(), now),
-        Deed::Output(text) => task.output(&json!({ "message": text }).into(), now),
+        Deed::Input(text) => task.input(&json!({ "message": text }).into(), now).into_progress(),
+        Deed::Output(text) => task.output(&json!({ "message": text }).into(), now).into_progress(),
         Deed::Turn => task.model_turn(Usage { prompt_tokens: 3, completion_tokens: 2 }, now).into(),
         Deed::Limits => task.limits(Next::ModelTurn, now).into(),
         Deed::Interrupt => task.interrupt(now).into(),
-        Deed::Before(depth) => task.before(&probe(*depth), now),
-        Deed::Report(roll) => {
-            task.after(*open.get(usize::from(*roll) % open.len().max(1))?, result(*roll), now).ok()?
-        }
+        Deed::Before(depth) => task.before(&probe(*depth), now).into_progress(),
+        Deed::Report(roll) => task
+            .after(*open.get(usize::from(*roll) % open.len().max(1))?, result(*roll), now)
+            .ok()?
+            .into_progress(),
         Deed::Post(memo) => {
-            task.invoke(&call("ledger_post_entry", json!({ "amount": 1, "memo": memo })), now)
+            task.invoke(&call("ledger_post_entry", json!({ "amount": 1, "memo": memo })), now).into_progress()
         }
-        Deed::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now),
+        Deed::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now).into_progress(),
         Deed::Script(depth) => {
             let script = format!("[probe({{'depth': {depth}}}), ledger_lookup({{}})]");
-            task.script(&script, now).ok()?
+            task.script(&script, now).ok()?.into_progress()
         }
     })
 }
@@ -151,7 +152,7 @@ pub fn run(mut task: Task, deeds: &[Deed], rolls: &[u8], keep: &mut Keep<'_>) ->
             let answer = answer(&request, roll());
             requests.push(request);
             let now = clock();
-            progress = step(&mut task, keep, |task| task.resume(answer, now).ok());
+            progress = step(&mut task, keep, |task| task.resume(answer, now).ok().map(Progress::from));
         }
         let decision = progress.and_then(|progress| match progress {
             Progress::Decided(decision) => Some(decision),

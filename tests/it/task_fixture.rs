@@ -2,6 +2,7 @@
 
 use celador::cel::{Json, Timestamp};
 use celador::context::{Runtime, Scope};
+use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
@@ -132,9 +133,27 @@ pub fn call(function: &str, arguments: Value) -> Call {
     Call { function: function.into(), arguments: arguments.into() }
 }
 
-/// The decision of an operation that asks nobody.
-pub fn decided(progress: Progress) -> Decision {
+/// An engine with the manifests of one text, and everything that was found.
+pub fn parse(name: &str, text: &str) -> (Engine, Vec<Diagnostic>) {
+    let limits = EngineLimits::default();
+    let file = File { source: Source::new(name, text), origin: Origin::Named };
+    let (catalog, mut findings) = Catalog::parse(&[file], &limits);
+    let (engine, compiled) = Engine::from_catalog(&catalog, limits);
+    findings.extend(compiled);
+    (engine, findings)
+}
+
+/// Takes an operation as far as a host has answers.
+pub fn drive(task: &mut Task, progress: Progress, host: &mut dyn Host) -> Decision {
     match progress {
+        Progress::Decided(decision) => decision,
+        Progress::Asks(_) => task.pending().unwrap().drive(host).unwrap().into_decision(),
+    }
+}
+
+/// The decision of an operation that asks nobody.
+pub fn decided<P: Into<Progress>>(progress: P) -> Decision {
+    match progress.into() {
         Progress::Decided(decision) => decision,
         Progress::Asks(request) => panic!("asks {request:?}"),
     }

@@ -48,13 +48,13 @@ fn operate(task: &mut Task, list: &str) -> Decision {
     let call = call("probe", json!({}));
     let message = json!({ "message": "m" }).into();
     decided(match list {
-        "guardrails.before" => task.input(&message, noon()),
-        "guardrails.after" => task.output(&message, noon()),
+        "guardrails.before" => task.input(&message, noon()).into_progress(),
+        "guardrails.after" => task.output(&message, noon()).into_progress(),
         "after" => {
             let id = task.await_result(&call).unwrap();
-            task.after(id, CallResult::successful(json!({ "n": 1 }).into()), noon()).unwrap()
+            task.after(id, CallResult::successful(json!({ "n": 1 }).into()), noon()).unwrap().into_progress()
         }
-        _ => task.before(&call, noon()),
+        _ => task.before(&call, noon()).into_progress(),
     })
 }
 

@@ -47,7 +47,7 @@ actions:
 
 fn bound_engine() -> Engine {
     let text = crate::task_fixture::manifests(BOUND).replacen("\nkind:", &format!("\n{MORE}\nkind:"), 1);
-    let (engine, findings) = Engine::parse("bound.yaml", &text);
+    let (engine, findings) = crate::task_fixture::parse("bound.yaml", &text);
     let error = findings.iter().find(|finding| finding.is_error());
     assert!(error.is_none(), "{}", error.unwrap().render(false));
     engine
@@ -95,7 +95,7 @@ proptest! {
                 arguments.entry("message").or_insert(json!("m"));
             }
             let progress = task.before(&call(function, arguments), noon());
-            let Progress::Decided(decision) = progress else { panic!("nobody is asked") };
+            let Progress::Decided(decision) = progress.into_progress() else { panic!("nobody is asked") };
             prop_assert!(matches!(decision.verdict, Verdict::Allow | Verdict::Error));
             if let Some(id) = decision.call {
                 let resolved = decision.value.unwrap();
@@ -193,12 +193,12 @@ impl Answers {
 fn perform(task: &mut Task, act: &Act, now: Timestamp) -> Progress {
     let probe = |depth: i64| Call { function: "probe".into(), arguments: json!({ "depth": depth }).into() };
     match act {
-        Act::Input(text) => task.input(&json!({ "message": text }).into(), now),
-        Act::Output(text) => task.output(&json!({ "message": text }).into(), now),
-        Act::Before(depth) => task.before(&probe(*depth), now),
-        Act::Invoke(depth) => task.invoke(&probe(*depth), now),
-        Act::Load => task.invoke(&call("notes_load", json!({ "key": "k" })), now),
-        Act::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now),
+        Act::Input(text) => task.input(&json!({ "message": text }).into(), now).into_progress(),
+        Act::Output(text) => task.output(&json!({ "message": text }).into(), now).into_progress(),
+        Act::Before(depth) => task.before(&probe(*depth), now).into_progress(),
+        Act::Invoke(depth) => task.invoke(&probe(*depth), now).into_progress(),
+        Act::Load => task.invoke(&call("notes_load", json!({ "key": "k" })), now).into_progress(),
+        Act::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now).into_progress(),
     }
 }
 
@@ -229,7 +229,7 @@ fn run(engine: &Engine, acts: &[Act], answers: &[u8], keep: bool) -> Seen {
             }
             let answer = answers.to(&request);
             seen.requests.push(request);
-            progress = task.resume(answer, clock()).unwrap();
+            progress = task.resume(answer, clock()).unwrap().into_progress();
         }
         if let Progress::Decided(decision) = progress {
             if keep {
@@ -279,7 +279,7 @@ fn a_task_that_waits_goes_on_only_under_the_very_policy() {
     let commented = engine(&format!("# a comment\n{}", before("")));
     let mut restored = commented.restore(waiting.clone()).unwrap();
     let decision = restored.resume(Answer::Review(true), noon()).unwrap();
-    assert!(matches!(decision, Progress::Decided(decision) if decision.is_allowed()));
+    assert!(matches!(decision.into_progress(), Progress::Decided(decision) if decision.is_allowed()));
     let other = serde_json::to_string(&waiting).unwrap().replacen("\"format\":1", "\"format\":2", 1);
     assert_eq!(old.restore(serde_json::from_str(&other).unwrap()).unwrap_err(), TaskError::UnknownFormat(2));
 }

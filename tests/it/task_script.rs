@@ -16,8 +16,8 @@ capabilities:
   notes: '*'
 ";
 
-fn asks(progress: Progress) -> Request {
-    match progress {
+fn asks<P: Into<Progress>>(progress: P) -> Request {
+    match progress.into() {
         Progress::Asks(request) => request,
         Progress::Decided(decision) => panic!("decided {decision:?}"),
     }
@@ -52,7 +52,7 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
     let results = results.map(|output| CallResult::successful(output.into()));
     let mut host = Script { results: results.into(), ..Script::default() };
     let progress = second.resume(Answer::Review(true), noon()).unwrap();
-    let decision = second.drive(progress, &mut host).unwrap();
+    let decision = progress.drive(&mut host).unwrap().into_decision();
     assert_eq!((decision.verdict, text_of(decision.value.as_ref())), (Verdict::Allow, "5".to_owned()));
     assert_eq!(host.log.len(), 3, "{:?}", host.log);
     let order = see(&second, "context.capabilities._meta.invocations");
@@ -93,7 +93,7 @@ fn of_many_functions_a_dozen_are_named() {
     let agent =
         "kind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ncapabilities: {many: '*'}\n";
     let text = format!("{tool}{}---\n{agent}", (0..15).map(action).collect::<String>());
-    let (engine, findings) = celador::Engine::parse("many.yaml", &text);
+    let (engine, findings) = crate::task_fixture::parse("many.yaml", &text);
     assert!(findings.iter().all(|finding| !finding.is_error()), "{findings:?}");
     let said = refused(&mut crate::task_fixture::start(&engine), "a");
     assert!(said.contains("`many_a10`, `many_a11` and 3 more functions, besides literals"), "{said}");
@@ -118,12 +118,12 @@ prompt: You are a careful clerk.
 mount: task
 capabilities: {file: '*'}
 ";
-    let (engine, findings) = celador::Engine::parse("file.yaml", tool);
+    let (engine, findings) = crate::task_fixture::parse("file.yaml", tool);
     assert!(findings.iter().all(|finding| !finding.is_error()), "{findings:?}");
     let mut task = crate::task_fixture::start(&engine);
     let mut host = Script::default();
     let progress = task.script("file({'of': file('a.txt')})", noon()).unwrap();
-    task.drive(progress, &mut host).unwrap();
+    let _ = progress.drive(&mut host).unwrap();
     let wanted = r#"invoke file {"of":{"path":"a.txt","mimeType":"text/plain"}}"#;
     assert_eq!(host.log, ["read a.txt", wanted]);
 }
@@ -137,7 +137,7 @@ fn a_call_that_was_let_through_is_executed() {
         let allowed = decided(task.before(&call(function, arguments), noon()));
         let id = allowed.call.unwrap();
         let progress = task.execute(id, noon()).unwrap();
-        let decision = task.drive(progress, &mut host).unwrap();
+        let decision = progress.drive(&mut host).unwrap().into_decision();
         assert_eq!(decision.verdict, Verdict::Allow, "{function}");
         assert!(task.execute(id, noon()).is_err(), "no call runs twice");
     }

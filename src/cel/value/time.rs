@@ -1,7 +1,8 @@
 //! Points in time and lengths of time: whole nanoseconds inside, calendars only here.
 //!
 //! Only here and in the cron lines of `manifest` is `chrono` known, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
-//! and durations of at most 10,000 years. Nothing here reads a clock.
+//! and durations of at most 10,000 years. Nothing here reads a clock; the clock's
+//! own [`SystemTime`] comes in and goes out at the edges.
 
 use super::duration_text::{self, DurationError};
 use crate::fault::{ErrorCode, Fault};
@@ -9,8 +10,10 @@ use chrono::{DateTime, Datelike, FixedOffset, TimeZone, Timelike, Utc};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const NANOS: i128 = 1_000_000_000;
+const NANOS_OF_SECOND: u32 = 1_000_000_000;
 const MIN_SECONDS: i64 = -62_135_596_800;
 const MAX_SECONDS: i64 = 253_402_300_799;
 const MAX_DURATION_SECONDS: i128 = 315_576_000_000;
@@ -163,6 +166,53 @@ fn offset(zone: &str) -> Option<FixedOffset> {
     };
     let seconds = part(hours, 24)?.saturating_mul(60).saturating_add(part(minutes, 60)?).saturating_mul(60);
     FixedOffset::east_opt(seconds.saturating_mul(sign))
+}
+
+impl From<SystemTime> for Timestamp {
+    /// The same point in time; the nearest one of the calendar for one outside the years 1 to 9999.
+    fn from(time: SystemTime) -> Self {
+        let (seconds, nanos) = match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
+            Err(before) => {
+                let before = before.duration();
+                let seconds = i64::try_from(before.as_secs()).map_or(i64::MIN, i64::saturating_neg);
+                match NANOS_OF_SECOND.saturating_sub(before.subsec_nanos()) {
+                    NANOS_OF_SECOND => (seconds, 0),
+                    nanos => (seconds.saturating_sub(1), nanos),
+                }
+            }
+        };
+        match seconds {
+            MAX_SECONDS.. => {
+                Self { seconds: MAX_SECONDS, nanos: if seconds == MAX_SECONDS { nanos } else { 0 } }
+            }
+            MIN_SECONDS.. => Self { seconds, nanos },
+            _ => Self { seconds: MIN_SECONDS, nanos: 0 },
+        }
+    }
+}
+
+impl From<Timestamp> for SystemTime {
+    fn from(time: Timestamp) -> Self {
+        let seconds = std::time::Duration::from_secs(time.seconds.unsigned_abs());
+        let whole =
+            if time.seconds < 0 { UNIX_EPOCH.checked_sub(seconds) } else { UNIX_EPOCH.checked_add(seconds) };
+        let nanos = std::time::Duration::from_nanos(u64::from(time.nanos));
+        // every system whose clock begins later than year 1 knows its own beginning
+        whole.and_then(|whole| whole.checked_add(nanos)).unwrap_or(UNIX_EPOCH)
+    }
+}
+
+impl TryFrom<std::time::Duration> for Duration {
+    type Error = Fault;
+
+    /// The same length.
+    ///
+    /// # Errors
+    /// `overflow` beyond 10,000 years.
+    fn try_from(length: std::time::Duration) -> Result<Self, Fault> {
+        Self::from_nanos(i128::try_from(length.as_nanos()).map_err(|_| ErrorCode::Overflow)?)
+    }
 }
 
 impl FromStr for Timestamp {

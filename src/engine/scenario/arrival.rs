@@ -61,5 +61,6 @@ impl Arrival {
             ArrivalBody::Raw(body) => Content::Request { headers: &headers, body: body.as_bytes() },
         };
         task.event(&self.capability.text, &self.event.text, &Delivery { content, settings }, now)
+            .into_progress()
     }
 }

@@ -6,7 +6,7 @@
 use super::agent::agent_named;
 use super::messages;
 use super::script::{Script, ScriptAction, ScriptStep};
-use super::world::World;
+use super::world::{World, drive};
 use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
@@ -195,7 +195,7 @@ impl Replay {
         self.world.now = at;
         Ok(match &step.action {
             ScriptAction::Input(input) => {
-                let progress = self.task.input(input, at);
+                let progress = self.task.input(input, at).into_progress();
                 vec![self.drive(step, Happened::Input(input.clone()), progress)?]
             }
             ScriptAction::Event(arrival) => {
@@ -205,7 +205,7 @@ impl Replay {
                 vec![self.drive(step, Happened::Event { capability, event }, progress)?]
             }
             ScriptAction::Output(output) => {
-                let progress = self.task.output(output, at);
+                let progress = self.task.output(output, at).into_progress();
                 vec![self.drive(step, Happened::Output(output.clone()), progress)?]
             }
             ScriptAction::ModelTurn(usage) => vec![self.model_turn(step, *usage)],
@@ -242,9 +242,9 @@ impl Replay {
         }
         let at = self.world.now;
         let progress = if self.is_evaluated(&call.function) {
-            self.task.invoke(&call, at)
+            self.task.invoke(&call, at).into_progress()
         } else {
-            self.task.before(&call, at)
+            self.task.before(&call, at).into_progress()
         };
         let function = call.function.clone();
         let event = self.drive(step, Happened::Call { id: name.clone(), call }, progress)?;
@@ -282,7 +282,7 @@ impl Replay {
         known.stage = Stage::Done;
         let function = known.function.clone();
         let progress = self.task.after(call, result.clone(), self.world.now);
-        let progress = progress.map_err(|error| messages::impossible_call(place, &error))?;
+        let progress = progress.map_err(|error| messages::impossible_call(place, &error))?.into_progress();
         self.drive(step, Happened::Result { id: name.to_owned(), function, result }, progress)
     }
 
@@ -298,7 +298,8 @@ impl Replay {
             return Err(messages::other_reviewer(reviewer, &asked).into());
         }
         let progress = self.task.resume(Answer::Review(approved), self.world.now);
-        let progress = progress.map_err(|error| messages::impossible_call(&step.place, &error))?;
+        let progress =
+            progress.map_err(|error| messages::impossible_call(&step.place, &error))?.into_progress();
         let happened = Happened::Review { reviewer: asked, approved };
         let event = self.drive(step, happened, progress)?;
         let stage = Stage::after(&event.decision);
@@ -316,7 +317,7 @@ impl Replay {
         happened: Happened,
         progress: Progress,
     ) -> Result<Event, Box<Diagnostic>> {
-        let decision = self.task.drive(progress, &mut self.world);
+        let decision = drive(&mut self.task, progress, &mut self.world);
         let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
         Ok(self.event(step, happened, decision))
     }

@@ -10,7 +10,7 @@ use super::expect::{Found, Mismatch, compare};
 use super::loading;
 use super::messages;
 use super::report::{Outcome, Report};
-use super::world::World;
+use super::world::{World, drive};
 use crate::cel::{Issue, Json};
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
@@ -216,7 +216,7 @@ impl<'c> Running<'c> {
             }
             Operation::Binding(call) => self.decided(self.task.resolve(call, now)),
             Operation::Before(call) => {
-                let progress = self.task.before(call, now);
+                let progress = self.task.before(call, now).into_progress();
                 self.driven(progress)?
             }
             Operation::After(call, result) => {
@@ -224,15 +224,15 @@ impl<'c> Running<'c> {
                 self.driven(progress)?
             }
             Operation::Invoke(call) => {
-                let progress = self.task.invoke(call, now);
+                let progress = self.task.invoke(call, now).into_progress();
                 self.driven(progress)?
             }
             Operation::Input(input) => {
-                let progress = self.task.input(input, now);
+                let progress = self.task.input(input, now).into_progress();
                 self.message(progress)?
             }
             Operation::Output(output) => {
-                let progress = self.task.output(output, now);
+                let progress = self.task.output(output, now).into_progress();
                 self.message(progress)?
             }
             Operation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
@@ -242,7 +242,10 @@ impl<'c> Running<'c> {
                 self.interpolate(*kind, &template.text, parameters.as_ref(), bound)
             }
             Operation::Script(source) => match self.task.script(&source.text, now) {
-                Ok(progress) => self.driven(progress)?,
+                Ok(operation) => {
+                    let progress = operation.into_progress();
+                    self.driven(progress)?
+                }
                 Err(issues) => rejected(&issues),
             },
         })
@@ -259,18 +262,19 @@ impl<'c> Running<'c> {
         }
         let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
         let id = self.task.await_result(&call).map_err(impossible)?;
-        Ok(self.task.after(id, result, now).map_err(impossible)?)
+        Ok(self.task.after(id, result, now).map_err(impossible)?.into_progress())
     }
 
     /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.
     fn drive(&mut self, progress: Progress) -> Result<Decision, Broken> {
         let wrong = |error| messages::impossible_call(&self.case.operation_place, &error);
-        let mut decision = self.task.drive(progress, &mut self.world).map_err(wrong)?;
+        let mut decision = drive(&mut self.task, progress, &mut self.world).map_err(wrong)?;
         while let Some(asked) = &decision.reviewer
             && let Some(approved) = self.next_verdict(asked)?
         {
-            let progress = self.task.resume(Answer::Review(approved), self.world.now).map_err(wrong)?;
-            decision = self.task.drive(progress, &mut self.world).map_err(wrong)?;
+            let progress = self.task.resume(Answer::Review(approved), self.world.now);
+            let progress = progress.map_err(wrong)?.into_progress();
+            decision = drive(&mut self.task, progress, &mut self.world).map_err(wrong)?;
         }
         Ok(decision)
     }
@@ -293,7 +297,7 @@ impl<'c> Running<'c> {
         let Firing { outcome, trace } = trigger.fire(payload, self.world.now);
         let mut found = match outcome {
             FiringOutcome::Create(Some(input)) => {
-                let progress = self.task.input(&input, self.world.now);
+                let progress = self.task.input(&input, self.world.now).into_progress();
                 let mut found = self.message(progress)?;
                 if found.text(Aspect::Decision) == Some(Verdict::Allow.as_str()) {
                     found.set(Aspect::Decision, Some("create"));

@@ -4,7 +4,7 @@
 //! never decides anything, and a function without a mock gives `{}`.
 
 use crate::cel::{Json, Timestamp};
-use crate::task::{Answer, CallResult, Host, Invocation, Request};
+use crate::task::{Answer, CallResult, Decision, Host, Invocation, Progress, Request, Task, TaskError};
 use std::collections::BTreeMap;
 
 /// A host that answers at once, from memory.
@@ -62,5 +62,16 @@ impl Host for World {
     fn write_mount(&mut self, path: &str, text: &str) -> bool {
         self.files.insert(path.to_owned(), text.to_owned());
         true
+    }
+}
+
+/// Takes an operation of a task as far as the world has answers.
+pub(super) fn drive(task: &mut Task, progress: Progress, world: &mut World) -> Result<Decision, TaskError> {
+    match progress {
+        Progress::Decided(decision) => Ok(decision),
+        Progress::Asks(_) => {
+            let pending = task.pending().ok_or(TaskError::NothingPending)?;
+            Ok(pending.drive(world)?.into_decision())
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, Caller, Decision, End, Extent, Finding, Hidden, Made,
-    Next, OpenCall, Operation, Progress, Stage, Subject, Task, TaskError, Verdict,
+    Next, OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -16,25 +16,20 @@ use crate::context::{self, InvocationId, Moment, Status, TurnKind};
 use crate::policy::{Function, Policy, Resolution};
 
 impl Task {
-    /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
-    /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it.
-    pub fn before(&mut self, call: &Call, now: Timestamp) -> Progress {
+    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Progress {
         self.begin(call, Extent::Before, now)
     }
 
-    /// A whole call: what [`Task::before`] does, the execution, and what [`Task::after`] does.
-    pub fn invoke(&mut self, call: &Call, now: Timestamp) -> Progress {
+    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Progress {
         self.begin(call, Extent::Whole, now)
     }
 
-    /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
-    /// receives. A successful result that breaks what its tool declares (`output`) is recorded as a failed one instead, with
-    /// an error in its place and the finding `output_misfit`, and so it is to every step. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
-    /// call has run; rejected then says that nothing of it may reach the model (MW-45).
-    ///
-    /// # Errors
-    /// [`TaskError::UnknownCall`] for an id that awaits no result.
-    pub fn after(&mut self, call: CallId, result: CallResult, now: Timestamp) -> Result<Progress, TaskError> {
+    pub(super) fn begin_after(
+        &mut self,
+        call: CallId,
+        result: CallResult,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
         if let Some(refusal) = self.refusal(now) {
             if self.end.is_some() {
@@ -55,13 +50,7 @@ impl Task {
         }
     }
 
-    /// Has a call carried out that was let through: an action with a `cel` backend by its own expression, anything else by
-    /// asking for it; then goes on as [`Task::after`]. A call that another policy let through passes the steps ahead of it
-    /// once more, under this one: what it would refuse is not carried out. With [`Task::before`] it is [`Task::invoke`] in two steps.
-    ///
-    /// # Errors
-    /// [`TaskError::UnknownCall`] for an id that awaits no result.
-    pub fn execute(&mut self, call: CallId, now: Timestamp) -> Result<Progress, TaskError> {
+    pub(super) fn begin_execute(&mut self, call: CallId, now: Timestamp) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
         let policy = self.policy.clone();
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
@@ -104,7 +93,7 @@ impl Task {
     }
 
     /// A call that was let through, as an operation that goes on from there.
-    fn take_open(&mut self, position: usize, stage: Stage) -> Operation {
+    fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
         let call = CallUnderWay {
@@ -116,7 +105,7 @@ impl Task {
             made: Made::default(),
             record: None,
         };
-        Operation::new(Subject::Call(call), stage)
+        UnderWay::new(Subject::Call(call), stage)
     }
 
     /// Awaits the result of a call that was let through elsewhere, with its resolved arguments.
@@ -180,7 +169,7 @@ impl Task {
             let message = Some(messages::bad_arguments(&resolution.faults));
             return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
         }
-        let mut operation = Operation::new(Subject::Call(subject), Stage::BeforeFirst);
+        let mut operation = UnderWay::new(Subject::Call(subject), Stage::BeforeFirst);
         operation.course.findings = findings;
         if let Some(switch) = self.stopped_function(function) {
             return self.switch_off(operation, switch, moment).into();
@@ -223,7 +212,7 @@ impl Task {
     }
 
     /// Carries the call out and records what came of it.
-    pub(super) fn run_call(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
+    pub(super) fn run_call(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
         let Some(call) = operation.subject.call() else { return Flow::Passed };
         let Some(function) = policy.function(call.function) else { return Flow::Passed };
         let arguments = call.arguments.clone();
@@ -238,11 +227,11 @@ impl Task {
     fn record_result(
         &mut self,
         policy: &Policy,
-        operation: &mut Operation,
+        operation: &mut UnderWay,
         result: CallResult,
         now: &Moment,
     ) -> Flow {
-        let Operation { subject: Subject::Call(call), course } = operation else { return Flow::Passed };
+        let UnderWay { subject: Subject::Call(call), course } = operation else { return Flow::Passed };
         let result = match policy.function(call.function) {
             Some(function) => held_to_schema(function, result, &mut course.findings),
             None => result,
@@ -305,7 +294,7 @@ impl Task {
     }
 
     /// Ends an operation in which nothing stood in the way.
-    pub(super) fn finish(&mut self, mut operation: Operation, now: Moment) -> Decision {
+    pub(super) fn finish(&mut self, mut operation: UnderWay, now: Moment) -> Decision {
         if operation.course.stage != Stage::After
             && let Some(switch) = self.stopped_subject(&self.policy, &operation.subject)
         {
@@ -339,7 +328,7 @@ impl Task {
     }
 
     /// Ends an operation that a step stopped.
-    pub(super) fn stop(&mut self, operation: Operation, stopped: Stopped, now: Moment) -> Decision {
+    pub(super) fn stop(&mut self, operation: UnderWay, stopped: Stopped, now: Moment) -> Decision {
         if let Subject::Event(_) = &operation.subject {
             return self.stop_event(operation, stopped);
         }
@@ -360,7 +349,7 @@ impl Task {
 
     /// Takes back what an operation that does not come through was about: a call becomes restricted (REC-05, REC-06), an
     /// input was never accepted, a response never delivered.
-    pub(super) fn withdraw(&mut self, operation: &Operation, now: Moment) {
+    pub(super) fn withdraw(&mut self, operation: &UnderWay, now: Moment) {
         match &operation.subject {
             Subject::Event(_) => {}
             Subject::Input(_) => drop(self.context.pop_input()),

@@ -1,11 +1,17 @@
-//! Where a task begins, and how an operation that asked goes on.
+//! The door of a task: where it begins, and each operation that a host may begin or go on with.
+//!
+//! In: what is about to happen, or has happened, and when. Out: an [`Operation`], or where nothing can be asked, the
+//! [`Decision`]. What an operation does stands in the file that is named after what it is about.
 
 use super::allowed;
+use super::event::Delivery;
+use super::operation::Operation;
+use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Deliveries, Exchange, Pending, Progress, Sender, StartTask, Subject, Switches, Task,
-    TaskError,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, StartTask, Switches,
+    Task, TaskError, Usage,
 };
-use crate::cel::{Cache, Timestamp};
+use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskStart};
 use crate::policy::Policy;
 use std::sync::Arc;
@@ -48,27 +54,146 @@ impl Task {
         task
     }
 
-    /// Goes on with the pending operation.
+    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
+    /// `guardrails.before` tests it. Allow carries the admitted entry.
+    pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
+        let progress = self.begin_input(input, now.into());
+        Operation::new(self, progress)
+    }
+
+    /// Whether a step may be taken: allow, or terminate with the limit that it would exceed. Takes no step by itself;
+    /// [`Task::before`], [`Task::invoke`] and [`Task::input`] ask for themselves.
+    #[must_use]
+    pub fn limits(&mut self, next: Next, now: impl Into<Timestamp>) -> Decision {
+        self.begin_limits(next, now.into())
+    }
+
+    /// Records a turn of the model and what it used, then tests the token limits: nothing that the model asked for may
+    /// run once they are exceeded (LIM-06).
+    pub fn model_turn(&mut self, usage: Usage, now: impl Into<Timestamp>) -> Decision {
+        self.begin_model_turn(usage, now.into())
+    }
+
+    /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
+    /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it.
+    pub fn before(&mut self, call: &Call, now: impl Into<Timestamp>) -> Operation<'_, AllowedCall> {
+        let progress = self.begin_before(call, now.into());
+        Operation::new(self, progress)
+    }
+
+    /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
+    /// receives. A successful result that breaks what its tool declares (`output`) is recorded as a failed one instead, with
+    /// an error in its place and the finding `output_misfit`, and so it is to every step. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
+    /// call has run; rejected then says that nothing of it may reach the model (MW-45).
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    pub fn after(
+        &mut self,
+        call: CallId,
+        result: CallResult,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, Received>, TaskError> {
+        let progress = self.begin_after(call, result, now.into())?;
+        Ok(Operation::new(self, progress))
+    }
+
+    /// Has a call carried out that was let through: an action with a `cel` backend by its own expression, anything else by
+    /// asking for it; then goes on as [`Task::after`]. A call that another policy let through passes the steps ahead of it
+    /// once more, under this one: what it would refuse is not carried out. With [`Task::before`] it is [`Task::invoke`] in two steps.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    pub fn execute(
+        &mut self,
+        call: CallId,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, Received>, TaskError> {
+        let progress = self.begin_execute(call, now.into())?;
+        Ok(Operation::new(self, progress))
+    }
+
+    /// A whole call: what [`Task::before`] does, the execution, and what [`Task::after`] does.
+    pub fn invoke(&mut self, call: &Call, now: impl Into<Timestamp>) -> Operation<'_, Received> {
+        let progress = self.begin_invoke(call, now.into());
+        Operation::new(self, progress)
+    }
+
+    /// Runs a script that the model wrote. Allow carries its result, with the summary of a file in the place of each
+    /// reference to it (SCR-07); error says that the script failed by itself. A call that is not let through ends it with
+    /// that call's decision.
+    ///
+    /// # Errors
+    /// What the script names that it must not, or why it cannot be read; nothing has happened then.
+    ///
+    /// # Cost
+    /// That of its calls, and for each of them one evaluation within the bounds of
+    /// [`EngineLimits::of_scripts`](crate::limits::EngineLimits::of_scripts).
+    pub fn script(
+        &mut self,
+        source: &str,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, Received>, Vec<Issue>> {
+        let progress = self.begin_script(source, now.into())?;
+        Ok(Operation::new(self, progress))
+    }
+
+    /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
+    /// leaves its context as it was. A task that waits for an answer says rejected: bring the event again later.
+    ///
+    /// # Cost
+    /// Linear in what came and in the allow list; more only if the filter does other things with `parameters` than
+    /// comparing them, up to twice `max_cost`.
+    pub fn event(
+        &mut self,
+        capability: &str,
+        event: &str,
+        delivery: &Delivery<'_>,
+        now: impl Into<Timestamp>,
+    ) -> Operation<'_, RoutedEvent> {
+        let progress = self.begin_event_of(capability, event, delivery, now.into());
+        Operation::new(self, progress)
+    }
+
+    /// Takes the model's response: `{message}`, or a text alone. `exposes` is computed, then `guardrails.after` tests the
+    /// whole (GR-17). Allow carries the entry that is delivered.
+    pub fn output(&mut self, output: &Json, now: impl Into<Timestamp>) -> Operation<'_, DeliveredOutput> {
+        let progress = self.begin_output(output, now.into());
+        Operation::new(self, progress)
+    }
+
+    /// Marks the task as interrupted: its event subscriptions end until its next step (SUB-11).
+    pub fn interrupt(&mut self, now: impl Into<Timestamp>) -> Decision {
+        self.begin_interrupt(now.into())
+    }
+
+    /// Ends the task: it takes no step any more, and its state says why. An operation that waits is taken back, as when a
+    /// review takes longer than the task may live. A task at its end already stays as it is, and says rejected with the
+    /// reason that it has.
+    ///
+    /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
+    pub fn end(&mut self, reason: &str, now: impl Into<Timestamp>) -> Decision {
+        self.begin_end(reason, now.into())
+    }
+
+    /// Goes on with the pending operation, in this process or, after [`Task::save`], in another.
     ///
     /// # Errors
     /// [`TaskError::NothingPending`], and [`TaskError::WrongAnswer`] for an answer of another kind than the request's;
     /// the operation then still waits.
-    pub fn resume(&mut self, answer: Answer, now: Timestamp) -> Result<Progress, TaskError> {
-        let Some(pending) = &self.pending else { return Err(TaskError::NothingPending) };
-        if !answer.fits(&pending.request) {
-            return Err(TaskError::WrongAnswer);
-        }
-        if let Some(decision) = self.expire(now).or_else(|| self.unanswerable(&answer)) {
-            return Ok(Progress::Decided(decision));
-        }
-        let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
-        let Pending { mut operation, request, script } = *pending;
-        operation.course.exchanges.push(Exchange { question: request, answer });
-        let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
-        if !of_event {
-            self.take_step(now);
-        }
-        let progress = self.go_on(operation, script, now);
-        Ok(self.settle_event(progress, now))
+    pub fn resume(
+        &mut self,
+        answer: Answer,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, Decision>, TaskError> {
+        let progress = self.go_on_with(answer, now.into())?;
+        Ok(Operation::new(self, progress))
+    }
+
+    /// The operation that waits for an answer, such as one of a task that was restored; nothing if none waits.
+    #[must_use]
+    pub fn pending(&mut self) -> Option<Operation<'_, Decision>> {
+        let request = self.request()?.clone();
+        Some(Operation::new(self, Progress::Asks(request)))
     }
 }

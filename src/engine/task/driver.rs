@@ -1,10 +1,9 @@
-//! Driving an operation to its decision with a host that answers at once.
+//! What a host is that answers at once.
 //!
-//! In: the first [`Progress`] of an operation and a [`Host`]. Out: its decision. What the host has no answer to yet, a
-//! review or a capability that takes its time, ends in [`Verdict::Suspend`](super::Verdict::Suspend); the task stays
-//! pending and goes on with [`Task::resume`](super::Task::resume). Hosts that wait for IO drive the same loop themselves.
+//! In: a request of an operation. Out: its answer, or nothing: a review or a capability that takes its time. Hosts that wait
+//! for IO answer with an async closure, or effect by effect ([`Operation`](super::Operation)).
 
-use super::state::{Answer, CallResult, Decision, Invocation, Progress, Request, Task, TaskError};
+use super::state::{Answer, CallResult, Invocation, Request};
 use crate::cel::Timestamp;
 
 /// Carries out what operations ask for.
@@ -30,33 +29,15 @@ pub trait Host {
     }
 }
 
-impl Task {
-    /// Answers whatever an operation asks until it is decided, or the host has no answer yet: then the decision is
-    /// suspend, [`Task::request`] says what is missing, and [`Task::resume`] takes it.
-    ///
-    /// # Errors
-    /// [`TaskError`] if the progress is not that of this task's pending operation.
-    pub fn drive(&mut self, mut progress: Progress, host: &mut dyn Host) -> Result<Decision, TaskError> {
-        loop {
-            let request = match progress {
-                Progress::Decided(decision) => return Ok(decision),
-                Progress::Asks(request) => request,
-            };
-            let answer = match &request {
-                Request::Invoke(invocation) => host.invoke(invocation).map(Answer::Result),
-                Request::Review { reviewer } => host.review(reviewer).map(Answer::Review),
-                Request::ReadMount { path } => {
-                    Some(host.read_mount(path).map_or(Answer::Failed, Answer::Text))
-                }
-                Request::WriteMount { path, text } => {
-                    Some(if host.write_mount(path, text) { Answer::Written } else { Answer::Failed })
-                }
-                Request::MeasureFile { path } => {
-                    Some(host.measure_file(path).map_or(Answer::Failed, Answer::Size))
-                }
-            };
-            let Some(answer) = answer else { return self.suspension().ok_or(TaskError::NothingPending) };
-            progress = self.resume(answer, host.now())?;
+/// The answer of a host to a request; nothing if it has none yet.
+pub(super) fn answer(host: &mut dyn Host, request: &Request) -> Option<Answer> {
+    match request {
+        Request::Invoke(invocation) => host.invoke(invocation).map(Answer::Result),
+        Request::Review { reviewer } => host.review(reviewer).map(Answer::Review),
+        Request::ReadMount { path } => Some(host.read_mount(path).map_or(Answer::Failed, Answer::Text)),
+        Request::WriteMount { path, text } => {
+            Some(if host.write_mount(path, text) { Answer::Written } else { Answer::Failed })
         }
+        Request::MeasureFile { path } => Some(host.measure_file(path).map_or(Answer::Failed, Answer::Size)),
     }
 }

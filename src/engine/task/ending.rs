@@ -12,8 +12,7 @@ impl Task {
         TaskState::of(self.end.as_ref(), self.request())
     }
 
-    /// Marks the task as interrupted: its event subscriptions end until its next step (SUB-11).
-    pub fn interrupt(&mut self, now: Timestamp) -> Decision {
+    pub(super) fn begin_interrupt(&mut self, now: Timestamp) -> Decision {
         if let Some(rejection) = self.rejection() {
             return rejection;
         }
@@ -21,12 +20,7 @@ impl Task {
         Decision::new(Verdict::Allow)
     }
 
-    /// Ends the task: it takes no step any more, and its state says why. An operation that waits is taken back, as when a
-    /// review takes longer than the task may live. A task at its end already stays as it is, and says rejected with the
-    /// reason that it has.
-    ///
-    /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
-    pub fn end(&mut self, reason: &str, now: Timestamp) -> Decision {
+    pub(super) fn begin_end(&mut self, reason: &str, now: Timestamp) -> Decision {
         if self.end.is_some() {
             return self.rejection().unwrap_or_else(|| Decision::new(Verdict::Rejected));
         }

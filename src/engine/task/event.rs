@@ -7,10 +7,12 @@
 
 use super::driver::Host;
 use super::flow::Stopped;
+use super::operation::Operation;
+use super::outcome::RoutedEvent;
 use super::state::delivery_name;
 use super::state::{
-    Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Operation, Progress, Sender, Stage,
-    Subject, Task, TaskError, Verdict,
+    Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Progress, Sender, Stage, Subject, Task,
+    TaskError, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -66,26 +68,20 @@ pub struct Routing {
 }
 
 /// Why an event came no further than its filter.
-struct Refusal {
+struct Dismissal {
     stage: EventStage,
     message: String,
     findings: Vec<Finding>,
 }
 
-impl Refusal {
+impl Dismissal {
     fn new(stage: EventStage, message: String) -> Self {
         Self { stage, message, findings: Vec::new() }
     }
 }
 
 impl Task {
-    /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
-    /// leaves its context as it was. A task that waits for an answer says rejected: bring the event again later.
-    ///
-    /// # Cost
-    /// Linear in what came and in the allow list; more only if the filter does other things with `parameters` than
-    /// comparing them, up to twice `max_cost`.
-    pub fn event(
+    pub(super) fn begin_event_of(
         &mut self,
         capability: &str,
         event: &str,
@@ -110,11 +106,11 @@ impl Task {
                 let names = self.names(event, delivery);
                 self.judge(event, delivery, &names).map(|data| (position, event, data, names))
             }
-            None => Err(Refusal::new(EventStage::Inactive, messages::not_subscribed())),
+            None => Err(Dismissal::new(EventStage::Inactive, messages::not_subscribed())),
         };
         match judged {
             Ok((position, event, data, names)) => self.begin_event(position, event, (data, names), now),
-            Err(Refusal { stage, message, findings }) => {
+            Err(Dismissal { stage, message, findings }) => {
                 let message = Some(message);
                 Decision { stage: Some(stage), message, findings, ..Decision::new(Verdict::Discard) }.into()
             }
@@ -126,7 +122,7 @@ impl Task {
     /// remaining decisions say that the task waits.
     ///
     /// # Errors
-    /// As [`Task::drive`].
+    /// As [`Operation::drive`].
     pub fn route(&mut self, delivery: &Delivery<'_>, host: &mut dyn Host) -> Result<Vec<Routing>, TaskError> {
         let policy = self.policy.clone();
         let mut routings = Vec::new();
@@ -134,8 +130,8 @@ impl Task {
             policy.events().iter().filter(|event| event.active && event.source == EventSource::Webhook);
         for event in webhooks {
             let capability = reference(&policy, event);
-            let progress = self.event(capability, &event.name, delivery, host.now());
-            let decision = self.drive(progress, host)?;
+            let progress = self.begin_event_of(capability, &event.name, delivery, host.now());
+            let decision = Operation::<RoutedEvent>::new(self, progress).drive(host)?.into_decision();
             let (capability, event) = (capability.to_owned(), event.name.to_string());
             routings.push(Routing { capability, event, decision });
         }
@@ -167,26 +163,26 @@ impl Task {
     }
 
     /// Signature, delivery, schema and filter: what `event` is to expressions, if it passes all.
-    fn judge(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Refusal> {
+    fn judge(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Dismissal> {
         let request = match delivery.content {
             Content::Payload(_) => None,
             Content::Request { headers, body } => Some((headers.iter().copied(), body)),
         };
         let verified = event.verify(delivery.settings, request);
-        verified.map_err(|error| Refusal::new(EventStage::Signature, error.to_string()))?;
+        verified.map_err(|error| Dismissal::new(EventStage::Signature, error.to_string()))?;
         if self.delivered.knows(names) {
-            return Err(Refusal::new(EventStage::Signature, messages::delivered_before()));
+            return Err(Dismissal::new(EventStage::Signature, messages::delivered_before()));
         }
         let payload = match delivery.content {
             Content::Payload(payload) => payload.clone(),
             Content::Request { body, .. } => {
                 let text = std::str::from_utf8(body).ok();
                 let payload = text.and_then(|text| Json::parse(text, &self.policy.limits().eval).ok());
-                payload.ok_or_else(|| Refusal::new(EventStage::Filter, messages::no_json_body()))?
+                payload.ok_or_else(|| Dismissal::new(EventStage::Filter, messages::no_json_body()))?
             }
         };
         let takes = event.takes(&payload);
-        takes.map_err(|why| Refusal::new(EventStage::Payload, messages::unfit_payload(&why)))?;
+        takes.map_err(|why| Dismissal::new(EventStage::Payload, messages::unfit_payload(&why)))?;
         let data = event.data(&payload);
         let allowed = self.allowed.get(event.capability);
         let passes = allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed));
@@ -210,7 +206,7 @@ impl Task {
         }
         self.delivered.add(names, self.policy.limits().max_deliveries);
         let subject = EventUnderWay::new(position, event.format(&data), data);
-        let operation = Operation::new(Subject::Event(subject), Stage::Before);
+        let operation = UnderWay::new(Subject::Event(subject), Stage::Before);
         let progress = self.advance(operation, now.into());
         self.settle_event(progress, now)
     }
@@ -226,7 +222,7 @@ impl Task {
 
     /// Puts the formatted event to the guardrails, as the last of the task's inputs. What parameters an event cannot give
     /// it inherits.
-    pub(super) fn put_under_test(&mut self, operation: &mut Operation) {
+    pub(super) fn put_under_test(&mut self, operation: &mut UnderWay) {
         let Subject::Event(event) = &operation.subject else { return };
         let previous = self.context.last_input().map(TaskIo::extra);
         let inherited = self.policy.input().inherit(previous);
@@ -241,7 +237,7 @@ impl Task {
 
     /// Ends an event that a step stopped: nothing of it reaches the model (EVT-10), and the message stays for the caller and
     /// the trace.
-    pub(super) fn stop_event(&mut self, operation: Operation, stopped: Stopped) -> Decision {
+    pub(super) fn stop_event(&mut self, operation: UnderWay, stopped: Stopped) -> Decision {
         let Stopped { verdict, message, origin } = stopped;
         let stage = operation.course.stage.of_event();
         let decided_by = Some(origin);
@@ -281,15 +277,17 @@ fn reference<'p>(policy: &'p Policy, event: &Event) -> &'p str {
     capability.map_or("", |capability| &capability.reference.text)
 }
 
-fn refused(event: &Event, refusal: FilterRefusal) -> Refusal {
+fn refused(event: &Event, refusal: FilterRefusal) -> Dismissal {
     match refusal {
-        FilterRefusal::False => Refusal::new(EventStage::Filter, messages::filtered()),
-        FilterRefusal::NoValues(name) => Refusal::new(EventStage::Filter, messages::no_allowed_values(&name)),
+        FilterRefusal::False => Dismissal::new(EventStage::Filter, messages::filtered()),
+        FilterRefusal::NoValues(name) => {
+            Dismissal::new(EventStage::Filter, messages::no_allowed_values(&name))
+        }
         FilterRefusal::Failed(error) => {
             let origin = event.filter().map(|filter| filter.expression().origin_of(error.span));
             let finding = Finding { origin, ..Finding::failed(&error) };
             let message = messages::filter_failed(error.code.describe());
-            Refusal { findings: vec![finding], ..Refusal::new(EventStage::Filter, message) }
+            Dismissal { findings: vec![finding], ..Dismissal::new(EventStage::Filter, message) }
         }
     }
 }

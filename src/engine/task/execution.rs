@@ -2,7 +2,7 @@
 
 use super::messages;
 use super::replay::{Halt, Replay};
-use super::state::{Answer, CallResult, CallStatus, Caller, Finding, Invocation, Operation, Request, Task};
+use super::state::{Answer, CallResult, CallStatus, Caller, Finding, Invocation, Request, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Bound, Moment};
 use crate::policy::{Binding, Execute, Expression, Function, Supplied};
@@ -65,7 +65,7 @@ impl Task {
         function: &Function,
         arguments: &Json,
         caller: Caller,
-        operation: &mut Operation,
+        operation: &mut UnderWay,
         now: &Moment,
     ) -> Carried {
         match &function.execute {
@@ -87,7 +87,7 @@ impl Task {
         &self,
         expression: &Expression,
         arguments: &Json,
-        operation: &mut Operation,
+        operation: &mut UnderWay,
         now: &Moment,
     ) -> Carried {
         let mut replay = self.replay(&operation.course.exchanges);

@@ -1,7 +1,7 @@
 //! How steps and stages end, as plain data, and what follows from an expression that gave no value.
 
 use super::replay::Halt;
-use super::state::{Course, Decision, Finding, Operation, Request, Said, Verdict};
+use super::state::{Course, Decision, Finding, Request, Said, UnderWay, Verdict};
 use crate::cel::EvalError;
 use crate::context::FunctionId;
 use crate::policy::{Expression, Origin};
@@ -70,6 +70,6 @@ pub(super) fn halted(halt: Halt, course: &mut Course, expression: &Expression) -
 }
 
 /// The decision of an operation at whose end the task has ended too.
-pub(super) fn ended(operation: Operation, verdict: Verdict, reason: String) -> Decision {
+pub(super) fn ended(operation: UnderWay, verdict: Verdict, reason: String) -> Decision {
     Decision { message: Some(reason.clone()), reason: Some(reason), ..operation.decide(verdict) }
 }

@@ -8,7 +8,7 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{StepEnd, function_id};
 use super::messages;
 use super::replay::Halt;
-use super::state::{CallResult, CallStatus, Caller, Finding, Operation, Request, Task};
+use super::state::{CallResult, CallStatus, Caller, Finding, Request, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Invocation, InvocationId, Moment, Origin, Status};
 use crate::policy::{Function, Invoke, Policy, Step, Supplied};
@@ -29,7 +29,7 @@ impl Task {
         policy: &Policy,
         step: &Step,
         invoke: &Invoke,
-        operation: &mut Operation,
+        operation: &mut UnderWay,
         now: &Moment,
     ) -> StepEnd {
         let target = invoke.function.and_then(|position| Some((position, policy.function(position)?)));
@@ -83,7 +83,7 @@ impl Task {
         step: &Step,
         function: &Function,
         invoke: &Invoke,
-        operation: &Operation,
+        operation: &UnderWay,
         now: &Moment,
     ) -> Formed {
         let mut findings = Vec::new();

@@ -5,7 +5,7 @@
 //! values of all of them are found once.
 
 use super::flow::{StepEnd, function_id, halted};
-use super::state::{Course, Operation, Stage, StepOutcome, Subject, Task};
+use super::state::{Course, Stage, StepOutcome, Subject, Task, UnderWay};
 use crate::context::{Activations, Moment};
 use crate::policy::{Expression, Policy, Step, StepAction};
 
@@ -30,10 +30,10 @@ impl Task {
         &self,
         policy: &Policy,
         list: &'p [Step],
-        operation: &mut Operation,
+        operation: &mut UnderWay,
         now: &Moment,
     ) -> Option<(&'p Step, Due)> {
-        let Operation { subject, course } = operation;
+        let UnderWay { subject, course } = operation;
         list.get(course.step)?;
         let selected = subject.selected(policy);
         let mut values = Activations::new(self.bound(subject, now));

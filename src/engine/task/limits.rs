@@ -8,18 +8,14 @@ use crate::policy::{Exceeded, Used, exceeded};
 use std::borrow::Cow;
 
 impl Task {
-    /// Whether a step may be taken: allow, or terminate with the limit that it would exceed. Takes no step by itself;
-    /// [`Task::before`], [`Task::invoke`] and [`Task::input`] ask for themselves.
-    pub fn limits(&mut self, next: Next, now: Timestamp) -> Decision {
+    pub(super) fn begin_limits(&mut self, next: Next, now: Timestamp) -> Decision {
         if let Some(refusal) = self.hindrance(now) {
             return refusal;
         }
         self.beyond(next, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
     }
 
-    /// Records a turn of the model and what it used, then tests the token limits: nothing that the model asked for may
-    /// run once they are exceeded (LIM-06).
-    pub fn model_turn(&mut self, usage: Usage, now: Timestamp) -> Decision {
+    pub(super) fn begin_model_turn(&mut self, usage: Usage, now: Timestamp) -> Decision {
         if let Some(refusal) = self.refusal(now) {
             return refusal;
         }

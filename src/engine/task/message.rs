@@ -5,14 +5,12 @@
 
 use super::messages;
 use super::replay::{Halt, Replay};
-use super::state::{Decision, Finding, Next, Operation, Progress, Sender, Stage, Subject, Task, Verdict};
+use super::state::{Decision, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict};
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{Activations, Moment, TaskIo, TurnKind};
 
 impl Task {
-    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
-    /// `guardrails.before` tests it. Allow carries the admitted entry.
-    pub fn input(&mut self, input: &Json, now: Timestamp) -> Progress {
+    pub(super) fn begin_input(&mut self, input: &Json, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance(now).or_else(|| self.beyond(Next::Other, now)) {
             return decision.into();
         }
@@ -24,7 +22,7 @@ impl Task {
                 self.take_step(now);
                 self.context.push_input(entry);
                 self.advance(
-                    Operation::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore),
+                    UnderWay::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore),
                     now.into(),
                 )
             }
@@ -34,9 +32,7 @@ impl Task {
         }
     }
 
-    /// Takes the model's response: `{message}`, or a text alone. `exposes` is computed, then `guardrails.after` tests the
-    /// whole (GR-17). Allow carries the entry that is delivered.
-    pub fn output(&mut self, output: &Json, now: Timestamp) -> Progress {
+    pub(super) fn begin_output(&mut self, output: &Json, now: Timestamp) -> Progress {
         if let Some(refusal) = self.hindrance(now) {
             return refusal.into();
         }
@@ -54,7 +50,7 @@ impl Task {
         self.take_step(now);
         let now = Moment::from(now);
         self.context.push_output(entry.clone());
-        let mut operation = Operation::new(Subject::Output, Stage::GuardrailAfter);
+        let mut operation = UnderWay::new(Subject::Output, Stage::GuardrailAfter);
         if !self.policy.exposes().is_empty() {
             let exposed = self.expose(&now, &mut operation.course.findings);
             self.context.replace_last_output(entry.with_extra(exposed.root()));
@@ -105,7 +101,7 @@ impl Task {
     }
 
     /// Accepts the input under test.
-    pub(super) fn admit(&mut self, operation: Operation) -> Decision {
+    pub(super) fn admit(&mut self, operation: UnderWay) -> Decision {
         self.context.turn(TurnKind::Input);
         let value = self.context.last_input().map(TaskIo::to_json);
         let verdict = match operation.subject {
@@ -117,7 +113,7 @@ impl Task {
     }
 
     /// Lets the response under test out.
-    pub(super) fn deliver(&mut self, operation: Operation) -> Decision {
+    pub(super) fn deliver(&mut self, operation: UnderWay) -> Decision {
         let entry = self.context.last_output();
         let value = entry.map(TaskIo::to_json);
         let exposes = entry.map(|entry| entry.extra().to_json()).filter(|exposes| !exposes.root().is_empty());

@@ -42,6 +42,8 @@ mod limits;
 mod message;
 mod messages;
 mod mount_path;
+mod operation;
+mod outcome;
 mod record;
 mod replay;
 mod save;
@@ -60,6 +62,10 @@ pub use driver::Host;
 pub use event::{Content, Delivery, Routing, Subscription};
 pub use file_reference::FileReference;
 pub use interpolation::{Given, InterpolationError, TemplateKind};
+pub use operation::Operation;
+pub use outcome::{
+    AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Received, Refusal, RoutedEvent, Waiting,
+};
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{

@@ -9,8 +9,8 @@ use super::file_reference::FileReference;
 use super::messages;
 use super::replay::{Halt, Replay};
 use super::state::{
-    Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Operation, Pending, Progress,
-    Request, ScriptUnderWay, Stage, Subject, Task, Verdict,
+    Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Pending, Progress, Request,
+    ScriptUnderWay, Sender, Stage, Subject, Task, TaskError, UnderWay, Verdict,
 };
 use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
 use crate::context::{Bound, Scope};
@@ -18,17 +18,7 @@ use crate::policy::{Policy, whole_failure};
 use std::borrow::Cow;
 
 impl Task {
-    /// Runs a script that the model wrote. Allow carries its result, with the summary of a file in the place of each
-    /// reference to it (SCR-07); error says that the script failed by itself. A call that is not let through ends it with
-    /// that call's decision.
-    ///
-    /// # Errors
-    /// What the script names that it must not, or why it cannot be read; nothing has happened then.
-    ///
-    /// # Cost
-    /// That of its calls, and for each of them one evaluation within the bounds of
-    /// [`EngineLimits::of_scripts`](crate::limits::EngineLimits::of_scripts).
-    pub fn script(&mut self, source: &str, now: Timestamp) -> Result<Progress, Vec<Issue>> {
+    pub(super) fn begin_script(&mut self, source: &str, now: Timestamp) -> Result<Progress, Vec<Issue>> {
         if let Some(refusal) = self.hindrance(now) {
             return Ok(refusal.into());
         }
@@ -38,20 +28,40 @@ impl Task {
         }
         self.take_step(now);
         let script = ScriptUnderWay { source: source.to_owned(), call: None };
-        Ok(self.run_script(Operation::new(Subject::Script(script), Stage::Execute), now))
+        Ok(self.run_script(UnderWay::new(Subject::Script(script), Stage::Execute), now))
+    }
+
+    /// Goes on with the pending operation, which was answered.
+    pub(super) fn go_on_with(&mut self, answer: Answer, now: Timestamp) -> Result<Progress, TaskError> {
+        let Some(pending) = &self.pending else { return Err(TaskError::NothingPending) };
+        if !answer.fits(&pending.request) {
+            return Err(TaskError::WrongAnswer);
+        }
+        if let Some(decision) = self.expire(now).or_else(|| self.unanswerable(&answer)) {
+            return Ok(Progress::Decided(decision));
+        }
+        let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
+        let Pending { mut operation, request, script } = *pending;
+        operation.course.exchanges.push(Exchange { question: request, answer });
+        let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
+        if !of_event {
+            self.take_step(now);
+        }
+        let progress = self.go_on(operation, script, now);
+        Ok(self.settle_event(progress, now))
     }
 
     /// Goes on with an operation that was answered, and with the script whose call it is.
     pub(super) fn go_on(
         &mut self,
-        operation: Operation,
-        script: Option<Box<Operation>>,
+        operation: UnderWay,
+        script: Option<Box<UnderWay>>,
         now: Timestamp,
     ) -> Progress {
         if matches!(operation.subject, Subject::Script(_)) {
             return self.run_script(operation, now);
         }
-        self.script_bytes = script.as_deref().map_or(0, Operation::bytes);
+        self.script_bytes = script.as_deref().map_or(0, UnderWay::bytes);
         let progress = self.advance(operation, now.into());
         self.script_bytes = 0;
         match script {
@@ -64,7 +74,7 @@ impl Task {
     }
 
     /// Takes a script as far as it goes.
-    fn run_script(&mut self, mut script: Operation, now: Timestamp) -> Progress {
+    fn run_script(&mut self, mut script: UnderWay, now: Timestamp) -> Progress {
         let policy = self.policy.clone();
         let source = if let Subject::Script(script) = &script.subject { &*script.source } else { "" };
         let program = match policy.script(source, &self.cache) {
@@ -111,7 +121,7 @@ impl Task {
     }
 
     /// The script with the result of its call; what came of it instead, if the call asks or was not let through.
-    fn take_up(&mut self, mut script: Operation, progress: Progress) -> Result<Operation, Box<Progress>> {
+    fn take_up(&mut self, mut script: UnderWay, progress: Progress) -> Result<UnderWay, Box<Progress>> {
         let decision = match progress {
             Progress::Decided(decision) => decision,
             Progress::Asks(request) => {

@@ -5,7 +5,7 @@
 //! cannot be refused, for the call has run. So it is kept as its digest if it does not fit, and its bytes go on counting:
 //! the next step then says that the task is full, and no guard ever takes a part of a value for the whole.
 
-use super::state::{Exchange, Operation, Subject, Task};
+use super::state::{Exchange, Subject, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{InvocationId, KeptPart, Origin};
 
@@ -32,7 +32,7 @@ impl Task {
     /// The same without the results that it had no room for.
     fn held_bytes(&self) -> u64 {
         let waiting = self.pending.as_deref().map_or(0, |pending| {
-            let script = pending.script.as_deref().map_or(0, Operation::bytes);
+            let script = pending.script.as_deref().map_or(0, UnderWay::bytes);
             pending.operation.bytes().saturating_add(script)
         });
         [self.open_bytes, self.script_bytes, waiting]
@@ -66,7 +66,7 @@ impl Task {
     }
 }
 
-impl Operation {
+impl UnderWay {
     /// The documents that it holds.
     pub(super) fn bytes(&self) -> u64 {
         let subject = match &self.subject {

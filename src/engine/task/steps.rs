@@ -8,7 +8,7 @@ use super::judge::Due;
 use super::messages;
 use super::replay::Halt;
 use super::state::{
-    Course, Finding, Operation, Pending, Progress, Said, Stage, StepOutcome, Subject, Task, Verdict,
+    Course, Finding, Pending, Progress, Said, Stage, StepOutcome, Subject, Task, UnderWay, Verdict,
 };
 use crate::cel::{Host, Json, Stop};
 use crate::context::{Activations, Moment};
@@ -17,7 +17,7 @@ use crate::policy::{Expression, Policy, Step, StepAction};
 
 impl Task {
     /// Takes an operation as far as it goes.
-    pub(super) fn advance(&mut self, operation: Operation, now: Moment) -> Progress {
+    pub(super) fn advance(&mut self, operation: UnderWay, now: Moment) -> Progress {
         let policy = self.policy.clone();
         self.advance_under(&policy, operation, now)
     }
@@ -27,7 +27,7 @@ impl Task {
     pub(super) fn advance_under(
         &mut self,
         policy: &Policy,
-        mut operation: Operation,
+        mut operation: UnderWay,
         now: Moment,
     ) -> Progress {
         loop {
@@ -78,7 +78,7 @@ impl Task {
     }
 
     /// Runs the rest of the stage's list.
-    fn run_steps(&mut self, policy: &Policy, operation: &mut Operation, now: &Moment) -> Flow {
+    fn run_steps(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
         let Some(hook) = operation.course.stage.hook() else { return Flow::Passed };
         let list = policy.steps(hook, operation.subject.capability(policy));
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
@@ -104,11 +104,11 @@ impl Task {
     }
 
     /// Runs a step that does more than to judge, whose condition has held.
-    fn act(&mut self, policy: &Policy, step: &Step, operation: &mut Operation, now: &Moment) -> StepEnd {
+    fn act(&mut self, policy: &Policy, step: &Step, operation: &mut UnderWay, now: &Moment) -> StepEnd {
         match &step.action {
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
             StepAction::Transform(expression) => {
-                let Operation { subject, course } = operation;
+                let UnderWay { subject, course } = operation;
                 let mut values = Activations::new(self.bound(subject, now));
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);
@@ -135,7 +135,7 @@ impl Task {
     }
 
     /// Puts the value of a transform in the place of what is being handled.
-    fn transform(&mut self, operation: &mut Operation, value: Json, step: &Step) -> StepEnd {
+    fn transform(&mut self, operation: &mut UnderWay, value: Json, step: &Step) -> StepEnd {
         let entry = match &mut operation.subject {
             Subject::Call(call) => {
                 call.output = Some(value);
@@ -177,7 +177,7 @@ impl Task {
 }
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.
-fn stopped(step: &Step, operation: &Operation, message: Option<Said>) -> Option<Stopped> {
+fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<Stopped> {
     let verdict = match step.on_fail {
         OnFail::Continue => return None,
         OnFail::Block => Verdict::Block,

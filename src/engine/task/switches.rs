@@ -6,7 +6,7 @@
 
 use super::messages;
 use super::state::{
-    Answer, Decision, EventStage, Finding, Operation, Request, Subject, Switch, Switches, Task, Verdict,
+    Answer, Decision, EventStage, Finding, Request, Subject, Switch, Switches, Task, UnderWay, Verdict,
 };
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
@@ -83,7 +83,7 @@ impl Task {
     }
 
     /// Ends an operation that a switch stopped on its way.
-    pub(super) fn switch_off(&mut self, operation: Operation, switch: Switch, now: Moment) -> Decision {
+    pub(super) fn switch_off(&mut self, operation: UnderWay, switch: Switch, now: Moment) -> Decision {
         self.withdraw(&operation, now);
         let is_call = operation.subject.call().is_some();
         let is_event = matches!(operation.subject, Subject::Event(_));

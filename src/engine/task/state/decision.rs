@@ -293,6 +293,11 @@ impl Decision {
         }
     }
 
+    /// The decision of an operation that waits.
+    pub(in crate::task) fn suspended() -> Self {
+        Self::new(Verdict::Suspend)
+    }
+
     /// Whether the operation goes on.
     #[must_use]
     pub fn is_allowed(&self) -> bool {

@@ -10,11 +10,11 @@ mod error;
 mod exchange;
 mod hidden;
 mod lifecycle;
-mod operation;
 mod progress;
 mod start;
 mod switch;
 mod task;
+mod under_way;
 
 pub(in crate::task) use activity::Activity;
 pub use decision::{
@@ -28,11 +28,11 @@ pub use hidden::Hidden;
 pub(in crate::task) use hidden::Said;
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
-pub(in crate::task) use operation::{
-    CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Operation, Pending, ScriptUnderWay, Sender,
-    Stage, Subject,
-};
 pub use progress::Progress;
 pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
+pub(in crate::task) use under_way::{
+    CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender, Stage,
+    Subject, UnderWay,
+};

@@ -25,8 +25,9 @@ pub struct StartTask {
 impl StartTask {
     /// A task of an agent for a user, created now, with the agent's own model and an unnamed runtime.
     #[must_use]
-    pub fn new(id: &str, namespace: &str, agent: &str, user: User, started_at: Timestamp) -> Self {
+    pub fn new(id: &str, namespace: &str, agent: &str, user: User, started_at: impl Into<Timestamp>) -> Self {
         let (id, namespace, agent) = (id.to_owned(), namespace.to_owned(), agent.to_owned());
+        let started_at = started_at.into();
         Self { id, namespace, agent, user, started_at, model: None, runtime: Runtime::default() }
     }
 }

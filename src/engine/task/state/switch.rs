@@ -68,14 +68,14 @@ impl fmt::Display for Switch {
 /// The switches that are on. Clones are handles of one table.
 ///
 /// ```
-/// use celador::engine::Engine;
-/// use celador::task::Switch;
+/// use celador::task::{Switch, Switches};
 ///
-/// let (engine, _) = Engine::parse("none.yaml", "");
+/// // those of an engine are `engine.switches()`
+/// let switches = Switches::default();
 /// let refunds = Switch::Tool { namespace: "shop".into(), name: "refund".into(), function: None };
-/// assert!(engine.switches().turn_on(refunds.clone()));
-/// assert_eq!(engine.switches().on(), [refunds.clone()]);
-/// assert!(engine.switches().turn_off(&refunds));
+/// assert!(switches.turn_on(refunds.clone()));
+/// assert_eq!(switches.on(), [refunds.clone()]);
+/// assert!(switches.turn_off(&refunds));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Switches(Arc<Table>);

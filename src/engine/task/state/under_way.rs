@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// An operation under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::task) struct Operation {
+pub(in crate::task) struct UnderWay {
     pub(in crate::task) subject: Subject,
     #[serde(flatten)]
     pub(in crate::task) course: Course,
@@ -154,17 +154,17 @@ pub(in crate::task) enum Stage {
 /// An operation that waits for an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct Pending {
-    pub(in crate::task) operation: Operation,
+    pub(in crate::task) operation: UnderWay,
     pub(in crate::task) request: Request,
     /// The script whose call the operation is.
     #[serde(default)]
-    pub(in crate::task) script: Option<Box<Operation>>,
+    pub(in crate::task) script: Option<Box<UnderWay>>,
 }
 
 impl Pending {
     /// Whether it can have come about under a policy.
     pub(in crate::task) fn fits(&self, policy: &Policy) -> bool {
-        let of_script = |script: &Operation| {
+        let of_script = |script: &UnderWay| {
             matches!(script.subject, Subject::Script(_))
                 && self.operation.subject.call().is_some()
                 && script.fits(policy)
@@ -196,7 +196,7 @@ impl Stage {
     }
 }
 
-impl Operation {
+impl UnderWay {
     pub(in crate::task) fn new(subject: Subject, stage: Stage) -> Self {
         let course = Course {
             stage,

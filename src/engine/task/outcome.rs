@@ -1,0 +1,245 @@
+//! What operations come to, typed: what one that goes on hands to its host, and why one does not.
+//!
+//! In: a [`Decision`], which is the form for wires, logs and stores. Out: an [`Outcome`], in which each operation has the fields
+//! that are its own. The decision stays inside, for whoever writes it down.
+
+use super::state::{CallId, Decision, EventStage, LimitReached, Request, Verdict};
+use crate::cel::Json;
+
+/// What an operation came to.
+///
+/// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`] or
+/// [`DeliveredOutput`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "what was not let through must not be done"]
+pub enum Outcome<T> {
+    /// It goes on.
+    Allowed(T),
+    /// It does not. The task may be locked or have ended.
+    Refused(Refusal),
+    /// It waits for an answer. Until then the task takes no other step.
+    Waits(Waiting),
+}
+
+/// A call that may run, from [`Task::before`](super::Task::before).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AllowedCall {
+    /// Under which [`Task::after`](super::Task::after) takes its result.
+    pub call: CallId,
+    /// The arguments that it runs with: those of the model, those that the manifest binds, and defaults. An object.
+    pub arguments: Json,
+    /// The whole decision.
+    pub decision: Decision,
+}
+
+/// What the model receives of a call or of a script, from [`Task::after`](super::Task::after),
+/// [`Task::execute`](super::Task::execute), [`Task::invoke`](super::Task::invoke) and [`Task::script`](super::Task::script).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Received {
+    /// The result, as the steps behind the call left it.
+    pub value: Json,
+    /// The whole decision.
+    pub decision: Decision,
+}
+
+/// An input that the guardrails let through, from [`Task::input`](super::Task::input).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AcceptedInput {
+    /// The entry of `context.input` that it became: an object with `message` and the agent's parameters.
+    pub entry: Json,
+    /// The whole decision.
+    pub decision: Decision,
+}
+
+/// An event that became an input of the task, from [`Task::event`](super::Task::event).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RoutedEvent {
+    /// The entry of `context.input` that it became: an object with `message`.
+    pub entry: Json,
+    /// The whole decision.
+    pub decision: Decision,
+}
+
+/// A response that the guardrails let through, from [`Task::output`](super::Task::output).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DeliveredOutput {
+    /// The entry of `context.output` that is delivered: an object with `message` and what the agent exposes.
+    pub entry: Json,
+    /// What `exposes` added, if the agent exposes something: an object.
+    pub exposes: Option<Json>,
+    /// The whole decision.
+    pub decision: Decision,
+}
+
+/// Why an operation does not go on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The whole decision. Its verdict is none of allow, route and suspend.
+    pub decision: Decision,
+}
+
+/// An operation that waits for an answer, which [`Task::resume`](super::Task::resume) takes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// What is asked.
+    pub request: Request,
+    /// The whole decision, whose verdict is suspend.
+    pub decision: Decision,
+}
+
+/// What an operation that goes on hands over. Only this crate implements it.
+pub trait HandedOver: Sized + sealed::Sealed {
+    #[doc(hidden)]
+    fn of(decision: Decision) -> Self;
+
+    /// The whole decision.
+    fn decision(&self) -> &Decision;
+
+    #[doc(hidden)]
+    fn into_decision(self) -> Decision;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! handed_over {
+    ($($name:ident = |$decision:ident| $made:expr;)+) => {$(
+        impl sealed::Sealed for $name {}
+
+        impl HandedOver for $name {
+            fn of($decision: Decision) -> Self {
+                $made
+            }
+
+            fn decision(&self) -> &Decision {
+                &self.decision
+            }
+
+            fn into_decision(self) -> Decision {
+                self.decision
+            }
+        }
+    )+};
+}
+
+handed_over! {
+    AllowedCall = |decision| Self {
+        // a call that is let through has an id
+        call: decision.call.unwrap_or(CallId(u64::MAX)),
+        arguments: value_of(&decision),
+        decision,
+    };
+    Received = |decision| Self { value: value_of(&decision), decision };
+    AcceptedInput = |decision| Self { entry: value_of(&decision), decision };
+    RoutedEvent = |decision| Self { entry: value_of(&decision), decision };
+    DeliveredOutput = |decision| Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision };
+}
+
+impl sealed::Sealed for Decision {}
+
+impl HandedOver for Decision {
+    fn of(decision: Decision) -> Self {
+        decision
+    }
+
+    fn decision(&self) -> &Decision {
+        self
+    }
+
+    fn into_decision(self) -> Decision {
+        self
+    }
+}
+
+/// The value of a decision: `null` for a call whose result is none. A clone shares its text.
+fn value_of(decision: &Decision) -> Json {
+    decision.value.clone().unwrap_or_else(Json::null)
+}
+
+impl<T: HandedOver> Outcome<T> {
+    /// What an operation came to that is decided, or waits for this.
+    pub(super) fn new(decision: Decision, request: Option<Request>) -> Self {
+        match request {
+            Some(request) => Self::Waits(Waiting { request, decision }),
+            None if decision.is_allowed() => Self::Allowed(T::of(decision)),
+            None => Self::Refused(Refusal { decision }),
+        }
+    }
+
+    /// The decision, whichever it is.
+    #[must_use]
+    pub fn decision(&self) -> &Decision {
+        match self {
+            Self::Allowed(handed) => handed.decision(),
+            Self::Refused(refusal) => &refusal.decision,
+            Self::Waits(waiting) => &waiting.decision,
+        }
+    }
+
+    /// The decision alone, as it is written down.
+    #[must_use]
+    pub fn into_decision(self) -> Decision {
+        match self {
+            Self::Allowed(handed) => handed.into_decision(),
+            Self::Refused(refusal) => refusal.decision,
+            Self::Waits(waiting) => waiting.decision,
+        }
+    }
+
+    /// Whether it goes on.
+    #[must_use]
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allowed(_))
+    }
+}
+
+impl Refusal {
+    /// How it was refused: block, lock_task, terminate, rejected, invalid_input, error or discard.
+    #[must_use]
+    pub const fn verdict(&self) -> Verdict {
+        self.decision.verdict
+    }
+
+    /// What the model is told in the place of a result, or the caller in the place of an answer.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        self.decision.message.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the task takes no step any more because of it.
+    #[must_use]
+    pub const fn ends_task(&self) -> bool {
+        matches!(self.decision.verdict, Verdict::LockTask | Verdict::Terminate)
+    }
+
+    /// The limit that was reached, if that is why.
+    #[must_use]
+    pub const fn limit(&self) -> Option<&LimitReached> {
+        self.decision.limit.as_ref()
+    }
+
+    /// How far an event came that was discarded.
+    #[must_use]
+    pub const fn stage(&self) -> Option<EventStage> {
+        self.decision.stage
+    }
+}
+
+impl Waiting {
+    /// Who is asked, if it waits for a review.
+    #[must_use]
+    pub fn reviewer(&self) -> Option<&str> {
+        match &self.request {
+            Request::Review { reviewer } => Some(reviewer),
+            _ => None,
+        }
+    }
+}
