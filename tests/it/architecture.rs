@@ -16,7 +16,6 @@ const NOT_YET: &[&str] = &[
     "src/engine/context",
     "src/engine/manifest",
     "src/engine/manifest/json_schema",
-    "src/engine/scenario",
     "src/engine/task",
     "src/store/conversation",
     "src/store/database",
