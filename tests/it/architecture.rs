@@ -9,7 +9,6 @@ const PACKAGES: &[&str] = &["src/cel", "src/engine", "src/store", "src/server", 
 
 /// Folders whose members still name each other in circles.
 const NOT_YET: &[&str] = &[
-    "src/engine/context",
     "src/engine/manifest",
     "src/engine/manifest/json_schema",
     "src/engine/task",
