@@ -9,7 +9,6 @@ const PACKAGES: &[&str] = &["src/cel", "src/engine", "src/store", "src/server", 
 
 /// Folders whose members still name each other in circles.
 const NOT_YET: &[&str] = &[
-    "src/engine/manifest",
     "src/engine/task",
     "src/store/conversation",
     "src/store/database",
