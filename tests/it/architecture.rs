@@ -9,15 +9,6 @@ const PACKAGES: &[&str] = &["src/cel", "src/engine", "src/store", "src/server", 
 
 /// Folders whose members still name each other in circles.
 const NOT_YET: &[&str] = &[
-    "src/cel/eval",
-    "src/cel/syntax",
-    "src/cel/value",
-    "src/cel/value/json",
-    "src/engine/context",
-    "src/engine/manifest",
-    "src/engine/manifest/json_schema",
-    "src/engine/policy",
-    "src/engine/scenario",
     "src/store/conversation",
     "src/store/database",
     "src/store/decision_log",

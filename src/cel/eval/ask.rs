@@ -1,6 +1,7 @@
 //! Questions about any value, the long way: with the step that finds it, and with errors that say what is wrong.
 
-use super::evaluator::{Evaluator, compare};
+use super::evaluator::Evaluator;
+use super::operators::compare;
 use crate::fault::Fault;
 use crate::meter::Meter;
 use crate::plan::{NodeId, Question};

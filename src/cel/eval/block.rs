@@ -3,14 +3,10 @@
 //! What came out is kept until its block begins again, be it a value or an error: a binding that fails, fails wherever
 //! it is named, and costs no more for it.
 
-use super::error::Halt;
 use super::evaluator::Evaluator;
 use crate::plan::{Memo, NodeId};
 use crate::value::Value;
 use std::ops::Range;
-
-/// What came out of a binding.
-pub(super) type Outcome<'a> = Result<Value<'a>, Halt>;
 
 impl<'a> Evaluator<'a, '_, '_> {
     pub(super) fn block(&mut self, bindings: &Range<Memo>, body: NodeId) -> Option<Value<'a>> {

@@ -6,6 +6,7 @@ use crate::limits::EvalLimits;
 use crate::plan::{Node, NodeId, Plan};
 use crate::source::Span;
 use crate::types::Kind;
+use crate::value::Value;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -71,6 +72,9 @@ pub(super) enum Halt {
     Fault(Fault, NodeId),
     Asked,
 }
+
+/// What came out of a step: its value, or why there is none.
+pub(super) type Outcome<'a> = Result<Value<'a>, Halt>;
 
 impl Halt {
     pub(super) fn of(interruption: Interruption, at: NodeId) -> Self {

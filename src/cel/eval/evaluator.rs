@@ -1,147 +1,32 @@
 //! The walk over a plan.
+//!
+//! In: a step of it. Out: the step's value or truth, or nothing, and then why stands in the progress of the walk. What takes
+//! more than a few lines has a file of its own: how values are found (`read`), loops, blocks, questions, operators.
 
 use super::activation::{Activation, Host};
-use super::block::Outcome;
-use super::error::{Halt, Stop};
+use super::error::{Halt, Outcome};
 use super::guard::{Guards, Variables};
+use super::operators::{arithmetic, compare, is_in, key_bytes};
 use super::progress::Progress;
-use super::read::key_bytes;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::PureCode;
-use crate::limits::EvalLimits;
-use crate::meter::Meter;
-use crate::plan::{Arithmetic, Clause, Comparison, Item, Local, Node, NodeId, Plan};
+use crate::plan::{Clause, Item, Local, Node, NodeId};
 use crate::value::{Entries, Key, List, Map, Value, same_bytes};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// How many variables of loops fit without an allocation.
-const FEW_LOCALS: usize = 6;
-
-/// Runs a plan for its value. Says what it cost, whether it gave one or not.
-#[inline(always)]
-pub(crate) fn run<'a>(
-    (plan, guards): (&'a Plan, &'a Guards),
-    activation: &Activation<'a>,
-    limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
-) -> (Result<Value<'a>, Stop>, u64) {
-    start((plan, guards), activation, limits, host, |evaluator| evaluator.eval(plan.root))
-}
-
-/// The truth of a plan that is a guard as a whole, and what it cost, if the guard can tell. Builds with assertions do not
-/// trust it.
-#[inline(always)]
-pub(crate) fn guarded<'a>(
-    (plan, guards): (&'a Plan, &'a Guards),
-    activation: &Activation<'a>,
-    limits: &EvalLimits,
-) -> Option<(bool, u64)> {
-    if cfg!(debug_assertions) || activation.env() != plan.env {
-        return None;
-    }
-    let mut meter = Meter::new(limits);
-    let truth = guards.ask(plan.root, &Variables { activation, locals: &[] }, &mut meter)?;
-    Some((truth, meter.spent_cost()))
-}
-
-/// Runs a plan for the truth of its value, without making a value of a test.
-pub(crate) fn holds<'a>(
-    (plan, guards): (&'a Plan, &'a Guards),
-    activation: &Activation<'a>,
-    limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
-) -> (Result<bool, Stop>, u64) {
-    start((plan, guards), activation, limits, host, |evaluator| match plan.node(plan.root) {
-        Some(node) if node.is_test() => evaluator.bool(plan.root),
-        _ => evaluator.eval(plan.root).map(|value| value.is_truthy()),
-    })
-}
-
-/// Sets up what a run needs, on the stack as far as it goes.
-#[inline(always)]
-fn start<'a, T>(
-    (plan, guards): (&'a Plan, &'a Guards),
-    activation: &Activation<'a>,
-    limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
-    run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
-) -> (Result<T, Stop>, u64) {
-    match (plan.locals, plan.memos) {
-        (0, 0) => begin((plan, guards), activation, limits, host, (&mut [], &mut []), run),
-        (1..=FEW_LOCALS, 0) => {
-            let mut locals = [const { Value::Null }; FEW_LOCALS];
-            begin((plan, guards), activation, limits, host, (&mut locals, &mut []), run)
-        }
-        (locals, memos) => {
-            let frame = (&mut *vec![Value::Null; locals], &mut *vec![None; memos]);
-            begin((plan, guards), activation, limits, host, frame, run)
-        }
-    }
-}
-
-/// The places for the variables of loops, and for what comes out of bindings.
-type Frame<'f, 'a> = (&'f mut [Value<'a>], &'f mut [Option<Outcome<'a>>]);
-
-#[inline(always)]
-fn begin<'a, T>(
-    (plan, guards): (&'a Plan, &'a Guards),
-    activation: &Activation<'a>,
-    limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
-    (locals, memos): Frame<'_, 'a>,
-    run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
-) -> (Result<T, Stop>, u64) {
-    let progress = Progress::new(limits);
-    let mut evaluator =
-        Evaluator { nodes: &plan.nodes, guards, activation, locals, memos, gaps: 0, progress, host };
-    let result = if activation.env() == plan.env {
-        run(&mut evaluator)
-    } else {
-        evaluator.progress.fail(plan.root, ErrorCode::WrongScope)
-    };
-    let cost = evaluator.progress.meter.spent_cost();
-    match result {
-        Some(value) => (Ok(value), cost),
-        None => (Err(evaluator.progress.stop(plan)), cost),
-    }
-}
-
-/// The value of a step over constants, for the planner, and what it cost; nothing if it fails, so that it fails when it
-/// is run.
-pub(crate) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> (Option<Value<'static>>, u64) {
-    let (guards, activation) = (&Guards::default(), &Activation::empty());
-    let progress = Progress::new(limits);
-    let mut evaluator = Evaluator {
-        nodes,
-        guards,
-        activation,
-        locals: &mut [],
-        memos: &mut [],
-        gaps: 0,
-        progress,
-        host: None,
-    };
-    let value = evaluator.eval(step).and_then(|value| {
-        // what is kept is a copy of all of it
-        let meter = &mut evaluator.progress.meter;
-        meter.charge(value.weight(meter.left())).ok()?;
-        value.to_static()
-    });
-    (value, evaluator.progress.meter.spent_cost())
-}
-
+/// A walk that is under way: what it reads, and what it has come to.
 pub(super) struct Evaluator<'a, 'r, 'h> {
     pub(super) nodes: &'a [Node],
-    guards: &'a Guards,
+    pub(super) guards: &'a Guards,
     pub(super) activation: &'r Activation<'a>,
     pub(super) locals: &'r mut [Value<'a>],
     /// What came out of the bindings that were asked for.
     pub(super) memos: &'r mut [Option<Outcome<'a>>],
     /// Which variables of loops are null because nothing is there, a bit each.
-    gaps: u64,
+    pub(super) gaps: u64,
     pub(super) progress: Progress<'r>,
-    host: Option<&'r mut (dyn Host + 'h)>,
+    pub(super) host: Option<&'r mut (dyn Host + 'h)>,
 }
 
 impl<'a> Evaluator<'a, '_, '_> {
@@ -470,52 +355,4 @@ impl<'a> Evaluator<'a, '_, '_> {
 /// The bit of a variable; those of more loops inside of one another than there are bits have none.
 fn bit(local: Local) -> u64 {
     1_u64.checked_shl(local.0).unwrap_or_default()
-}
-
-pub(super) fn compare(
-    meter: &mut Meter<'_>,
-    comparison: Comparison,
-    a: &Value<'_>,
-    b: &Value<'_>,
-) -> Result<bool, Fault> {
-    match (a, b) {
-        (Value::String(a), Value::String(b)) => meter.charge_text(a.len().min(b.len()))?,
-        (Value::Bytes(a), Value::Bytes(b)) => meter.charge_text(a.len().min(b.len()))?,
-        _ => {}
-    }
-    Ok(a.order(b)?.is_some_and(|order| comparison.holds(order)))
-}
-
-fn is_in(meter: &mut Meter<'_>, item: &Value<'_>, of: &Value<'_>) -> Result<bool, Fault> {
-    match of {
-        Value::List(list) => {
-            for other in list.iter() {
-                meter.charge(1)?;
-                if item.equals_metered(&other, meter)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        }
-        Value::Map(map) => {
-            meter.charge_text(key_bytes(item))?;
-            Ok(Key::lookup(item).is_some_and(|key| map.get(&key).is_some()))
-        }
-        other => Err(Fault::no_overload([item.kind(), other.kind()])),
-    }
-}
-
-fn arithmetic<'a>(
-    meter: &mut Meter<'_>,
-    operator: Arithmetic,
-    a: &Value<'a>,
-    b: &Value<'a>,
-) -> Result<Value<'a>, Fault> {
-    match operator {
-        Arithmetic::Plus => a.plus(b, meter),
-        Arithmetic::Minus => a.minus(b),
-        Arithmetic::Times => a.times(b),
-        Arithmetic::Divide => a.divided_by(b),
-        Arithmetic::Modulo => a.modulo(b),
-    }
 }

@@ -12,12 +12,14 @@ mod error;
 mod evaluator;
 mod guard;
 mod loops;
+mod operators;
 mod progress;
 mod read;
+mod run;
 mod select;
 mod tally;
 
 pub use activation::{Activation, Host, Interruption};
 pub use error::{EvalError, Stop};
-pub(crate) use evaluator::{fold, guarded, holds, run};
 pub(crate) use guard::Guards;
+pub(crate) use run::{fold, guarded, holds, run};

@@ -5,6 +5,7 @@
 //! piece, which costs more than most of what is asked of it; so it is looked at in place wherever it has one.
 
 use super::evaluator::Evaluator;
+use super::operators::key_bytes;
 use super::progress::Progress;
 use crate::env::Slot;
 use crate::fault::{ErrorCode, Fault};
@@ -150,10 +151,4 @@ impl<'a> Evaluator<'a, '_, '_> {
     pub(super) fn local(&self, local: Local) -> Value<'a> {
         self.locals.get(local.0 as usize).cloned().unwrap_or(Value::Null)
     }
-}
-
-/// The bytes of a key that is text.
-#[inline]
-pub(super) fn key_bytes(key: &Value<'_>) -> usize {
-    key.as_str().map_or(0, str::len)
 }

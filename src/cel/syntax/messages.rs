@@ -1,7 +1,6 @@
 //! What the syntax of CEL says when a text breaks it: one function a message.
 
 use super::expr::Name;
-use super::outline::closing;
 use crate::issue::Issue;
 use crate::source::Span;
 
@@ -129,18 +128,18 @@ pub(super) fn unopened_bracket(span: Span, found: &str) -> Issue {
 }
 
 /// `(a`
-pub(super) fn unclosed_bracket(span: Span, opening: &str) -> Issue {
+pub(super) fn unclosed_bracket(span: Span, opening: &str, closing: &str) -> Issue {
     error(
         "unclosed_bracket",
         span,
         format!("`{opening}` is never closed"),
-        format!("expected a `{}` for it", closing(opening)),
+        format!("expected a `{closing}` for it"),
     )
 }
 
 /// `(a]`
-pub(super) fn mismatched_bracket(span: Span, found: &str, opening: &str) -> Issue {
-    let message = format!("expected `{}`, found `{found}`", closing(opening));
+pub(super) fn mismatched_bracket(span: Span, found: &str, opening: &str, closing: &str) -> Issue {
+    let message = format!("expected `{closing}`, found `{found}`");
     error("syntax_error", span, message, format!("to close the last `{opening}`"))
 }
 

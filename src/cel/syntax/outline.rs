@@ -133,7 +133,7 @@ pub(super) fn outline(tokens: &[Token], max_depth: usize) -> Result<Outline, Iss
                     return Err(messages::unopened_bracket(token.span, sign));
                 };
                 if closing(opening) != sign {
-                    return Err(messages::mismatched_bracket(token.span, sign, opening));
+                    return Err(messages::mismatched_bracket(token.span, sign, opening, closing(opening)));
                 }
                 let inside = levels.here().saturating_add(1);
                 levels = outer;
@@ -151,14 +151,14 @@ pub(super) fn outline(tokens: &[Token], max_depth: usize) -> Result<Outline, Iss
     match open.pop() {
         Some((start, opening, _)) => {
             let span = tokens.get(start).map(|token| token.span).unwrap_or_default();
-            Err(messages::unclosed_bracket(span, opening))
+            Err(messages::unclosed_bracket(span, opening, closing(opening)))
         }
         None => Ok(outline),
     }
 }
 
 /// The bracket that closes this one.
-pub(super) fn closing(opening: &str) -> &'static str {
+fn closing(opening: &str) -> &'static str {
     match opening {
         "(" => ")",
         "[" => "]",

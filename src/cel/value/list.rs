@@ -1,60 +1,12 @@
 //! Lists: a host's own, a stored JSON array, a slice of constants, or one that was computed.
 
-use super::{Growth, JsonRef, Text, Value, View};
+use super::json::JsonRef;
+use super::live::LiveList;
+use super::{Text, Value};
 use crate::fault::Fault;
 use crate::meter::Meter;
 use crate::types::At;
-use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
-
-/// A list in a host's structs, read where it lies.
-pub trait LiveList: fmt::Debug + Sync {
-    /// The number of elements.
-    fn len(&self, at: At) -> usize;
-
-    /// One element; nothing past the end.
-    fn item(&self, at: At, index: usize) -> Option<View<'_>>;
-
-    /// If all elements are text of which few differ: those that stand in a part of the list, each once, lent from the same
-    /// place and in the same order for every part. So a loop need not ask the same of each element again. Linear in the
-    /// part.
-    fn names(&self, _at: At, _part: Range<usize>) -> Option<Vec<Repeated<'_>>> {
-        None
-    }
-
-    /// What `size()` says; the number of elements unless the specification says otherwise (`CEL-42`).
-    fn size(&self, at: At) -> usize {
-        self.len(at)
-    }
-
-    /// Whether a field selected on the list is one of its first element (`GR-08`).
-    fn forwards(&self, _at: At) -> bool {
-        false
-    }
-
-    /// Whether an element that is null stands for nothing at all, as where a call gave no result. For the variable of a macro
-    /// that is such an element each field is null, and `has` of it is false.
-    fn has_gaps(&self, _at: At) -> bool {
-        false
-    }
-
-    /// How the list grows, if that is all that happens to it: loops over it then go on where they were.
-    fn growth(&self, _at: At) -> Option<Growth<'_>> {
-        None
-    }
-}
-
-/// A text that stands in a part of a list, maybe many times.
-#[derive(Clone, Copy, Debug)]
-pub struct Repeated<'a> {
-    /// The text.
-    pub text: &'a str,
-    /// Where it stands first, in the whole list.
-    pub first: usize,
-    /// How often it stands in the part.
-    pub count: usize,
-}
 
 /// A list of values.
 #[derive(Clone, Debug)]

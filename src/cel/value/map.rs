@@ -1,36 +1,12 @@
 //! Maps: a host's own record, a stored JSON object, constants, or one that was computed.
 
-use super::{Growth, JsonRef, Text, Value, View};
-use crate::types::{At, RecordType};
+use super::json::JsonRef;
+use super::live::LiveRecord;
+use super::{Text, Value};
+use crate::types::At;
 use indexmap::{Equivalent, IndexMap};
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-/// A record in a host's structs, read where it lies. All its fields are there.
-pub trait LiveRecord: fmt::Debug + Sync {
-    /// The declaration: the names, in the order of their slots.
-    fn shape(&self, at: At) -> &RecordType;
-
-    /// The field in a slot of [`LiveRecord::shape`].
-    fn field(&self, at: At, slot: usize) -> Option<View<'_>>;
-
-    /// The number that the field in a slot is, if it is an `int`.
-    fn int(&self, at: At, slot: usize) -> Option<i64> {
-        self.field(at, slot)?.as_int()
-    }
-
-    /// The text that the field in a slot is, if it is a `string`.
-    fn text(&self, at: At, slot: usize) -> Option<&str> {
-        self.field(at, slot)?.as_str()
-    }
-
-    /// How the names of the record grow, as [`LiveList::growth`](super::LiveList::growth) has it: not at all where they
-    /// are declared once, which is why loops over them are not gone through again.
-    fn growth(&self, _at: At) -> Option<Growth<'_>> {
-        None
-    }
-}
 
 /// Entries of a computed map, in the order in which they were written.
 pub type Entries<'a> = IndexMap<Key<'a>, Value<'a>>;

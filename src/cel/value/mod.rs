@@ -9,24 +9,27 @@ mod convert;
 mod duration_text;
 mod fold;
 mod json;
+mod json_parts;
+mod json_value;
 mod list;
+mod live;
 mod map;
 mod opaque;
 mod order;
 #[cfg(test)]
 mod tests;
 mod time;
-mod view;
 
 pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
-pub use json::{Guess, Json, JsonError, JsonRef, Keys, Part, Shortened};
-pub use list::{List, LiveList, Repeated};
-pub use map::{Entries, Key, LiveRecord, Map};
+pub use json::{Guess, Json, JsonError, JsonRef, Shortened};
+pub use json_parts::{Keys, Part};
+pub use list::List;
+pub use live::{LiveList, LiveRecord, Repeated, View};
+pub use map::{Entries, Key, Map};
 pub use opaque::{Cidr, Opaque};
 pub use time::{CalendarField, Duration, Timestamp};
-pub use view::View;
 
 use super::types::{At, Kind};
 use std::cmp::Ordering;

@@ -4,7 +4,7 @@
 //! operations run several expressions of one scope, one after the other, on the same values. A variable gets its value
 //! when the first program comes that reads it, as most read one variable or two.
 
-use super::scope::{Bound, ScopeEnv};
+use super::scope_env::{Bound, ScopeEnv};
 use crate::cel::{Activation, Fault, Program};
 
 /// The values of one operation. Good as long as nothing changes that expressions see.

@@ -7,7 +7,8 @@
 
 use super::log::Log;
 use super::moment::Moment;
-use super::schema::{ContextSchema, FunctionId};
+use super::schema::ContextSchema;
+use super::schema_decl::FunctionId;
 use super::shorten::shorten;
 use crate::cel::Json;
 use serde::{Deserialize, Serialize};

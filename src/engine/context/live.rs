@@ -4,7 +4,7 @@
 
 use super::history::{Invocation, Status};
 use super::part::{MAX_INDEX, Part};
-use super::schema::FunctionId;
+use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{At, GrowingEnd, Growth, LiveList, LiveRecord, RecordType, Repeated, Value, View};
 use std::ops::Range;

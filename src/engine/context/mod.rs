@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `moment` | a point in time as expressions see it: text, to the second |
+//! | `schema_decl` | what an agent's context is made from: functions, tools, names |
 //! | `schema` | the types of `context`, and which records it has |
 //! | `log` | a list that grows without copying what it holds |
 //! | `history` | the log of invocations, and the records over it |
@@ -16,13 +17,15 @@
 //! | `live` | the view of that state that expressions read |
 //! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
 //! | `function` | `put`, and the functions that a host answers |
-//! | `scope` | which expression may name what, and the activation that carries the values |
+//! | `scope` | which expression may name what |
+//! | `scope_env` | the types of what it may name, and the activation that carries the values |
 //! | `activations` | the values of one operation, shared by the expressions of its scopes |
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
 //! | `page` | a part of the context as JSON, for people and programs that look at it |
 //! | `secret` | which parts of a value are secret, and the value as views show it |
 //! | `task_secrets` | which places of a context are secret |
+//! | `secret_path` | whether a path of an expression meets one of them |
 //! | `change` | what became of a context since an earlier moment, for stores |
 //!
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
@@ -38,8 +41,11 @@ mod moment;
 mod page;
 mod part;
 mod schema;
+mod schema_decl;
 mod scope;
+mod scope_env;
 mod secret;
+mod secret_path;
 mod shorten;
 mod snapshot;
 mod surroundings;
@@ -55,8 +61,10 @@ pub use history::{Counts, Invocation, InvocationId, KeptPart, Origin, Status};
 pub(crate) use log::Log;
 pub use moment::Moment;
 pub use page::{ContextPage, PageError, PageRequest};
-pub use schema::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, SchemaError, ToolDecl};
-pub use scope::{Bound, Root, Scope, ScopeDecl, ScopeEnv, event_type};
+pub use schema::{ContextSchema, SchemaError};
+pub use schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
+pub use scope::{Root, Scope};
+pub use scope_env::{Bound, ScopeDecl, ScopeEnv, event_type};
 pub use secret::{MASK, Masked, SecretRule, SecretStep, SecretView, Secrets, mask_places};
 pub use snapshot::{RestoreError, TaskState};
 pub use surroundings::{Mount, Runtime};

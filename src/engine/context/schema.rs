@@ -10,6 +10,7 @@
 
 use super::messages;
 use super::part::Part;
+use super::schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 use super::task_secrets::TaskSecrets;
 use crate::cel::{At, Field, RecordType, Storage, Type};
 use indexmap::IndexMap;
@@ -17,50 +18,6 @@ use std::sync::Arc;
 
 /// The key in `context.capabilities` that no function may take (`KEY-08`).
 const META: &str = "_meta";
-
-/// A function of a schema: its position among the declared ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FunctionId(pub u32);
-
-/// A function that the agent can call or invoke.
-#[derive(Clone, Debug)]
-pub struct FunctionDecl {
-    /// Its name for the model, which is its key in `context.capabilities` (`KEY-04`).
-    pub key: Arc<str>,
-    /// The type of its arguments.
-    pub input: Type,
-    /// The type of its results. Records hold null for what never ran and whatever a failed call gave, so a type that
-    /// says more than `dyn` or a record whose fields may all be absent claims too much.
-    pub output: Type,
-    /// Whether it is a sub-agent.
-    pub delegation: bool,
-}
-
-/// A tool with several actions: it has a record of its own that sums up its functions (`KEY-10`).
-#[derive(Clone, Debug)]
-pub struct ToolDecl {
-    /// Its sanitised reference, the key in `context.capabilities`.
-    pub key: Arc<str>,
-    /// Its functions.
-    pub members: Vec<FunctionId>,
-}
-
-/// What a schema is made from.
-#[derive(Clone, Debug, Default)]
-pub struct SchemaDecl {
-    /// Every function that the agent can call or invoke (`KEY-11`).
-    pub functions: Vec<FunctionDecl>,
-    /// The tools among them that have several actions.
-    pub tools: Vec<ToolDecl>,
-    /// The agent's parameters but for `message`: further keys of an entry of `context.input` (`CTX-14`).
-    pub parameters: Vec<(Arc<str>, Type)>,
-    /// The names of `exposes`: further keys of an entry of `context.output` (`CTX-16`).
-    pub exposes: Vec<(Arc<str>, Type)>,
-    /// Whether an entry of `context.input` never has other keys. A transform may replace whole entries (`GR-11`).
-    pub closed_inputs: bool,
-    /// The same of `context.output`.
-    pub closed_outputs: bool,
-}
 
 /// Why a schema cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

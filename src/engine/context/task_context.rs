@@ -8,7 +8,8 @@
 use super::history::{Counts, History, Invocation, InvocationId, KeptPart};
 use super::log::Log;
 use super::moment::Moment;
-use super::schema::{ContextSchema, FunctionId};
+use super::schema::ContextSchema;
+use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
 use crate::cel::{Field, Folds, RecordType, Storage, Timestamp, Type};
 use serde::{Deserialize, Serialize};

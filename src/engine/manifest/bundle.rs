@@ -6,16 +6,17 @@
 
 use super::document::Document;
 use super::kind::{Family, Kind};
-use super::messages;
+use super::messages::{self, Doubt};
 use super::reader::{Path, Reader};
 use super::schema::Property;
-use super::stray::Doubt;
 use super::yaml::{self, YamlDocument};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::source::{Embedded, Place, Source, Span};
 use serde_json::Value;
 use std::collections::HashSet;
+
+pub use super::descriptor::Descriptor;
 
 /// A bundle without an error in any of its documents.
 #[derive(Clone, Debug, Default)]
@@ -26,27 +27,6 @@ pub struct Bundle {
     pub documents: Vec<Document>,
     /// How many documents of unknown kinds it has besides (BUN-06).
     pub skipped: usize,
-}
-
-/// The description of a bundle.
-#[derive(Clone, Debug)]
-pub struct Descriptor {
-    /// Where the document stands.
-    pub place: Place,
-    /// Its kind.
-    pub kind: Kind,
-    /// The name that people read (BUN-03).
-    pub name: Embedded,
-    /// What is in it, in Markdown.
-    pub description: Option<Embedded>,
-    /// Who made it.
-    pub author: Option<Embedded>,
-    /// Its version.
-    pub version: Option<Embedded>,
-    /// Where it lives.
-    pub url: Option<Embedded>,
-    /// Keys of settings that must be known before the import is complete (BUN-07).
-    pub required_settings: Vec<Embedded>,
 }
 
 /// How a bundle came here: it decides how large it may be (BUN-10).
@@ -177,29 +157,6 @@ impl RequiredSetting {
             default: schema.default.clone(),
             format: text(&schema.format),
         }
-    }
-}
-
-impl Descriptor {
-    /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
-    pub(super) fn read(
-        document: &YamlDocument,
-        kind: Kind,
-        path: &Path,
-        reader: &mut Reader,
-    ) -> Option<Self> {
-        let mut fields = reader.fields(&document.node, path)?;
-        fields.written("kind");
-        let name = fields.name("name", "BUN-03", reader);
-        let [description, author, version, url] =
-            ["description", "author", "version", "url"].map(|key| fields.text(key, reader));
-        let required_settings = fields
-            .get("requiredSettings")
-            .and_then(|field| reader.texts(field.node, &field.path))
-            .unwrap_or_default();
-        let place = fields.place.clone();
-        fields.warn_of_others("a bundle descriptor", &["requiredSettings"], reader);
-        Some(Self { place, kind, name, description, author, version, url, required_settings })
     }
 }
 

@@ -34,11 +34,11 @@ enum Problem {
 
 /// One of the five fields.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct FieldRule {
+struct FieldRule {
     /// What it is.
-    pub(super) name: &'static str,
+    name: &'static str,
     /// What it holds.
-    pub(super) values: &'static str,
+    values: &'static str,
     /// The names that stand for numbers.
     words: &'static [&'static str],
 }
@@ -81,7 +81,9 @@ impl Cadence {
         let finding = match Self::new(&cron.text, zone.unwrap_or_default()) {
             Ok(cadence) => return zone.map(|_| cadence),
             Err(Problem::Fields(found)) => messages::cron_fields(cron, found),
-            Err(Problem::Field(rule, span)) => messages::cron_field(cron.locate(span), rule),
+            Err(Problem::Field(rule, span)) => {
+                messages::cron_field(cron.locate(span), rule.name, rule.values)
+            }
             Err(Problem::Never) => messages::cron_never(cron),
         };
         reader.report(&fields.path.key("cron"), finding);

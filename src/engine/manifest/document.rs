@@ -4,7 +4,7 @@
 //! kind is known, nothing but findings.
 
 use super::agent::Agent;
-use super::bundle::Descriptor;
+use super::descriptor::Descriptor;
 use super::kind::{Family, Kind};
 use super::messages;
 use super::mount::Mount;

@@ -5,7 +5,7 @@
 
 use super::agent::{Agent, Capability};
 use super::capability_key::of_action;
-use super::catalog::{CapabilityEntry, EventEntry, Function, Parameter, Target};
+use super::resolved_agent::{CapabilityEntry, EventEntry, Function, Parameter, Target};
 use super::schema::Property;
 use super::tool::{ActionDecl, Tool};
 use std::collections::HashSet;

@@ -7,7 +7,7 @@
 use super::agent::{Agent, Capability, MountScope};
 use super::binding::Binding;
 use super::capability_key::{META, sanitise};
-use super::catalog::{CapabilityEntry, Catalog, FunctionRef, ResolvedAgent, ResolvedLaunch, Target};
+use super::catalog::{Catalog, ResolvedLaunch};
 use super::document::Document;
 use super::functions::{events_of, functions_of};
 use super::launch::Launches;
@@ -15,6 +15,7 @@ use super::messages;
 use super::mount::Mount;
 use super::names::{Names, Resolution, only_mount, refuse_twins};
 use super::reader::{Path, Reader};
+use super::resolved_agent::{CapabilityEntry, FunctionRef, ResolvedAgent, Target};
 use super::schema::Property;
 use super::selection::{check_include, check_matches, names_of};
 use super::step::{Invoke, Step, StepAction};
@@ -346,7 +347,12 @@ impl<'a> Linker<'a> {
         let Some(function) = function else {
             if !self.has_hidden_names(entry) {
                 let known = self.entries.get(entry).map(names_of).unwrap_or_default();
-                let finding = messages::unknown_invoke(invoke, &self.names.alternatives(&known));
+                let finding = messages::unknown_invoke(
+                    &invoke.target,
+                    &invoke.tool,
+                    &invoke.capability,
+                    &self.names.alternatives(&known),
+                );
                 self.reader.report(&path, finding);
             }
             return;

@@ -5,10 +5,10 @@
 //! a bounded number of times.
 
 use super::agent::Agent;
-use super::catalog::Target;
 use super::messages;
 use super::mount::Mount;
 use super::reader::{Path, Reader};
+use super::resolved_agent::Target;
 use super::tool::Tool;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Place, Source};
@@ -103,32 +103,6 @@ impl<'a> Names<'a> {
         let left = self.guesses.get();
         self.guesses.set(left.saturating_sub(1));
         left > 0
-    }
-}
-
-impl Target {
-    fn namespace(&self) -> Option<&str> {
-        match self {
-            Self::Tool(tool) => Some(&tool.namespace.text),
-            Self::Agent(agent) => Some(&agent.namespace.text),
-            Self::Unknown => None,
-        }
-    }
-
-    fn place(&self) -> Option<Place> {
-        match self {
-            Self::Tool(tool) => Some(tool.name.place.clone()),
-            Self::Agent(agent) => Some(agent.name.place.clone()),
-            Self::Unknown => None,
-        }
-    }
-
-    pub(super) fn is_sound(&self) -> bool {
-        match self {
-            Self::Tool(tool) => tool.sound,
-            Self::Agent(agent) => agent.sound,
-            Self::Unknown => true,
-        }
     }
 }
 

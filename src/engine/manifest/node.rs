@@ -76,6 +76,20 @@ impl Node {
         }
     }
 
+    /// The whole number that it is, not negative; `5.0` is `5`.
+    pub(super) fn as_count(&self) -> Option<u64> {
+        match self.data {
+            Data::Int(count) => u64::try_from(count).ok(),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "whole, not negative and far below 2^53"
+            )]
+            Data::Float(count) if count.fract() == 0.0 && (0.0..1e15).contains(&count) => Some(count as u64),
+            _ => None,
+        }
+    }
+
     /// The keys and values, if it is a mapping.
     #[must_use]
     pub fn as_mapping(&self) -> Option<&[Entry]> {

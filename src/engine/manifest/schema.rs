@@ -2,24 +2,26 @@
 //!
 //! In: a JSON Schema object. Out: [`Property`]s with their types, their defaults and, where a schema says more than types,
 //! the schema made ready. A property is required exactly when it has no `default` (PAR-02, PAR-04). What a schema says is
-//! enforced or refused (`json_schema`); the whole of it is kept in [`Schema::node`] for the schema that the model sees.
+//! enforced (`json_schema`) or refused (`schema_check`); the whole of it is kept in [`Schema::node`] for the schema that the
+//! model sees.
 
 #[cfg(feature = "schemas")]
 use super::json_schema::NotReady;
 use super::json_schema::Validator;
-use super::json_schema::check::{self, Position};
 use super::json_schema::plain::is_plain;
-use super::json_schema::references;
 use super::json_schema::secret;
 use super::json_schema::words::{SECRET, Treatment, word};
 use super::messages;
 use super::node::{Entry, Node};
 use super::reader::{Field, Fields, Path, Reader};
+use super::schema_check::{Position, check, check_definitions, check_names, check_references, check_word};
 use super::unsaid::is_left_out;
 use crate::context::Secrets;
 use crate::source::Embedded;
 use serde_json::Value;
 use std::sync::Arc;
+
+pub use super::json_schema::schema_kind::SchemaKind;
 
 /// A named parameter, setting or field.
 #[derive(Clone, Debug)]
@@ -72,52 +74,6 @@ impl Schema {
         self.default.is_none()
     }
 }
-
-/// The types of JSON Schema that a parameter may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SchemaKind {
-    /// `string`
-    String,
-    /// `number`
-    Number,
-    /// `integer`
-    Integer,
-    /// `boolean`
-    Boolean,
-    /// `object`
-    Object,
-    /// `array`
-    Array,
-}
-
-impl SchemaKind {
-    /// The type of a name, if it is one of JSON Schema's; `null` is none that a value can have alone.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
-    }
-
-    /// All names.
-    #[must_use]
-    pub fn names() -> [&'static str; 6] {
-        KINDS.map(|(name, _)| name)
-    }
-}
-
-const KINDS: [(&str, SchemaKind); 6] = [
-    ("string", SchemaKind::String),
-    ("number", SchemaKind::Number),
-    ("boolean", SchemaKind::Boolean),
-    ("object", SchemaKind::Object),
-    ("array", SchemaKind::Array),
-    ("integer", SchemaKind::Integer),
-];
 
 /// What a schema is for: it decides how much of it must be right.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -189,11 +145,11 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
         match (word.name, word.treatment) {
             ("type", _) if is_object(&entry.value) => {}
             ("type", _) => reader.report(&path, messages::not_an_object(&entry.value)),
-            ("$defs" | "definitions", _) => check::check_definitions(&entry.value, &path, reader),
+            ("$defs" | "definitions", _) => check_definitions(&entry.value, &path, reader),
             // an address of the whole changes nothing that is in it
             ("properties" | "required" | "additionalProperties" | "unevaluatedProperties" | "$id", _) => {}
             (SECRET, _) => reader.report(&path, messages::secret_of_all(key)),
-            (_, Treatment::Annotation) => check::check_word(entry, node, &path, Position::Inner, reader),
+            (_, Treatment::Annotation) => check_word(entry, node, &path, Position::Inner, reader),
             (_, Treatment::Refused(reason)) => {
                 reader.report(&path, messages::unsupported_keyword(key, reason))
             }
@@ -235,7 +191,7 @@ impl Schema {
         if !has_fields || node.get("required").is_some_and(|list| list.as_sequence().is_none()) {
             warn_of_required(&mut fields, reader);
         } else if let Some(list) = fields.get("required") {
-            check::check_names("required", list.node, &list.path, reader);
+            check_names("required", list.node, &list.path, reader);
         }
         schema.validator = ready(node, root, path, Position::Parameter, reader);
         schema.secrets = secret::secrets(node, root);
@@ -284,9 +240,9 @@ fn ready(
         return None;
     }
     let before = reader.errors();
-    check::check(node, path, position, reader);
+    check(node, path, position, reader);
     if !reader.schemas.is_spent() {
-        references::check(root, node, path, reader);
+        check_references(root, node, path, reader);
     }
     if reader.errors() > before || is_plain(node) {
         return None;

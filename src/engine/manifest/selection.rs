@@ -5,10 +5,10 @@
 
 use super::agent::Capability;
 use super::capability_key::sanitise;
-use super::catalog::CapabilityEntry;
 use super::messages;
 use super::names::Names;
 use super::reader::{Path, Reader};
+use super::resolved_agent::CapabilityEntry;
 use super::step::Step;
 use std::collections::HashSet;
 

@@ -5,20 +5,9 @@
 //! another program's.
 
 use super::kind::Kind;
-use super::messages;
+use super::messages::{self, Doubt};
 use super::node::{Entry, Node};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::source::{Embedded, Place};
-
-/// What makes one think that a document is a manifest.
-pub(super) enum Doubt<'d> {
-    /// A kind that is none, but nearly one.
-    Kind(&'d Embedded),
-    /// A key that was to be `kind`.
-    Key(&'d Embedded),
-    /// Its keys.
-    Shape(&'d Place),
-}
 
 /// What is said of a document that is skipped.
 pub(super) fn finding(node: &Node) -> Diagnostic {

@@ -1,16 +1,29 @@
 //! The arguments of a call being put together, member by member, without copying what is right already.
 //!
-//! In: values that were offered, bound or stand in as defaults. Out: one packed object and what is wrong with what was
-//! offered. Linear in the values, times the logarithm of their number where their order changes.
+//! In: values that were offered, bound or stand in as defaults. Out: a [`Resolution`], which is one packed object and what is
+//! wrong with what was offered. Linear in the values, times the logarithm of their number where their order changes.
 
 use super::expression::JsonValue;
 use super::messages;
-use super::parameters::{Missing, Parameter, ParameterSource, Parameters, Resolution};
+use super::parameter::{Missing, Parameter, ParameterSource};
 use crate::cel::{Json, JsonRef, Keys, Part};
 use crate::limits::EvalLimits;
 use smallvec::SmallVec;
 use std::mem::take;
 use std::sync::Arc;
+
+/// What came of a call's parameters.
+#[derive(Debug)]
+pub struct Resolution {
+    /// The resolved arguments. Where something is wrong, those that are right.
+    pub arguments: Json,
+    /// What is wrong with the model's arguments, in words for the model; empty if nothing is.
+    pub faults: Vec<String>,
+    /// Bound parameters whose binding gave no value, or one that does not fit.
+    pub unbound: SmallVec<[Arc<str>; 2]>,
+    /// Bound parameters that the model tried to set.
+    pub ignored: SmallVec<[Arc<str>; 2]>,
+}
 
 /// What the model wrote, asked for in the order of the declarations, in which most of it comes.
 pub(super) struct Arguments<'g> {
@@ -56,9 +69,10 @@ pub(super) struct Forming<'f> {
 }
 
 impl<'f> Forming<'f> {
-    pub(super) fn of(parameters: &'f Parameters) -> Self {
+    /// Nothing yet, of a call whose arguments have these names, or any others too.
+    pub(super) fn of(keys: Option<&'f Keys>) -> Self {
         Self {
-            keys: parameters.keys.as_ref(),
+            keys,
             members: SmallVec::new(),
             added: false,
             faults: Vec::new(),

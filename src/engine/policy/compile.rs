@@ -238,7 +238,7 @@ impl<'c> Compiler<'c> {
         let path = format!("{}.execute.cel.expression", action.path);
         let compiled = Expression::compile(&scope, text, &path, &mut self.texts)?;
         if let Some(output) = declaration.output.as_ref().filter(|output| output.excludes(&compiled)) {
-            self.texts.findings.push(messages::tool_output_misfit(text, output).path(&path));
+            self.texts.findings.push(messages::tool_output_misfit(text, output.place()).path(&path));
         }
         Some(Execute::Cel(compiled))
     }
@@ -316,15 +316,15 @@ impl<'c> Compiler<'c> {
         let path = transform.origin().path;
         let declared = functions.iter().filter_map(|&at| self.functions.get(at)?.output.as_ref());
         if let Some(output) = declared.clone().find(|output| output.excludes(transform)) {
-            let finding = messages::transform_misfit(text.place.clone(), output);
+            let finding = messages::transform_misfit(text.place.clone(), output.place());
             self.texts.findings.push(finding.path(&path));
             return;
         }
         for key in added_keys(transform) {
             let place = transform.place_of(key.span);
             let finding = match (&key.near, declared.clone().next()) {
-                (Some(near), _) => messages::put_beside(place, &key, near),
-                (None, Some(output)) if key.to_result => messages::transform_misfit(place, output),
+                (Some(near), _) => messages::put_beside(place, &key.record, &key.key, near),
+                (None, Some(output)) if key.to_result => messages::transform_misfit(place, output.place()),
                 (None, _) => continue,
             };
             self.texts.findings.push(finding.path(&path));

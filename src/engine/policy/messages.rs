@@ -4,8 +4,6 @@
 //! see in its functions' schemas.
 
 use super::misfit::Misfit;
-use super::put::AddedKey;
-use super::result::OutputSchema;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
@@ -253,25 +251,25 @@ pub(super) fn shown_secret(place: Place, parameter: &str, declared: Place) -> Di
 // About results.
 
 /// `output.put('ibna', '***')`
-pub(super) fn put_beside(place: Place, key: &AddedKey, near: &str) -> Diagnostic {
-    let message = format!("`{}` has no field `{}`", key.record, key.key);
+pub(super) fn put_beside(place: Place, record: &str, key: &str, near: &str) -> Diagnostic {
+    let message = format!("`{record}` has no field `{key}`");
     Diagnostic::warning("unknown_field", message, place)
         .label("is added beside the others")
         .help(format!("did you mean `{near}`?"))
 }
 
-pub(super) fn transform_misfit(place: Place, output: &OutputSchema) -> Diagnostic {
+pub(super) fn transform_misfit(place: Place, declared: &Place) -> Diagnostic {
     let message = "what this transform makes does not fit what the action returns";
     Diagnostic::warning("transform_misfit", message, place)
-        .related(output.place().clone(), "as the tool declares it")
+        .related(declared.clone(), "as the tool declares it")
         .help("the model is told that results fit; nothing else is held to it")
 }
 
-pub(super) fn tool_output_misfit(text: &Embedded, output: &OutputSchema) -> Diagnostic {
+pub(super) fn tool_output_misfit(text: &Embedded, declared: &Place) -> Diagnostic {
     let message = "what this expression gives does not fit what the action returns";
     Diagnostic::warning("tool_output_misfit", message, text.place.clone())
         .label("every call fails here")
-        .related(output.place().clone(), "as the tool declares it")
+        .related(declared.clone(), "as the tool declares it")
 }
 
 // About the templates of tools.

@@ -9,6 +9,7 @@
 //! | `origin` | a place in the manifests, as decisions name it |
 //! | `misfit` | why a value does not fit |
 //! | `shape`, `schema_type` | JSON Schema as a check and as a CEL type |
+//! | `parameter` | what one parameter takes, and from whom |
 //! | `parameters`, `arguments` | bindings, arguments and defaults to one object |
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
@@ -43,6 +44,7 @@ mod message;
 mod messages;
 mod misfit;
 mod origin;
+mod parameter;
 mod parameters;
 mod put;
 mod result;
@@ -60,6 +62,7 @@ mod value_set;
 mod webhook;
 
 pub use allow_list::AllowList;
+pub use arguments::Resolution;
 pub use binding::Binding;
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, whole_failure};
@@ -68,7 +71,8 @@ pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub use origin::Origin;
-pub use parameters::{InputOf, Missing, Parameter, ParameterSource, Parameters, Resolution, Supplied};
+pub use parameter::{Missing, Parameter, ParameterSource};
+pub use parameters::{InputOf, Parameters, Supplied};
 pub use result::OutputSchema;
 pub(crate) use secrets::reads_secret;
 pub use setting::{SettingDefaults, setting};

@@ -4,16 +4,15 @@
 //! is wrong with the model's arguments. A binding always wins (BND-02): nothing that the model gives reaches a bound
 //! parameter, not even where its binding fails (BND-08). What no schema declares is dropped (PAR-07). Linear in the values.
 
-use super::arguments::{Arguments, Forming};
+use super::arguments::{Arguments, Forming, Resolution};
 use super::expression::JsonValue;
 use super::messages;
-use super::schema_type::constant;
+use super::parameter::{Missing, Parameter, ParameterSource};
 use super::shape::Shape;
-use crate::cel::{Constant, Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
+use crate::cel::{Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
 use crate::manifest::catalog::Parameter as Declared;
-use crate::manifest::schema::{Property, Schema};
+use crate::manifest::schema::Property;
 use indexmap::IndexMap;
-use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,59 +26,11 @@ pub struct Parameters {
     /// Whether arguments that are not declared go through: the declarations lie elsewhere (PAR-12).
     open: bool,
     /// The names of all arguments, packed; nothing where others may come.
-    pub(super) keys: Option<Keys>,
-}
-
-/// One parameter.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// Its name.
-    pub name: Arc<str>,
-    /// What its values look like.
-    pub shape: Shape,
-    /// Who supplies it.
-    pub source: ParameterSource,
-    /// What becomes of it if nobody does.
-    pub missing: Missing,
-}
-
-/// Who supplies a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParameterSource {
-    /// The model.
-    Model,
-    /// A binding, and nobody else.
-    Binding,
-    /// Nobody: only a binding may, and there is none. The model does not see it (KV-11, DEL-01).
-    Nobody,
-}
-
-/// What becomes of a parameter that nobody supplies.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Missing {
-    /// The call cannot be formed (PAR-02).
-    Fault,
-    /// This stands in for it (PAR-03).
-    Default(Json),
-    /// It stays out: the sub-agent has a default of its own.
-    LeftOut,
+    keys: Option<Keys>,
 }
 
 /// A bound parameter and the value of its binding, or nothing if it could not be had.
 pub type Supplied<'b> = (&'b str, Option<JsonValue<'b>>);
-
-/// What came of a call's parameters.
-#[derive(Debug)]
-pub struct Resolution {
-    /// The resolved arguments. Where something is wrong, those that are right.
-    pub arguments: Json,
-    /// What is wrong with the model's arguments, in words for the model; empty if nothing is.
-    pub faults: Vec<String>,
-    /// Bound parameters whose binding gave no value, or one that does not fit.
-    pub unbound: SmallVec<[Arc<str>; 2]>,
-    /// Bound parameters that the model tried to set.
-    pub ignored: SmallVec<[Arc<str>; 2]>,
-}
 
 impl Parameters {
     /// The parameters of a function that takes what it declares.
@@ -155,7 +106,7 @@ impl Parameters {
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
     #[must_use]
     pub fn resolve(&self, bound: &[Supplied<'_>], given: &Json) -> Resolution {
-        let mut forming = Forming::of(self);
+        let mut forming = Forming::of(self.keys.as_ref());
         let mut arguments = Arguments::of(given.root());
         if !given.root().is_object() && !given.root().is_null() {
             forming.faults.push(messages::arguments_not_an_object(given.value().kind()));
@@ -197,7 +148,7 @@ impl Parameters {
     /// (BND-16); nothing of the model's (BND-17).
     #[must_use]
     pub fn resolve_invoke(&self, step: &[Supplied<'_>], agent: &[Supplied<'_>]) -> Resolution {
-        let mut forming = Forming::of(self);
+        let mut forming = Forming::of(self.keys.as_ref());
         for parameter in &self.list {
             match step.iter().chain(agent).find(|(name, _)| **name == *parameter.name) {
                 Some((_, value)) => forming.bind(parameter, value.as_ref()),
@@ -217,7 +168,7 @@ impl Parameters {
     /// # Errors
     /// What is wrong, in words for the sender.
     pub fn admit(&self, given: JsonRef<'_>, previous: Option<JsonRef<'_>>) -> Result<Json, Vec<String>> {
-        let mut forming = Forming::of(self);
+        let mut forming = Forming::of(self.keys.as_ref());
         for parameter in self.list.iter().filter(|parameter| *parameter.name != *MESSAGE) {
             match (given.get(&parameter.name), previous.and_then(|previous| previous.get(&parameter.name))) {
                 (None, Some(kept)) => forming.members.push((&parameter.name, Part::Json(kept))),
@@ -318,53 +269,6 @@ pub enum InputOf {
     Attempt,
     /// By middleware that events run too: then it is `{message: text}` (EVT-12).
     AttemptOrEvent,
-}
-
-impl Parameter {
-    fn of(declared: &Declared) -> Self {
-        let schema = declared.declared.as_ref().map(|property| &property.schema);
-        let source = match (declared.bound, declared.offered) {
-            (true, _) => ParameterSource::Binding,
-            (false, true) => ParameterSource::Model,
-            (false, false) => ParameterSource::Nobody,
-        };
-        // a parameter that v1 hides from the model has to be bound, whatever its default (KV-11)
-        let hidden = schema.is_some_and(|schema| !schema.allow_from_llm);
-        Self {
-            name: declared.name.as_str().into(),
-            shape: schema.map_or_else(Shape::text, |schema| Shape::of(schema)),
-            missing: schema.filter(|_| !hidden).map_or(Missing::Fault, |schema| Missing::of(schema)),
-            source,
-        }
-    }
-
-    /// The type of its values. A default need not fit the schema that it stands in (PAR-04: `default: null`).
-    #[must_use]
-    pub fn ty(&self) -> Type {
-        match &self.missing {
-            Missing::Default(default) if self.shape.check(&default.value()).is_err() => Type::Dyn,
-            Missing::Default(_) | Missing::Fault | Missing::LeftOut => self.shape.ty(&self.name),
-        }
-    }
-
-    /// What its values are beyond their type. A default that does not fit is one of them.
-    fn domain(&self) -> Option<Arc<Domain>> {
-        let mut domain = self.shape.domain();
-        if let Missing::Default(default) = &self.missing
-            && self.shape.check(&default.value()).is_err()
-        {
-            let default = constant(&default.value());
-            let with = |allowed: Box<[Constant]>| Some(allowed.into_iter().chain([default?]).collect());
-            domain = Domain { allowed: domain.allowed.and_then(with), ..Domain::default() };
-        }
-        domain.known()
-    }
-}
-
-impl Missing {
-    fn of(schema: &Schema) -> Self {
-        schema.default.as_ref().map_or(Self::Fault, |default| Self::Default(Json::from(default)))
-    }
 }
 
 impl fmt::Debug for Parameters {

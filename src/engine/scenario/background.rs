@@ -2,9 +2,10 @@
 //!
 //! In: the keys `env` and `state` of a case, or a file with these two alone. Out: a task with that past on record.
 
-use super::case::StateEntry;
 use super::environment::Environment;
-use super::{messages, read};
+use super::messages;
+use super::one_document::read_one;
+use super::past::{StateEntry, read_state};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::limits::EngineLimits;
@@ -27,9 +28,9 @@ impl Background {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
-        read::read_with(source, limits, "the state of a task", &["env", "state"], |fields, reader| {
+        read_one(source, limits, "the state of a task", &["env", "state"], |fields, reader| {
             let environment = Environment::read(fields, reader);
-            Some(Self { environment, state: read::read_state(fields, reader) })
+            Some(Self { environment, state: read_state(fields, reader) })
         })
     }
 

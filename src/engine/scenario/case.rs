@@ -17,11 +17,11 @@
 
 use super::arrival::Arrival;
 use super::background::Background;
-use crate::cel::{Json, Timestamp};
+use crate::cel::Json;
 use crate::context::Scope;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Call, CallResult, Next, Past, TemplateKind};
+use crate::task::{Call, CallResult, Next, TemplateKind};
 use std::collections::BTreeMap;
 
 /// One case.
@@ -71,17 +71,6 @@ pub enum Manifests {
     },
     /// Nowhere: the operation brings its own.
     None,
-}
-
-/// One entry of `state`.
-#[derive(Clone, Debug)]
-pub struct StateEntry {
-    /// Where it stands.
-    pub place: Place,
-    /// The time of the processing step, if the entry says so; else that of the entry before.
-    pub at: Option<Timestamp>,
-    /// What happened.
-    pub past: Past,
 }
 
 /// The operation under test.

@@ -8,8 +8,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `one_document` | a file that holds one thing |
 //! | `case`, `read` | the shape of a case, and YAML to it |
-//! | `environment`, `background` | what a task starts with, and its past |
+//! | `environment`, `past`, `background` | what a task starts with, its past, and both together |
 //! | `agent` | which agent is meant |
 //! | `arrival` | an event with what comes with it |
 //! | `values` | the values that cases and scripts share |
@@ -33,6 +34,8 @@ mod expect;
 mod load;
 mod loading;
 mod messages;
+mod one_document;
+mod past;
 mod read;
 mod replay;
 mod report;
@@ -47,10 +50,11 @@ mod world;
 pub use agent::{agents_named, full_name};
 pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
-pub use case::{Aspect, Case, StateEntry};
+pub use case::{Aspect, Case};
 pub use environment::Environment;
 pub use expect::{Found, Mismatch};
 pub use load::{Loaded, load_cases};
+pub use past::StateEntry;
 pub use read::{SCOPES, read};
 pub use replay::{Event, Happened, Replay};
 pub use report::{Outcome, Report, Summary};

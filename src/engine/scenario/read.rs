@@ -6,59 +6,25 @@
 
 use super::arrival::Arrival;
 use super::background::Background;
-use super::case::{BoundVariables, Case, Manifests, Operation, StateEntry, Verdict};
+use super::case::{BoundVariables, Case, Manifests, Operation, Verdict};
 use super::environment::Environment;
+use super::one_document::read_one;
+use super::past::read_state;
 use super::{expect, messages, values};
-use crate::context::{Scope, Status};
+use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Fields, Path, Reader};
-use crate::manifest::yaml::{self, YamlDocument};
-use crate::source::{Embedded, Place, Source, Span};
-use crate::task::{Call, Next, Past, PastCall, TemplateKind};
+use crate::source::{Embedded, Place, Source};
+use crate::task::{Call, Next, TemplateKind};
 
 /// Reads a case file.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn read(source: &Source, limits: &EngineLimits) -> Result<Case, Vec<Diagnostic>> {
-    read_with(source, limits, "a case", &["call", "expect"], read_case)
-}
-
-/// Reads the one document of a file, unless it has none of the keys that mark it as `what`. What is wrong with it are
-/// errors of the format, not of a rule of the specification, so the findings name none.
-pub(super) fn read_with<T>(
-    source: &Source,
-    limits: &EngineLimits,
-    what: &str,
-    marks: &[&str],
-    read: impl FnOnce(&mut Fields<'_>, &mut Reader) -> Option<T>,
-) -> Result<T, Vec<Diagnostic>> {
-    let mut findings = Vec::new();
-    let documents = yaml::parse(source, limits, &mut findings);
-    let [YamlDocument { node, sound: true }] = documents.as_slice() else {
-        if findings.is_empty() {
-            let start = Place::new(source, Span::new(0, 0));
-            findings.push(messages::documents(start, documents.len()));
-        }
-        return Err(findings);
-    };
-    if !marks.iter().any(|mark| node.get(mark).is_some()) {
-        return Err(vec![messages::something_else(&node.place, what, marks)]);
-    }
-    let mut reader = Reader::default();
-    let path = Path::document("");
-    let thing = reader.fields(node, &path).and_then(|mut fields| {
-        let thing = read(&mut fields, &mut reader);
-        fields.refuse_others(what, &mut reader);
-        thing
-    });
-    findings.extend(reader.into_findings().into_iter().map(|finding| Diagnostic { rule: None, ..finding }));
-    match thing {
-        Some(thing) if findings.is_empty() => Ok(thing),
-        _ => Err(findings),
-    }
+    read_one(source, limits, "a case", &["call", "expect"], read_case)
 }
 
 fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
@@ -139,64 +105,6 @@ fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manife
     }
     manifests.refuse_others("`manifest`", reader);
     Some(Manifests::Inline(documents))
-}
-
-/// `state`: what happened so far.
-pub(super) fn read_state(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<StateEntry> {
-    values::items(fields, "state", reader, read_past)
-}
-
-const EVENTS: [&str; 7] = ["input", "llm", "call", "invoke", "output", "interrupt", "locked"];
-
-fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry> {
-    let mut fields = reader.fields(node, path)?;
-    let at = values::time(&mut fields, "at", reader);
-    let Some((key, value)) = values::only_key(node, &["at"]) else {
-        reader.report(path, messages::one_key_of(&node.place, "an entry of `state`", &EVENTS));
-        return None;
-    };
-    let path = path.key(&key.text);
-    let past = match &*key.text {
-        "input" => Past::Input(values::entry(value, &path, reader)?),
-        "output" => Past::Output(values::entry(value, &path, reader)?),
-        "llm" => Past::ModelTurn(values::usage(value, &path, reader)?),
-        "call" => Past::Call(read_past_call(value, &path, reader)?),
-        "invoke" => Past::Invoke(read_past_call(value, &path, reader)?),
-        "interrupt" => {
-            reader.fields(value, &path)?.refuse_others("`interrupt`", reader);
-            Past::Interrupt
-        }
-        "locked" => {
-            let mut fields = reader.fields(value, &path)?;
-            let reason = values::string(&mut fields, "reason", reader).unwrap_or_default();
-            fields.refuse_others("`locked`", reader);
-            Past::Locked(reason)
-        }
-        _ => {
-            reader.report(&path, messages::unknown_key(key, "an entry of `state`", &EVENTS));
-            return None;
-        }
-    };
-    Some(StateEntry { place: key.place.clone(), at, past })
-}
-
-fn read_past_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {
-    let mut fields = reader.fields(node, path)?;
-    let words = [
-        ("successful", Status::Successful),
-        ("errored", Status::Errored),
-        ("restricted", Status::Restricted),
-    ];
-    let function = values::required_text(&mut fields, "fn", reader);
-    let arguments = values::arguments(&mut fields, reader);
-    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(Status::Successful);
-    let output = values::json(&mut fields, "output");
-    let task_id = values::string(&mut fields, "task_id", reader);
-    let at = values::time(&mut fields, "at", reader);
-    let executed = fields.boolean("executed", status != Status::Restricted, reader);
-    fields.refuse_others("a call", reader);
-    let function = function?.text.to_string();
-    Some(PastCall { function, arguments, output, status, executed, task_id, at })
 }
 
 fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict> {

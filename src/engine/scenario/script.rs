@@ -5,7 +5,7 @@
 
 use super::arrival::Arrival;
 use super::environment::Environment;
-use super::read::read_with;
+use super::one_document::read_one;
 use super::{messages, values};
 use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
@@ -88,7 +88,7 @@ impl Script {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
-        read_with(source, limits, "a recorded task", &["agent", "steps"], read_script)
+        read_one(source, limits, "a recorded task", &["agent", "steps"], read_script)
     }
 }
 

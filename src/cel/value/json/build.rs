@@ -6,19 +6,17 @@
 use super::reference::JsonRef;
 use super::word::{SMALL, SORTED_FROM, TAG_BITS, Tag, Word};
 use super::{Document, Json};
-use crate::fault::{ErrorCode, Fault};
-use crate::value::{Key, Value, same_bytes};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use crate::fault::Fault;
+use crate::value::same_bytes;
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use triomphe::Arc;
 
 /// A document being written: children before their parents.
 #[derive(Default)]
-pub(super) struct Builder {
+pub(in crate::value) struct Builder {
     words: Vec<u64>,
-    pub(super) text: String,
+    pub(in crate::value) text: String,
     /// Keys that were written lately, each where a few of its bits put it.
     keys: [Word; LATE_KEYS],
 }
@@ -27,57 +25,31 @@ pub(super) struct Builder {
 const LATE_KEYS: usize = 32;
 
 /// The entries of an object being written.
-pub(super) type Members = SmallVec<[(Word, Word); 8]>;
+pub(in crate::value) type Members = SmallVec<[(Word, Word); 8]>;
 
 /// What a document needs at most: words, and bytes of text.
-pub(super) struct Room {
+pub(in crate::value) struct Room {
     words: usize,
     text: usize,
     max_bytes: usize,
-    max_depth: usize,
+    pub(in crate::value) max_depth: usize,
 }
 
 impl Room {
-    pub(super) fn new(max_bytes: usize, max_depth: usize) -> Self {
+    pub(in crate::value) fn new(max_bytes: usize, max_depth: usize) -> Self {
         Self { words: 0, text: 0, max_bytes, max_depth }
     }
 
-    pub(super) fn take(&mut self, words: usize, text: usize) -> Result<(), Fault> {
+    pub(in crate::value) fn take(&mut self, words: usize, text: usize) -> Result<(), Fault> {
         self.words = self.words.saturating_add(words);
         self.text = self.text.saturating_add(text);
         let bytes = self.words.saturating_mul(size_of::<Word>()).saturating_add(self.text);
         if bytes > self.max_bytes { Err(Fault::budget("max_json_bytes")) } else { Ok(()) }
     }
 
-    /// Makes room for a value inside so many others. Texts that have to be written out first (times, bytes, keys that are
-    /// none) are guessed.
-    pub(super) fn add(&mut self, value: &Value<'_>, depth: usize) -> Result<(), Fault> {
-        let inner = depth.saturating_add(1);
-        match value {
-            Value::String(text) => self.take(0, text.len()),
-            Value::Bytes(bytes) => self.take(0, bytes.len()),
-            Value::Int(value) if value.unsigned_abs() < SMALL => Ok(()),
-            Value::Int(_) | Value::UInt(_) | Value::Double(_) => self.take(1, 0),
-            Value::List(_) | Value::Map(_) if depth >= self.max_depth => Err(Fault::budget("max_json_depth")),
-            Value::List(list) => list.iter().try_for_each(|item| {
-                self.take(1, 0)?;
-                self.add(&item, inner)
-            }),
-            Value::Map(map) => map.iter().try_for_each(|(key, value)| {
-                let key = match &key {
-                    Key::String(key) => key.len(),
-                    _ => 0,
-                };
-                self.take(2, key)?;
-                self.add(&value, inner)
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// The same for a value of another document.
+    /// Makes room for a value of another document inside so many others.
     #[inline]
-    pub(super) fn add_json(&mut self, value: JsonRef<'_>, depth: usize) -> Result<(), Fault> {
+    pub(in crate::value) fn add_json(&mut self, value: JsonRef<'_>, depth: usize) -> Result<(), Fault> {
         match value.word.tag() {
             Tag::Null | Tag::False | Tag::True | Tag::Small => Ok(()),
             Tag::Int | Tag::Double => self.take(1, 0),
@@ -105,19 +77,19 @@ impl Room {
 impl Builder {
     /// A document that has this much room: it is then allocated once.
     #[inline]
-    pub(super) fn with_room(room: &Room) -> Self {
+    pub(in crate::value) fn with_room(room: &Room) -> Self {
         let (words, text) = (Vec::with_capacity(room.words), String::with_capacity(room.text));
         Self { words, text, ..Self::default() }
     }
 
     #[inline]
-    pub(super) fn finish(self, root: Word) -> Json {
+    pub(in crate::value) fn finish(self, root: Word) -> Json {
         let words = self.words.into_boxed_slice();
         Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
     }
 
     #[inline]
-    pub(super) fn string(&mut self, text: &str) -> Word {
+    pub(in crate::value) fn string(&mut self, text: &str) -> Word {
         let offset = self.text.len();
         self.text.push_str(text);
         Word::new(Tag::String, text.len(), offset)
@@ -130,7 +102,7 @@ impl Builder {
     }
 
     /// A key. The rows of a table share the texts of theirs: one that was written lately is not written again.
-    pub(super) fn key(&mut self, text: &str) -> Word {
+    pub(in crate::value) fn key(&mut self, text: &str) -> Word {
         let key = self.string(text);
         self.shared(key)
     }
@@ -151,7 +123,7 @@ impl Builder {
         key
     }
 
-    pub(super) fn int(&mut self, value: i64) -> Word {
+    pub(in crate::value) fn int(&mut self, value: i64) -> Word {
         if value.unsigned_abs() < SMALL {
             Word((value << TAG_BITS).cast_unsigned() | Tag::Small as u64)
         } else {
@@ -159,7 +131,7 @@ impl Builder {
         }
     }
 
-    pub(super) fn double(&mut self, value: f64) -> Word {
+    pub(in crate::value) fn double(&mut self, value: f64) -> Word {
         self.wide(Tag::Double, value.to_bits())
     }
 
@@ -168,24 +140,24 @@ impl Builder {
         Word::new(tag, 0, self.words.len().saturating_sub(1))
     }
 
-    pub(super) fn bool(value: bool) -> Word {
+    pub(in crate::value) fn bool(value: bool) -> Word {
         Word::new(if value { Tag::True } else { Tag::False }, 0, 0)
     }
 
-    pub(super) fn array(&mut self, items: &[Word]) -> Word {
+    pub(in crate::value) fn array(&mut self, items: &[Word]) -> Word {
         let offset = self.words.len();
         self.words.extend(items.iter().map(|word| word.0));
         Word::new(Tag::Array, items.len(), offset)
     }
 
-    pub(super) fn object(&mut self, members: Members) -> Word {
+    pub(in crate::value) fn object(&mut self, members: Members) -> Word {
         // most objects have few keys, and none of them twice
         let few = members.len() < SORTED_FROM;
         if few && !self.has_key_twice(&members) { self.entries(&members) } else { self.sorted(members) }
     }
 
     /// Whether two of these keys are one. Most are told apart by their lengths.
-    pub(super) fn has_key_twice(&self, mut members: &[(Word, Word)]) -> bool {
+    pub(in crate::value) fn has_key_twice(&self, mut members: &[(Word, Word)]) -> bool {
         while let Some(((key, _), others)) = members.split_first() {
             let is_key = |other: Word| {
                 other.head() == key.head()
@@ -200,7 +172,7 @@ impl Builder {
         false
     }
 
-    pub(super) fn entries(&mut self, members: &[(Word, Word)]) -> Word {
+    pub(in crate::value) fn entries(&mut self, members: &[(Word, Word)]) -> Word {
         let offset = self.words.len();
         self.words.extend(members.iter().flat_map(|(key, value)| [key.0, value.0]));
         Word::new(Tag::Object, members.len(), offset)
@@ -249,7 +221,7 @@ impl Builder {
     }
 
     #[inline]
-    pub(super) fn copy(&mut self, value: JsonRef<'_>) -> Word {
+    pub(in crate::value) fn copy(&mut self, value: JsonRef<'_>) -> Word {
         match value.word.tag() {
             Tag::Null | Tag::False | Tag::True | Tag::Small => value.word,
             Tag::Int | Tag::Double => {
@@ -275,46 +247,21 @@ impl Builder {
         self.object(members)
     }
 
-    pub(super) fn value(&mut self, value: &Value<'_>) -> Result<Word, Fault> {
-        Ok(match value {
-            Value::Null => Word::new(Tag::Null, 0, 0),
-            Value::Bool(value) => Self::bool(*value),
-            Value::Int(value) => self.int(*value),
-            Value::UInt(value) => self.unsigned(*value),
-            Value::Double(value) if value.is_finite() => self.double(*value),
-            Value::String(text) => self.string(text),
-            Value::Bytes(bytes) => self.string(&BASE64.encode(&**bytes)),
-            Value::Timestamp(time) => self.string(&time.to_string()),
-            Value::Duration(duration) => self.string(&duration.to_string()),
-            Value::List(list) => {
-                let items = list.iter().map(|item| self.value(&item)).collect::<Result<Vec<_>, _>>()?;
-                self.array(&items)
-            }
-            Value::Map(map) => {
-                let members = map.iter().map(|(key, value)| {
-                    let key = match key {
-                        Key::String(text) => self.key(&text),
-                        Key::Bool(value) => self.string(if value { "true" } else { "false" }),
-                        Key::Int(value) => self.string(&value.to_string()),
-                        Key::UInt(value) => self.string(&value.to_string()),
-                    };
-                    Ok::<_, Fault>((key, self.value(&value)?))
-                });
-                let members = members.collect::<Result<Members, _>>()?;
-                self.object(members)
-            }
-            Value::Shortened => return Err(ErrorCode::ValueShortened.into()),
-            Value::Double(_) | Value::Optional(_) | Value::Type(_) | Value::Opaque(_) => {
-                return Err(ErrorCode::NotJson.into());
-            }
-        })
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "what CEL-40 says of whole numbers beyond 64 bits")]
-    pub(super) fn unsigned(&mut self, value: u64) -> Word {
+    pub(in crate::value) fn unsigned(&mut self, value: u64) -> Word {
         match i64::try_from(value) {
             Ok(value) => self.int(value),
             Err(_) => self.double(value as f64),
         }
+    }
+}
+
+impl JsonRef<'_> {
+    /// A document of its own with this value. Linear in the value.
+    #[must_use]
+    pub fn to_json(self) -> Json {
+        let mut builder = Builder::default();
+        let root = builder.copy(self);
+        builder.finish(root)
     }
 }

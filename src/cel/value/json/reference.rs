@@ -1,21 +1,20 @@
-//! A value inside a document, and how it is looked up: in goes a position or a key, out comes another such value or
-//! the CEL value, both borrowed.
+//! A value inside a document, and how it is looked up: in goes a position or a key, out comes another such value or what
+//! it holds, both borrowed.
 //!
-//! Nothing is copied but by `to_json`. An element or an entry is found in constant time, a key by looking at few entries
+//! Nothing is copied. An element or an entry is found in constant time, a key by looking at few entries
 //! one by one, or by halves where an object is followed by its entries' order by key.
 
-use super::build::Builder;
+use super::Document;
 use super::word::{SORTED_FROM, TAG_BITS, Tag, Word};
-use super::{Document, Json};
 use crate::types::Kind;
-use crate::value::{List, Map, Value, same_bytes};
+use crate::value::same_bytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A value inside a [`Json`] document.
+/// A value inside a [`Json`](super::Json) document.
 #[derive(Clone, Copy)]
 pub struct JsonRef<'a> {
     pub(super) document: &'a Document,
-    pub(super) word: Word,
+    pub(in crate::value) word: Word,
 }
 
 /// Where a key stood when it was last found. Documents of one kind have their keys in one order, so it is where the key
@@ -42,27 +41,9 @@ impl<'a> JsonRef<'a> {
     }
 
     #[inline]
-    pub(super) fn text_of(self, word: Word) -> &'a str {
+    pub(in crate::value) fn text_of(self, word: Word) -> &'a str {
         let end = word.offset().saturating_add(word.length());
         self.document.text.get(word.offset()..end).unwrap_or_default()
-    }
-
-    /// The CEL value, borrowed.
-    #[must_use]
-    pub fn value(self) -> Value<'a> {
-        match self.word.tag() {
-            Tag::Null => Value::Null,
-            Tag::False => Value::Bool(false),
-            Tag::True => Value::Bool(true),
-            Tag::Small | Tag::Int => self.as_int().map_or(Value::Null, Value::Int),
-            Tag::Double => self
-                .word(self.word.offset())
-                .map_or(Value::Null, |word| Value::Double(f64::from_bits(word.0))),
-            Tag::String => Value::text(self.text_of(self.word)),
-            Tag::Array => Value::List(List::Json(self)),
-            Tag::Object => Value::Map(Map::Json(self)),
-            Tag::Shortened => Value::Shortened,
-        }
     }
 
     /// What the value is.
@@ -81,17 +62,6 @@ impl<'a> JsonRef<'a> {
         }
     }
 
-    /// Puts the CEL value in the place of another: objects and arrays, of which lists mostly are, without a step in
-    /// between.
-    #[inline]
-    pub(crate) fn show(self, place: &mut Value<'a>) {
-        match self.word.tag() {
-            Tag::Array => *place = Value::List(List::Json(self)),
-            Tag::Object => *place = Value::Map(Map::Json(self)),
-            _ => *place = self.value(),
-        }
-    }
-
     /// The number, if it is an `int`.
     #[inline]
     #[must_use]
@@ -101,6 +71,14 @@ impl<'a> JsonRef<'a> {
             Tag::Int => self.word(self.word.offset()).map(|word| word.0.cast_signed()),
             _ => None,
         }
+    }
+
+    /// The number, if it is a `double`.
+    #[inline]
+    #[must_use]
+    pub(in crate::value) fn as_double(self) -> Option<f64> {
+        let word = (self.word.tag() == Tag::Double).then(|| self.word(self.word.offset())).flatten();
+        word.map(|word| f64::from_bits(word.0))
     }
 
     /// The number of elements or entries; zero for other values.
@@ -278,13 +256,5 @@ impl<'a> JsonRef<'a> {
     pub fn identity(self) -> Option<(usize, u32)> {
         let place = u32::try_from(self.word.offset()).ok().filter(|_| !self.is_empty())?;
         Some((std::ptr::from_ref(self.document).addr(), place))
-    }
-
-    /// A document of its own with this value. Linear in the value.
-    #[must_use]
-    pub fn to_json(self) -> Json {
-        let mut builder = Builder::default();
-        let root = builder.copy(self);
-        builder.finish(root)
     }
 }

@@ -4,7 +4,7 @@
 //! own word. What a word points to is known to who reads and who builds documents, never to the word.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
+pub(in crate::value) enum Tag {
     Null,
     False,
     True,
@@ -22,25 +22,25 @@ pub(super) enum Tag {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Word(pub(super) u64);
+pub(in crate::value) struct Word(pub(super) u64);
 
 pub(super) const TAG_BITS: u32 = 4;
 const LENGTH_BITS: u32 = 28;
 pub(super) const MAX_LENGTH: usize = (1 << LENGTH_BITS) - 1;
 
 /// From this many entries on, an object keeps its order by key.
-pub(super) const SORTED_FROM: usize = 17;
+pub(in crate::value) const SORTED_FROM: usize = 17;
 
 /// Whole numbers below this, either way, are their own words.
-pub(super) const SMALL: u64 = 1 << 58;
+pub(in crate::value) const SMALL: u64 = 1 << 58;
 
 impl Word {
-    pub(super) fn new(tag: Tag, length: usize, offset: usize) -> Self {
+    pub(in crate::value) fn new(tag: Tag, length: usize, offset: usize) -> Self {
         Self(tag as u64 | (length as u64) << TAG_BITS | (offset as u64) << (TAG_BITS + LENGTH_BITS))
     }
 
     #[inline]
-    pub(super) fn tag(self) -> Tag {
+    pub(in crate::value) fn tag(self) -> Tag {
         match self.0 & 0xF {
             0 => Tag::Null,
             1 => Tag::False,

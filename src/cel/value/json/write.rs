@@ -2,31 +2,38 @@
 //!
 //! Keys keep their order, and a whole number never becomes a double on the way.
 
+use super::word::Tag;
 use super::{Json, JsonRef};
 use crate::fault::ErrorCode;
-use crate::value::Value;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::fmt;
 
 impl Serialize for JsonRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.value() {
-            Value::Bool(value) => serializer.serialize_bool(value),
-            Value::Int(value) => serializer.serialize_i64(value),
-            Value::Double(value) => serializer.serialize_f64(value),
-            Value::String(text) => serializer.serialize_str(&text),
-            Value::List(_) => {
+        match self.word.tag() {
+            Tag::Null => serializer.serialize_unit(),
+            Tag::False => serializer.serialize_bool(false),
+            Tag::True => serializer.serialize_bool(true),
+            Tag::Small | Tag::Int => match self.as_int() {
+                Some(value) => serializer.serialize_i64(value),
+                None => serializer.serialize_unit(),
+            },
+            Tag::Double => match self.as_double() {
+                Some(value) => serializer.serialize_f64(value),
+                None => serializer.serialize_unit(),
+            },
+            Tag::String => serializer.serialize_str(self.text_of(self.word)),
+            Tag::Array => {
                 let mut array = serializer.serialize_seq(Some(self.len()))?;
                 self.items().try_for_each(|item| array.serialize_element(&item))?;
                 array.end()
             }
-            Value::Map(_) => {
+            Tag::Object => {
                 let mut object = serializer.serialize_map(Some(self.len()))?;
                 self.entries().try_for_each(|(key, value)| object.serialize_entry(key, &value))?;
                 object.end()
             }
-            Value::Shortened => Err(S::Error::custom(ErrorCode::ValueShortened.describe())),
-            _ => serializer.serialize_unit(),
+            Tag::Shortened => Err(S::Error::custom(ErrorCode::ValueShortened.describe())),
         }
     }
 }

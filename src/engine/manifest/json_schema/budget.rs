@@ -54,7 +54,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`Refusal::Spent`] where there is not so much left; whoever gets it says so, and nothing is looked at any more.
-    pub(super) fn pay(&mut self, bytes: usize) -> Result<(), Refusal> {
+    pub(in crate::manifest) fn pay(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.used = self.used.saturating_add(bytes);
         if self.used <= self.limits.max_schema_bytes {
             return Ok(());
@@ -67,7 +67,7 @@ impl Budget {
     ///
     /// # Errors
     /// Why it is not taken.
-    pub(super) fn pattern(&mut self, written: &str) -> Result<(), Refusal> {
+    pub(in crate::manifest) fn pattern(&mut self, written: &str) -> Result<(), Refusal> {
         if self.is_spent {
             return Ok(());
         }

@@ -1,16 +1,16 @@
 //! JSON Schema: every word of a schema is enforced, an annotation, or refused where it stands.
 //!
-//! In: the schema of a parameter, of a result or of a payload, as YAML with places. Out: findings for words that are not
-//! known or cannot be held, and a [`Validator`] where a schema says more than its types do. References stay within their
-//! block; nothing is ever fetched.
+//! In: the schema of a parameter, of a result or of a payload, as YAML with places. Out: what its words mean, and a
+//! [`Validator`] where a schema says more than its types do. References stay within their block; nothing is ever fetched.
+//! The findings about a schema are made above, in `schema_check`.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `words` | the words and formats, one row each |
+//! | `schema_kind` | the types that a value may be said to have |
 //! | `parts` | the schemas within a schema |
-//! | `check` | words and their values |
 //! | `budget` | what all schemas of a document may weigh |
-//! | `references` | where references lead, and how large a schema becomes by them |
+//! | `references` | where references lead |
 //! | `plain` | whether a schema needs no validator |
 //! | `pattern` | the regular expressions of ECMA 262 that are linear here |
 //! | `secret` | which values a schema marks as secret |
@@ -19,11 +19,11 @@
 //! | `validator`, `values` | a schema made ready, and the values that it looks at where they lie |
 
 mod budget;
-pub(super) mod check;
-mod parts;
+pub(super) mod parts;
 mod pattern;
 pub(super) mod plain;
 pub(super) mod references;
+pub(super) mod schema_kind;
 pub(super) mod secret;
 mod standard;
 #[cfg(feature = "schemas")]
@@ -38,7 +38,7 @@ mod without;
 #[cfg(not(feature = "schemas"))]
 pub use without::Validator;
 
-pub(super) use budget::Budget;
+pub(super) use budget::{Budget, Refusal};
 pub use standard::Shown;
 #[cfg(feature = "schemas")]
 pub(super) use validator::NotReady;

@@ -6,7 +6,7 @@ use crate::manifest::node::Node;
 
 /// What a schema within another is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum About {
+pub(in crate::manifest) enum About {
     /// The same value.
     Same,
     /// A part of the value.
@@ -17,7 +17,7 @@ pub(super) enum About {
 
 /// The way from the value of a word to a schema in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step<'n> {
+pub(in crate::manifest) enum Step<'n> {
     /// The value is the schema.
     Itself,
     /// Under a key.
@@ -28,7 +28,7 @@ pub(super) enum Step<'n> {
 
 impl Step<'_> {
     /// Whether a segment of a pointer takes this way.
-    pub(super) fn is(self, segment: &str) -> bool {
+    pub(in crate::manifest) fn is(self, segment: &str) -> bool {
         match self {
             Self::Itself => false,
             Self::Key(key) => key == segment,
@@ -38,10 +38,10 @@ impl Step<'_> {
 }
 
 /// A schema within a schema.
-pub(super) type Inner<'n> = (Step<'n>, About, &'n Node);
+pub(in crate::manifest) type Inner<'n> = (Step<'n>, About, &'n Node);
 
 /// The schemas in the value of a word; none if the value is not what the word takes. Linear in the value's own length.
-pub(super) fn schemas(takes: Takes, value: &Node) -> Vec<Inner<'_>> {
+pub(in crate::manifest) fn schemas(takes: Takes, value: &Node) -> Vec<Inner<'_>> {
     let one = |about| vec![(Step::Itself, about, value)];
     let list = |about| {
         let items = value.as_sequence().unwrap_or_default().iter().enumerate();

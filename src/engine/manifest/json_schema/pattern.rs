@@ -5,6 +5,8 @@
 //! `\w`, `\s` and `\b` are about ASCII in ECMA 262, `\<` is a sign and no anchor) ECMA 262 decides.
 
 use crate::limits::EngineLimits;
+#[cfg(feature = "schemas")]
+use jsonschema::Draft;
 use regex::RegexBuilder;
 
 const LOOKS: &str = "it looks ahead or behind, which takes more than linear time";
@@ -123,7 +125,9 @@ fn escape<'p>(after: &'p str, in_class: bool, out: &mut String) -> Result<&'p st
 /// Whether ECMA 262 reads it at all.
 #[cfg(feature = "schemas")]
 fn is_ecma(pattern: &str) -> bool {
-    super::validator::is_of_format("regex", pattern)
+    let format = serde_json::json!({ "format": "regex" });
+    let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+    options.build(&format).is_ok_and(|ready| ready.is_valid(&serde_json::Value::from(pattern)))
 }
 
 /// A build without validator refuses whatever has a pattern.

@@ -5,7 +5,6 @@
 //! they were written, but for the definitions, of which only those are shown that what the model sees refers to. Linear in
 //! the schema and what it refers to.
 
-use super::check::count;
 use super::parts::{Step, schemas};
 use super::pattern;
 use super::references::resolve;
@@ -133,7 +132,7 @@ impl Writer<'_> {
             (Takes::Reference, Some(reference)) => (word.name, self.reference(&reference.text)),
             (Takes::Pattern, Some(text)) => (word.name, translated(&text.text)),
             (Takes::Format, Some(format)) => return say_format(&format.text, members),
-            (Takes::Count, _) => (word.name, count(value).map_or(Value::Null, Value::from)),
+            (Takes::Count, _) => (word.name, value.as_count().map_or(Value::Null, Value::from)),
             (Takes::Types, None) if value.is_null() => (word.name, Value::from("null")),
             (Takes::Types, None) => {
                 let named = |node: &Node| if node.is_null() { Value::from("null") } else { node.to_json() };

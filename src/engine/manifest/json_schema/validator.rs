@@ -208,10 +208,3 @@ fn name_fields(schema: &Value, names: &mut BTreeSet<String>) {
         _ => {}
     }
 }
-
-/// Whether a text is of a standard format.
-pub(super) fn is_of_format(format: &str, text: &str) -> bool {
-    let schema = serde_json::json!({ "format": format });
-    let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
-    options.build(&schema).is_ok_and(|ready| ready.is_valid(&Value::from(text)))
-}

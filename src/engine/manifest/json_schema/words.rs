@@ -4,7 +4,7 @@
 //! that say the same, and `nullable` and `example` of OpenAPI. A word that stands in no row is refused where it stands,
 //! so nothing that an author writes is passed over in silence.
 
-use crate::manifest::schema::SchemaKind;
+use super::schema_kind::SchemaKind;
 
 /// What becomes of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ pub const WORDS: &[Word] = &[
 
 /// The types whose values a word says something about, of a format those that it is about; nothing if it is about values of all
 /// types.
-pub(super) fn kinds(word: &str, format: Option<&str>) -> &'static [SchemaKind] {
+pub(in crate::manifest) fn kinds(word: &str, format: Option<&str>) -> &'static [SchemaKind] {
     use SchemaKind::{Array, Integer, Number, Object, String};
     match word {
         "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => &[Number, Integer],

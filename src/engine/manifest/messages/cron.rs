@@ -3,7 +3,6 @@
 //! In: names and places. Out: findings that quote nothing but the name of a zone.
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::manifest::cadence::FieldRule;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn cron_fields(cron: &Embedded, found: usize) -> Diagnostic {
@@ -13,8 +12,8 @@ pub(in crate::manifest) fn cron_fields(cron: &Embedded, found: usize) -> Diagnos
         .rule("SCH-01")
 }
 
-pub(in crate::manifest) fn cron_field(place: Place, rule: &FieldRule) -> Diagnostic {
-    let message = format!("this is no {}: expected {}", rule.name, rule.values);
+pub(in crate::manifest) fn cron_field(place: Place, field: &str, values: &str) -> Diagnostic {
+    let message = format!("this is no {field}: expected {values}");
     Diagnostic::error("cron_field", message, place)
         .help("a field is `*`, a value, a range `1-5`, steps `*/2`, or several of them divided by commas")
         .rule("SCH-01")

@@ -3,7 +3,6 @@
 //! In: the place or the `kind` of a document, and the kinds that are known. What a document holds is never looked at.
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::manifest::stray::Doubt;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn missing_kind(place: &Place) -> Diagnostic {
@@ -67,6 +66,16 @@ pub(in crate::manifest) fn misplaced_descriptor(place: &Place, first: Place) -> 
     Diagnostic::error("misplaced_descriptor", message, place.clone())
         .related(first, "the first document")
         .rule("BUN-02")
+}
+
+/// What makes one think that a document is a manifest.
+pub(in crate::manifest) enum Doubt<'d> {
+    /// A kind that is none, but nearly one.
+    Kind(&'d Embedded),
+    /// A key that was to be `kind`.
+    Key(&'d Embedded),
+    /// Its keys.
+    Shape(&'d Place),
 }
 
 /// A document that is not read, though it is one of a bundle or looks like a manifest.

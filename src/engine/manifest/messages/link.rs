@@ -6,7 +6,6 @@
 use super::meant::{meant_by_capability, meant_by_match};
 use super::named;
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::manifest::step::Invoke;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn unresolved_capability(reference: &Embedded, near: Option<&str>) -> Diagnostic {
@@ -126,8 +125,12 @@ pub(in crate::manifest) fn invoked_agent(target: &Embedded, tool: &str) -> Diagn
     Diagnostic::warning("invoked_agent", message, target.place.clone()).rule("MW-11")
 }
 
-pub(in crate::manifest) fn unknown_invoke(invoke: &Invoke, known: &[&str]) -> Diagnostic {
-    let Invoke { target, tool, capability, .. } = invoke;
+pub(in crate::manifest) fn unknown_invoke(
+    target: &Embedded,
+    tool: &str,
+    capability: &str,
+    known: &[&str],
+) -> Diagnostic {
     let message = format!("`{tool}` has no action `{capability}`; the step fails when it runs");
     let finding = Diagnostic::warning("unknown_invoke", message, target.place.clone()).rule("MW-11");
     match nearest(capability, known.iter().copied()) {

@@ -2,13 +2,15 @@
 //!
 //! In: a schema. Out: findings. Where a schema leads by reference is not looked at here. Linear in the schema.
 
-use super::budget::Refusal;
-use super::parts::{Step, schemas};
-use super::words::{DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, kinds, word};
+use crate::manifest::json_schema::Refusal;
+use crate::manifest::json_schema::parts::{Step, schemas};
+use crate::manifest::json_schema::schema_kind::SchemaKind;
+use crate::manifest::json_schema::words::{
+    DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, kinds, word,
+};
 use crate::manifest::messages;
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
-use crate::manifest::schema::SchemaKind;
 use crate::source::Embedded;
 
 /// What follows where a word says nothing.
@@ -162,7 +164,7 @@ fn check_value(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
         Takes::Anything => None,
         Takes::Text => value.as_string().is_none().then_some("text"),
         Takes::Boolean => (!matches!(value.data, Data::Bool(_))).then_some("a boolean"),
-        Takes::Count => count(value).is_none().then_some("a whole number from 0 on"),
+        Takes::Count => value.as_count().is_none().then_some("a whole number from 0 on"),
         Takes::Number | Takes::Positive => return check_number(word, value, path, reader),
         Takes::Types => return check_types(value, path, reader),
         Takes::Values => return check_values(word, value, path, reader),
@@ -199,20 +201,6 @@ fn check_value(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
     };
     if let Some(expected) = expected {
         reader.report(path, messages::bad_keyword(word.name, value, expected));
-    }
-}
-
-/// The value of a word that counts; `5.0` is `5`.
-pub(super) fn count(value: &Node) -> Option<u64> {
-    match value.data {
-        Data::Int(count) => u64::try_from(count).ok(),
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole, not negative and far below 2^53"
-        )]
-        Data::Float(count) if count.fract() == 0.0 && (0.0..1e15).contains(&count) => Some(count as u64),
-        _ => None,
     }
 }
 

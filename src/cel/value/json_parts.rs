@@ -4,13 +4,11 @@
 //! Whoever packs one object after the other with the same keys, such as the arguments of a function, packs those once
 //! ([`Keys`]). The documents are like any others.
 
-use super::build::{Builder, Members, Room};
-use super::word::{SORTED_FROM, Word};
-use super::{Json, JsonRef};
+use super::Value;
+use super::json::{Builder, Json, JsonRef, Members, Room, SORTED_FROM, Word};
 use crate::fault::Fault;
 use crate::limits::EvalLimits;
 use crate::types::Kind;
-use crate::value::Value;
 
 /// A value that goes into a document.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,163 @@
+//! What a host shows of its structs, and each value where it lies.
+//!
+//! A host lends its structs as a [`LiveRecord`] or a [`LiveList`]. Out of these, a stored document or a variable comes a
+//! [`View`]: a few words that are copied like a reference, own nothing and need no thought when they go. Most of what a
+//! guard does is to find a value and to ask one thing of it, so that is what most of its time goes to. What was computed has
+//! no view: it is a [`Value`] and nothing else.
+
+use super::Value;
+use super::fold::Growth;
+use super::json::JsonRef;
+use crate::types::{At, RecordType};
+use std::fmt;
+use std::ops::Range;
+
+/// A record in a host's structs, read where it lies. All its fields are there.
+pub trait LiveRecord: fmt::Debug + Sync {
+    /// The declaration: the names, in the order of their slots.
+    fn shape(&self, at: At) -> &RecordType;
+
+    /// The field in a slot of [`LiveRecord::shape`].
+    fn field(&self, at: At, slot: usize) -> Option<View<'_>>;
+
+    /// The number that the field in a slot is, if it is an `int`.
+    fn int(&self, at: At, slot: usize) -> Option<i64> {
+        self.field(at, slot)?.as_int()
+    }
+
+    /// The text that the field in a slot is, if it is a `string`.
+    fn text(&self, at: At, slot: usize) -> Option<&str> {
+        self.field(at, slot)?.as_str()
+    }
+
+    /// How the names of the record grow, as [`LiveList::growth`] has it: not at all where they
+    /// are declared once, which is why loops over them are not gone through again.
+    fn growth(&self, _at: At) -> Option<Growth<'_>> {
+        None
+    }
+}
+
+/// A list in a host's structs, read where it lies.
+pub trait LiveList: fmt::Debug + Sync {
+    /// The number of elements.
+    fn len(&self, at: At) -> usize;
+
+    /// One element; nothing past the end.
+    fn item(&self, at: At, index: usize) -> Option<View<'_>>;
+
+    /// If all elements are text of which few differ: those that stand in a part of the list, each once, lent from the same
+    /// place and in the same order for every part. So a loop need not ask the same of each element again. Linear in the
+    /// part.
+    fn names(&self, _at: At, _part: Range<usize>) -> Option<Vec<Repeated<'_>>> {
+        None
+    }
+
+    /// What `size()` says; the number of elements unless the specification says otherwise (`CEL-42`).
+    fn size(&self, at: At) -> usize {
+        self.len(at)
+    }
+
+    /// Whether a field selected on the list is one of its first element (`GR-08`).
+    fn forwards(&self, _at: At) -> bool {
+        false
+    }
+
+    /// Whether an element that is null stands for nothing at all, as where a call gave no result. For the variable of a macro
+    /// that is such an element each field is null, and `has` of it is false.
+    fn has_gaps(&self, _at: At) -> bool {
+        false
+    }
+
+    /// How the list grows, if that is all that happens to it: loops over it then go on where they were.
+    fn growth(&self, _at: At) -> Option<Growth<'_>> {
+        None
+    }
+}
+
+/// A text that stands in a part of a list, maybe many times.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Where it stands first, in the whole list.
+    pub first: usize,
+    /// How often it stands in the part.
+    pub count: usize,
+}
+
+/// A value that something else holds.
+#[derive(Clone, Copy, Debug)]
+pub enum View<'a> {
+    /// `null`
+    Null,
+    /// `true`
+    Bool(bool),
+    /// `1`
+    Int(i64),
+    /// `1u`
+    UInt(u64),
+    /// `1.0`
+    Double(f64),
+    /// `'text'`
+    Text(&'a str),
+    /// A point in time as text, RFC 3339, that is ordered as a time.
+    Time(&'a str),
+    /// A value of any kind in a stored document.
+    Json(JsonRef<'a>),
+    /// A part of a host's structs, seen as a record.
+    Record {
+        /// The structs.
+        of: &'a dyn LiveRecord,
+        /// Which part.
+        at: At,
+    },
+    /// A part of a host's structs, seen as a list.
+    List {
+        /// The structs.
+        of: &'a dyn LiveList,
+        /// Which part.
+        at: At,
+    },
+}
+
+impl<'a> View<'a> {
+    /// The number, if it is an `int`.
+    #[inline]
+    #[must_use]
+    pub fn as_int(self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(value),
+            Self::Json(json) => json.as_int(),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is a `string`.
+    #[inline]
+    #[must_use]
+    pub fn as_str(self) -> Option<&'a str> {
+        match self {
+            Self::Text(text) | Self::Time(text) => Some(text),
+            Self::Json(json) => json.as_str(),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> From<View<'a>> for Value<'a> {
+    #[inline]
+    fn from(view: View<'a>) -> Self {
+        match view {
+            View::Null => Self::Null,
+            View::Bool(value) => Self::Bool(value),
+            View::Int(value) => Self::Int(value),
+            View::UInt(value) => Self::UInt(value),
+            View::Double(value) => Self::Double(value),
+            View::Text(text) => Self::text(text),
+            View::Time(text) => Self::time_text(text),
+            View::Json(json) => json.value(),
+            View::Record { of, at } => Self::record(of, at),
+            View::List { of, at } => Self::view(of, at),
+        }
+    }
+}

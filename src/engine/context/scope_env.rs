@@ -1,0 +1,243 @@
+//! The environment of a scope, and the activations that carry its values.
+//!
+//! In goes a [`ScopeDecl`]: the scope, the types of what it tests, the libraries of the language. Out comes a
+//! [`ScopeEnv`], from which an activation is a handful of slots to fill for each run. What a scope does not know is
+//! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
+//! message.
+
+use super::function::capability;
+use super::messages;
+use super::moment::Moment;
+use super::schema::ContextSchema;
+use super::scope::{Root, Scope};
+use super::surroundings::{Mount, Runtime};
+use super::task_context::TaskContext;
+use crate::cel::{
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
+};
+use crate::limits::EvalLimits;
+use std::sync::Arc;
+
+/// What the environment of a scope is made from.
+#[derive(Clone, Debug)]
+pub struct ScopeDecl<'d> {
+    /// The scope.
+    pub scope: Scope,
+    /// The agent's context; without one, `context` is `dyn` (an expression that is tried out on some JSON).
+    pub schema: Option<&'d Arc<ContextSchema>>,
+    /// The type of `input`: the resolved arguments. The entry under test has its type from the schema.
+    pub input: Type,
+    /// The type of `output`: the result of the capability.
+    pub output: Type,
+    /// The type of `event`; see [`event_type`].
+    pub event: Type,
+    /// The type of `parameters` of a filter.
+    pub parameters: Type,
+    /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
+    pub has_mount: bool,
+    /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
+    pub capabilities: &'d [Arc<str>],
+    /// The libraries of the language; a script has no more than the operators of them (`SCR-09`).
+    pub libraries: &'d [&'static [Function]],
+    /// The bounds of the scope's expressions.
+    pub limits: EvalLimits,
+}
+
+impl<'d> ScopeDecl<'d> {
+    /// A scope in which everything is `dyn`, without libraries, mount and context.
+    #[must_use]
+    pub fn new(scope: Scope) -> Self {
+        Self {
+            scope,
+            schema: None,
+            input: Type::Dyn,
+            output: Type::Dyn,
+            event: Type::Dyn,
+            parameters: Type::Dyn,
+            has_mount: false,
+            capabilities: &[],
+            libraries: &[],
+            limits: EvalLimits::default(),
+        }
+    }
+
+    /// The type of a variable, if the scope as declared has it.
+    fn type_of(&self, root: Root) -> Option<Type> {
+        let under_test = self.schema.filter(|_| self.scope.tests_messages());
+        Some(match root {
+            Root::Context => self.schema.map_or(Type::Dyn, |schema| schema.context_type()),
+            Root::Input => {
+                under_test.map_or(self.input.clone(), |schema| Type::Singleton(schema.input_type().clone()))
+            }
+            Root::Output => {
+                under_test.map_or(self.output.clone(), |schema| Type::Singleton(schema.output_type().clone()))
+            }
+            Root::Event => self.event.clone(),
+            Root::Now => Type::String,
+            Root::Runtime => Runtime::cel_type(),
+            Root::Mount if !self.has_mount => return None,
+            Root::Mount => Mount::cel_type(),
+            Root::Parameters => self.parameters.clone(),
+            Root::Item | Root::Response => Type::Dyn,
+            Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
+        })
+    }
+
+    fn functions(&self) -> impl Iterator<Item = &'static Function> {
+        let is_script = self.scope == Scope::Script;
+        let own = self.scope.functions().iter().copied().flatten();
+        let own = own.filter(move |_| !is_script || self.has_mount);
+        // an operator is what no identifier can name
+        let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
+        self.libraries.iter().copied().flatten().filter(allowed).chain(own)
+    }
+
+    fn capabilities(&self) -> impl Iterator<Item = &str> {
+        self.capabilities.iter().filter(|_| self.scope == Scope::Script).map(|key| &**key)
+    }
+}
+
+/// The type of `event`: `payload`, of the type that its schema gives it, and the names that the event's own map defines (`EVT-08`), which are absent where
+/// the payload lacks what they name.
+#[must_use]
+pub fn event_type(payload: Type, names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+    let names = names.into_iter().map(|(name, ty)| (name, ty, false));
+    record("event", std::iter::once(("payload".into(), payload, true)).chain(names))
+}
+
+fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+    record(name, fields.into_iter().map(|(name, ty)| (name, ty, true)))
+}
+
+/// A record of names, their types, and whether each is always there.
+fn record(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type, bool)>) -> Type {
+    let field = |(name, ty, required)| (name, Field { required, ..Field::required(ty) });
+    Type::Record(Arc::new(RecordType {
+        name: name.to_owned(),
+        fields: fields.into_iter().map(field).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Closed,
+    }))
+}
+
+/// The environment of a scope, with the slots of its variables.
+#[derive(Clone, Debug)]
+pub struct ScopeEnv {
+    scope: Scope,
+    env: Env,
+    schema: Option<Arc<ContextSchema>>,
+    /// The variables, in the order of their slots.
+    roots: Box<[Root]>,
+}
+
+/// The values of one run. What the scope does not know is left out, so one of these may serve several scopes.
+#[derive(Clone, Debug, Default)]
+pub struct Bound<'a> {
+    /// `context`, and in guardrails and `exposes` the entries under test.
+    pub context: Option<&'a TaskContext>,
+    /// `input`: resolved arguments, or for an event `{message: text}` (`EVT-12`).
+    pub input: Option<Value<'a>>,
+    /// `output`: the result so far; nothing in event steps (`EVT-14`).
+    pub output: Option<Value<'a>>,
+    /// `event`, if one is being handled.
+    pub event: Option<Value<'a>>,
+    /// `now`.
+    pub now: Option<&'a Moment>,
+    /// `runtime`.
+    pub runtime: Option<&'a Runtime>,
+    /// `mount`.
+    pub mount: Option<&'a Mount>,
+    /// `parameters` of a filter.
+    pub parameters: Option<Value<'a>>,
+    /// `item` of a poll.
+    pub item: Option<Value<'a>>,
+    /// `response` of a poll.
+    pub response: Option<Value<'a>>,
+    /// `poll`.
+    pub poll: Option<Value<'a>>,
+}
+
+impl ScopeEnv {
+    /// The environment of a scope as declared.
+    #[must_use]
+    pub fn new(declared: &ScopeDecl<'_>) -> Self {
+        let scope = declared.scope;
+        let roots = scope.roots().iter().filter_map(|&root| Some((root, declared.type_of(root)?)));
+        let builder = Env::builder().limits(declared.limits);
+        let builder = roots.fold(builder, |builder, (root, ty)| variable(builder, scope, root, ty));
+        let mut builder = declared.functions().fold(builder, EnvBuilder::row);
+        if declared.scope == Scope::Script {
+            let known = builder.clone().build();
+            let beside = |key: &str| capability(key, known.function(key));
+            builder = declared.capabilities().map(beside).fold(builder, EnvBuilder::function);
+        }
+        let env = messages::known_elsewhere(scope).fold(builder, |builder, (name, why)| {
+            if builder.declares(name) { builder } else { builder.elsewhere(name, why) }
+        });
+        let env = env.build();
+        // slots are given in the order of declaration, which is that of the scope's table
+        let known = |root: &Root| env.variable(root.name()).is_some();
+        let roots = scope.roots().iter().copied().filter(known).collect();
+        Self { scope, roots, schema: declared.schema.cloned(), env }
+    }
+
+    /// Which scope it is of.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// What expressions of the scope are compiled with.
+    #[must_use]
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// The values of one run in their slots. Allocates nothing.
+    ///
+    /// # Errors
+    /// `wrong_scope` for a context of another schema than the scope's: its fields lie elsewhere.
+    pub fn activation<'a>(&self, bound: &Bound<'a>) -> Result<Activation<'a>, Fault> {
+        self.hold_schema(bound)?;
+        Ok(Activation::of(&self.env, self.roots.iter().map(|&root| self.value_of(root, bound))))
+    }
+
+    /// The value of the variable in a slot.
+    pub(super) fn value_in<'a>(&self, slot: Slot, bound: &Bound<'a>) -> Option<Value<'a>> {
+        self.value_of(*self.roots.get(usize::from(slot.0))?, bound)
+    }
+
+    pub(super) fn hold_schema(&self, bound: &Bound<'_>) -> Result<(), Fault> {
+        match (bound.context, &self.schema) {
+            (Some(context), Some(schema)) if !Arc::ptr_eq(context.schema(), schema) => {
+                Err(ErrorCode::WrongScope.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn value_of<'a>(&self, root: Root, bound: &Bound<'a>) -> Option<Value<'a>> {
+        let under_test = bound.context.filter(|_| self.scope.tests_messages());
+        match root {
+            Root::Context => bound.context.map(TaskContext::value),
+            Root::Input => under_test.map(TaskContext::input_under_test).or_else(|| bound.input.clone()),
+            Root::Output => under_test.map(TaskContext::output_under_test).or_else(|| bound.output.clone()),
+            Root::Event => bound.event.clone(),
+            Root::Now => bound.now.map(Moment::value),
+            Root::Runtime => bound.runtime.map(Runtime::value),
+            Root::Mount => bound.mount.map(Mount::value),
+            Root::Parameters => bound.parameters.clone(),
+            Root::Item => bound.item.clone(),
+            Root::Response => bound.response.clone(),
+            Root::Poll => bound.poll.clone(),
+        }
+    }
+}
+
+fn variable(builder: EnvBuilder, scope: Scope, root: Root, ty: Type) -> EnvBuilder {
+    let builder = match root {
+        Root::Event if scope.is_middleware() => builder.optional_variable(root.name(), ty),
+        _ => builder.variable(root.name(), ty),
+    };
+    root.alias().into_iter().fold(builder, |builder, alias| builder.alias(alias, root.name()))
+}

@@ -1,0 +1,85 @@
+//! Whether a path of an expression or a template meets a secret.
+//!
+//! In: a path that begins at a variable, and the call that it is about, if it is about one. Out: yes or no, by the places that
+//! the schema of the context marks.
+
+use super::schema::ContextSchema;
+use super::schema_decl::FunctionId;
+use super::secret::SecretStep;
+
+impl ContextSchema {
+    /// Whether the value at the end of a path is a secret, holds one or is a part of one. `function` is that of the call
+    /// whose `input` and `output` the roots of these names are; without a call they are an input and a response under test.
+    ///
+    /// What is not known of the path counts as if it led to every part, so that nothing that is read is missed.
+    #[must_use]
+    pub fn meets_secret(&self, function: Option<FunctionId>, root: &str, path: &[SecretStep]) -> bool {
+        let secrets = self.secrets();
+        if secrets.is_empty() {
+            return false;
+        }
+        match (root, function) {
+            ("input", Some(_)) => secrets.arguments(function).meets(path),
+            ("output", Some(_)) => secrets.result(function).meets(path),
+            ("input", None) => self.meets_input(path),
+            ("output", None) => self.meets_exposed(path),
+            ("context", _) => match path.split_first() {
+                Some((SecretStep::Name(name), rest)) => match &**name {
+                    "capabilities" | "cap" => self.meets_record(rest),
+                    "input" => self.meets_input(rest),
+                    "output" => self.meets_exposed(rest),
+                    _ => false,
+                },
+                _ => true,
+            },
+            _ => false,
+        }
+    }
+
+    /// A path from the list of inputs: to an entry, or to a field of the last one.
+    fn meets_input(&self, path: &[SecretStep]) -> bool {
+        self.secrets().input.view().meets(entry_path(path))
+    }
+
+    fn meets_exposed(&self, path: &[SecretStep]) -> bool {
+        let exposes = &self.secrets().exposes;
+        match entry_path(path).first() {
+            Some(SecretStep::Name(name)) => exposes.iter().any(|known| **known == **name),
+            _ => !exposes.is_empty(),
+        }
+    }
+
+    /// A path from the records of functions and tools.
+    fn meets_record(&self, path: &[SecretStep]) -> bool {
+        let secrets = self.secrets();
+        let (key, rest) = match path.split_first() {
+            Some((SecretStep::Name(key), rest)) => (Some(&**key), rest),
+            Some((_, rest)) => (None, rest),
+            None => (None, path),
+        };
+        let list = match rest.first() {
+            Some(SecretStep::Name(list)) => Some(&**list),
+            _ => None,
+        };
+        let of_value = rest.get(2..).unwrap_or_default();
+        let meets = |function: FunctionId| {
+            let arguments = || secrets.arguments(Some(function)).meets(of_value);
+            let result = || secrets.result(Some(function)).meets(of_value);
+            match list {
+                Some("inputs") => arguments(),
+                Some("outputs") => result(),
+                Some(_) => false,
+                None => arguments() || result(),
+            }
+        };
+        self.functions_in(key).into_iter().any(meets)
+    }
+}
+
+/// The path within an entry: a field may be selected on the list of entries, and means that of the last.
+fn entry_path(path: &[SecretStep]) -> &[SecretStep] {
+    match path.split_first() {
+        Some((SecretStep::Index(_) | SecretStep::Any, rest)) => rest,
+        _ => path,
+    }
+}
