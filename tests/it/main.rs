@@ -131,6 +131,8 @@ mod store_faults;
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
+#[cfg(feature = "store")]
+mod store_releases;
 #[cfg(feature = "server")]
 mod store_servers;
 #[cfg(feature = "store")]
