@@ -42,6 +42,7 @@ mod decision_log;
 mod differential;
 mod doors;
 mod event;
+mod fingerprints;
 mod folds;
 mod functions;
 mod fuzz_bodies;

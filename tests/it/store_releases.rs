@@ -11,7 +11,8 @@ use celador::limits::EngineLimits;
 use celador::manifest::load::File;
 use celador::manifest::{Catalog, load};
 use celador::task::{
-    Answer, Call, CallResult, Decision, Progress, Request, StartTask, Task, TaskMark, Usage, User,
+    Answer, Call, CallId, CallResult, Decision, Progress, Request, StartTask, Task, TaskError, TaskMark,
+    TaskState, Usage, User, Verdict,
 };
 use celador_store::decision_log::{DecisionLog, Entry, Notice, Settings, read_back, verify};
 use celador_store::{
@@ -103,7 +104,7 @@ impl<'r> Running<'r> {
             stored: None,
             namespace: "shop",
             agent: "clerk",
-            manifest: self.task.policy().fingerprint(),
+            policy: self.task.policy().fingerprint(),
             operation: operation.as_str(),
             function: None,
             verdict: "asks",
@@ -254,4 +255,149 @@ fn a_log_of_a_release_of_the_past_is_intact_and_goes_on() {
     log.note(&Notice::new(second(100), "switch_on")).unwrap();
     drop(log);
     assert_eq!(verify(folder.path(), None).unwrap().last, 21);
+}
+
+/// A task of a release of the past, under its manifests.
+fn resumed<'r>(store: &'r StoredTasks, log: &'r DecisionLog, engine: &Engine, id: &str) -> Running<'r> {
+    let loaded = store.load(&kim(), id).unwrap();
+    assert!(loaded.saved.fingerprint().is_of_earlier_kind());
+    let digest = ManifestSet::of(&manifests()).digest().to_owned();
+    assert_eq!(loaded.head.manifests(), Some(&*digest));
+    let task = engine.restore_same(loaded.saved).unwrap();
+    Running { store, log, task, head: loaded.head }
+}
+
+#[test]
+fn tasks_of_a_release_of_the_past_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, engine) = (opened(folder.path()), engine());
+    let log = DecisionLog::open(Settings::new(folder.path().join("log")), second(0)).unwrap();
+    let task = |id: &str| resumed(&store, &log, &engine, id);
+    let made = |task: &Running<'_>, function: &str| {
+        let context = task.task.context_json().unwrap();
+        let record = context.root().get("capabilities").unwrap().get(function).unwrap();
+        record.get("outputs").unwrap().len()
+    };
+
+    let mut idle = task("idle");
+    assert_eq!(idle.call(10).unwrap().verdict, Verdict::Allow);
+
+    // what was let through is let through: nobody is asked about it again
+    let mut calls = task("calls");
+    let open = CallId(2);
+    assert_eq!(made(&calls, "trail"), 1);
+    let asks = calls.step(Operation::Execute, |task, now| task.execute(open, now).unwrap());
+    assert!(asks.is_none());
+    assert!(matches!(calls.task.request(), Some(Request::Invoke(call)) if call.function == "pay"));
+    let done = calls.answer(Answer::Result(paid())).unwrap();
+    assert_eq!(done.value.unwrap().to_string(), r#"{"paid":true}"#);
+    assert_eq!((made(&calls, "trail"), made(&calls, "pay")), (1, 3));
+
+    // the first of two reviewers had agreed and is asked again; what the step before them called is not called again
+    let mut reviewed = task("reviewed");
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
+    assert!(reviewed.answer(Answer::Review(true)).is_none());
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
+    assert_eq!(reviewed.answer(Answer::Review(true)).unwrap().verdict, Verdict::Allow);
+    assert_eq!(made(&reviewed, "trail"), 1);
+    let mut refused = engine.restore_same(store.load(&kim(), "said").unwrap().saved).unwrap();
+    assert!(refused.resume(Answer::Review(true), second(9)).is_err());
+
+    // what the host was asked to do counts when it is done, and is not asked for twice
+    let mut said = task("said");
+    assert!(matches!(said.task.request(), Some(Request::Invoke(call)) if call.function == "trail"));
+    let decision = said.answer(Answer::Result(written())).unwrap();
+    let message = decision.value.unwrap().root().get("message").unwrap().to_json().to_string();
+    assert_eq!(message, r#"[{"mimeType":"text/plain","text":"please!"}]"#, "the step before it ran once");
+    let mut invoking = task("invoking");
+    assert!(invoking.answer(Answer::Result(written())).is_none());
+    assert_eq!(invoking.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
+    let mut executing = task("executing");
+    assert_eq!(executing.answer(Answer::Result(paid())).unwrap().verdict, Verdict::Allow);
+    assert_eq!(made(&executing, "pay"), 1);
+
+    let ended = task("ended");
+    assert!(matches!(ended.task.state(), TaskState::Terminated(_)));
+
+    // each is stored under the fingerprint of today with its next step, and opened by it alone
+    store.verify().unwrap();
+    for id in ["idle", "calls", "reviewed", "said", "invoking", "executing"] {
+        let loaded = store.load(&kim(), id).unwrap();
+        assert_eq!(loaded.head.fingerprint(), engine.policy("shop", "clerk").unwrap().fingerprint());
+        assert!(loaded.head.policy().unwrap().is(&loaded.head.fingerprint()), "{id}");
+        engine.restore(loaded.saved).unwrap();
+    }
+}
+
+#[test]
+fn without_its_manifests_only_a_task_that_waits_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, engine) = (opened(folder.path()), engine());
+    for (id, goes_on) in [
+        ("idle", true),
+        ("calls", true),
+        ("ended", true),
+        ("reviewed", false),
+        ("said", false),
+        ("invoking", false),
+        ("executing", false),
+    ] {
+        let task = engine.restore(store.load(&kim(), id).unwrap().saved);
+        assert_eq!(task.err(), (!goes_on).then_some(TaskError::PolicyChanged), "{id}");
+    }
+}
+
+/// A server goes on with them whatever it is to do with tasks of other policies: the manifests are the same, from which
+/// paths they are read and how they are laid out.
+#[cfg(feature = "server")]
+#[test]
+fn a_server_goes_on_with_the_tasks_of_a_release_of_the_past() {
+    use crate::serving::Serving;
+    use celador_server::LiveTasks;
+
+    let other_layout =
+        fs::read_to_string(data("release-0001.yaml")).unwrap().replace("name: pay\n", "name:   pay\n");
+    let other_policy = other_layout.replace("input.amount <= 1000", "input.amount <= 999");
+    for (live_tasks, text, goes_on) in [
+        (LiveTasks::Adopt, &other_layout, true),
+        (LiveTasks::Lock, &other_layout, true),
+        (LiveTasks::Keep, &other_layout, true),
+        (LiveTasks::Keep, &other_policy, true),
+        (LiveTasks::Adopt, &other_policy, false),
+        (LiveTasks::Lock, &other_policy, false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        drop(opened(folder.path()));
+        let file = folder.path().join("manifests.yaml");
+        fs::write(&file, text).unwrap();
+        let location = Location::File(folder.path().join("release-0001.sqlite"));
+        let database = Database::open(&location, &StoreLimits::default()).unwrap();
+        let serving = Serving::over(database, |settings, folder| {
+            settings.policies = vec![file];
+            settings.live_tasks = live_tasks;
+            settings.authentication.tokens = Some(folder.join("tokens.json"));
+        });
+        serving.set_now("2026-06-01T11:01:00Z");
+        let kim = serving.token("kim", &["tasks:read", "tasks:write"]);
+        let seen = serving.get_as(&kim, "/v1/tasks/reviewed").json();
+        let agree =
+            || serving.post_as(&kim, "/v1/tasks/reviewed/resume", &json!({"answer": {"review": true}}));
+        if !goes_on {
+            assert!(seen["policy"]["held"].is_object(), "{live_tasks:?} {seen}");
+            assert_eq!(agree().status, 409);
+            continue;
+        }
+        assert_eq!(seen["asks"], json!({"review": {"reviewer": "lead"}}), "{live_tasks:?} {seen}");
+        assert_eq!(agree().json()["asks"], json!({"review": {"reviewer": "boss"}}));
+        assert_eq!(agree().json()["decided"]["verdict"], "allow");
+        let seen = serving.get_as(&kim, "/v1/tasks/reviewed").json();
+        assert_eq!(seen["policy"]["manifest"].as_str().unwrap().len(), 64);
+        let input = json!({"message": "more"});
+        assert_eq!(
+            serving.post_as(&kim, "/v1/tasks/idle/input", &input).json()["decided"]["verdict"],
+            "allow"
+        );
+        let ended = serving.get_as(&kim, "/v1/tasks/ended").json();
+        assert_eq!(ended["policy"]["manifest"].as_str().unwrap().len(), 16, "{ended}");
+    }
 }

@@ -14,18 +14,17 @@ use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::{Property, Schema};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
-use std::fmt;
 use std::sync::Arc;
 
 /// The parameter that carries what is said (KV-16).
 const MESSAGE: &str = "message";
 
 /// The parameters of a function.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Parameters {
-    list: Vec<Parameter>,
+    pub(super) list: Vec<Parameter>,
     /// Whether arguments that are not declared go through: the declarations lie elsewhere (PAR-12).
-    open: bool,
+    pub(super) open: bool,
     /// The names of all arguments, packed; nothing where others may come.
     pub(super) keys: Option<Keys>,
 }
@@ -364,12 +363,5 @@ impl Parameter {
 impl Missing {
     fn of(schema: &Schema) -> Self {
         schema.default.as_ref().map_or(Self::Fault, |default| Self::Default(Json::from(default)))
-    }
-}
-
-impl fmt::Debug for Parameters {
-    /// What they mean, which the fingerprint of a policy is made of: the packed names say nothing more.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parameters").field("list", &self.list).field("open", &self.open).finish()
     }
 }
