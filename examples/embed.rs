@@ -3,7 +3,7 @@
 use celador::{Call, Engine, EngineLimits, Outcome, StartTask, User};
 use std::time::SystemTime;
 
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     // manifests that are refused are an error, which shows each place with carets
     let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
     let kim = User { id: "u-7".into(), email: None };

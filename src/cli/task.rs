@@ -246,7 +246,7 @@ impl Manifests {
         loaded: &LoadedTask,
         limits: EngineLimits,
     ) -> Result<Result<Self, String>, StoreError> {
-        let digest = loaded.head.policy().and_then(|policy| policy.manifests.as_deref());
+        let digest = loaded.head.manifests();
         let set = digest.map(|digest| stored.manifests(digest)).transpose()?.flatten();
         let Some(set) = set else { return Ok(Err(messages::manifests_not_kept().to_owned())) };
         let (catalog, _) = Catalog::parse(&set.files()?, &limits);
@@ -255,6 +255,9 @@ impl Manifests {
     }
 
     fn open(&self, loaded: LoadedTask) -> Result<Task, String> {
-        self.engine.restore(loaded.saved).map_err(|error| error.to_string())
+        let is_same = loaded.head.manifests() == Some(self.set.digest());
+        let engine = &self.engine;
+        let task = if is_same { engine.restore_same(loaded.saved) } else { engine.restore(loaded.saved) };
+        task.map_err(|error| error.to_string())
     }
 }

@@ -271,6 +271,19 @@ impl Engine {
         Ok(task)
     }
 
+    /// The same for a task that was under the very manifests that this engine has: the caller vouches for that, by a digest
+    /// that was stored beside the task, for example. A task that an earlier release saved while it waited is taken, too.
+    ///
+    /// # Errors
+    /// As [`Engine::policy`] and [`Task::restore_same`].
+    pub fn restore_same(&self, saved: SavedTask) -> Result<Task, TaskError> {
+        let (namespace, agent) = saved.agent();
+        let policy = self.policy(namespace, agent)?;
+        let mut task = Task::restore_same(policy, self.cache.clone(), saved)?;
+        task.heed(self.switches.clone());
+        Ok(task)
+    }
+
     /// What the cache of expressions has done and holds.
     #[must_use]
     pub fn cache_stats(&self) -> CacheStats {

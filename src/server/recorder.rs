@@ -314,7 +314,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         stored,
         namespace: &policy.agent().namespace.text,
         agent: &policy.agent().name.text,
-        manifest: policy.fingerprint(),
+        policy: policy.fingerprint(),
         operation: taken.operation,
         function: taken.function,
         verdict: "asks",

@@ -5,7 +5,7 @@ use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
 use celador::task::Decision;
-use celador_store::{StoredEvent, TaskSummary};
+use celador_store::{StoredEvent, TaskPolicy, TaskSummary};
 use serde::Serialize;
 
 /// The tasks of a caller, in the order of their ids.
@@ -64,8 +64,12 @@ impl Tasks {
         let served = self.manifests.served();
         let current = |task: &TaskSummary| {
             let policy = served.engine.policy(&task.namespace, &task.agent);
-            let served = policy.ok().map(|policy| policy.fingerprint());
-            under.get(&task.id).map(|under| served.is_some_and(|served| under.is(served)))
+            let fingerprint = policy.ok().map(|policy| policy.fingerprint());
+            let is_current = |under: &TaskPolicy| {
+                let set = served.set.digest();
+                fingerprint.is_some_and(|fingerprint| under.is_current(&fingerprint, set))
+            };
+            under.get(&task.id).map(is_current)
         };
         let is_wanted = |state: &str, current: Option<bool>| match wanted {
             Some(true) => current == Some(true),

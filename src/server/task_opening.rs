@@ -11,6 +11,7 @@ use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::settings::LiveTasks;
 use super::tasks::{Tasks, owner};
+use celador::policy::Fingerprint;
 use celador::task::{SavedTask, Task, TaskError, TaskState};
 use celador_store::{ManifestSet, Owner, StoreError, TaskHead};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -69,7 +70,7 @@ enum Found {
 }
 
 impl Found {
-    fn fingerprint(&self) -> u64 {
+    fn fingerprint(&self) -> Fingerprint {
         match self {
             Self::Task(task, _) => task.policy().fingerprint(),
             Self::Saved(saved) => saved.fingerprint(),
@@ -164,13 +165,12 @@ impl Tasks {
             return Ok(Open { manifests, ..self.opened(*task, head, served) });
         }
         // the same text may come to another policy by another release
-        let has_text = head.policy().and_then(|policy| policy.manifests.as_deref());
-        let is_adopted = is_served || has_text == Some(served.set.digest());
+        let is_adopted = is_served || self.is_same(found.fingerprint(), &head, &served)?;
         let has_ended = found.has_ended();
         let how = if head.is_kept() { LiveTasks::Keep } else { self.live_tasks };
         // what has ended is only looked at, and what is served is at hand
         let held = if is_adopted || has_ended || how == LiveTasks::Adopt {
-            match served.engine.restore(found.saved()) {
+            match self.under_served(found.saved(), &head, &served)? {
                 Ok(task) => return Ok(self.opened(task, head, served)),
                 Err(error) => Some(Held::Unreadable(error)),
             }
@@ -184,11 +184,35 @@ impl Tasks {
             }
             Own::Lost(saved, lack) => {
                 let held = held.unwrap_or(Held::Lost(lack));
-                let task = served.engine.restore(*saved).map_err(|_| Problem::from(&held))?;
+                let task = self.under_served(*saved, &head, &served)?.map_err(|_| Problem::from(&held))?;
                 let held = Some(held).filter(|_| !has_ended);
                 Ok(Open { held, is_borrowed: true, ..self.opened(task, head, served) })
             }
         }
+    }
+
+    /// Whether a task was under the manifests that are served: the same text, or one that this release makes the same policy
+    /// of, if an earlier release stored the fingerprint and nothing can be told from that.
+    fn is_same(&self, stored: Fingerprint, head: &TaskHead, served: &Served) -> Result<bool, Problem> {
+        if head.manifests() == Some(served.set.digest()) {
+            return Ok(true);
+        }
+        let Some(digest) = head.manifests().filter(|_| stored.is_of_earlier_kind()) else { return Ok(false) };
+        let former = self.former.set(&self.store, digest, served).map_err(|error| self.problem(&error))?;
+        let (namespace, agent) = head.agent();
+        let of = |served: &Served| Some(served.engine.policy(namespace, agent).ok()?.fingerprint());
+        Ok(former.is_ok_and(|former| of(served).is_some_and(|it| of(&former) == Some(it))))
+    }
+
+    /// A stored task under the policy that is served, if that can take it over.
+    fn under_served(
+        &self,
+        saved: SavedTask,
+        head: &TaskHead,
+        served: &Served,
+    ) -> Result<Result<Task, TaskError>, Problem> {
+        let is_same = self.is_same(saved.fingerprint(), head, served)?;
+        Ok(if is_same { served.engine.restore_same(saved) } else { served.engine.restore(saved) })
     }
 
     /// A task under its own policy.
@@ -197,14 +221,14 @@ impl Tasks {
             Found::Task(task, manifests) => return Ok(Own::Had(task, manifests)),
             Found::Saved(saved) => saved,
         };
-        let Some(digest) = head.policy().and_then(|policy| policy.manifests.as_deref()) else {
+        let Some(digest) = head.manifests() else {
             return Ok(Own::Lost(saved, Lack::NotKept));
         };
         let former = match self.former.set(&self.store, digest, served)? {
             Ok(former) => former,
             Err(lack) => return Ok(Own::Lost(saved, lack)),
         };
-        Ok(match former.engine.restore(SavedTask::clone(&saved)) {
+        Ok(match former.engine.restore_same(SavedTask::clone(&saved)) {
             Ok(task) => Own::Had(Box::new(task), Some(former.set.clone())),
             Err(_) => Own::Lost(saved, Lack::NotCompiled),
         })
@@ -213,7 +237,7 @@ impl Tasks {
     /// A task under the policy that is served, as an operator decides that it is to go on.
     pub(super) fn open_as_served(&self, saved: SavedTask, head: TaskHead) -> Result<Open, Problem> {
         let served = self.manifests.served();
-        let task = served.engine.restore(saved);
+        let task = self.under_served(saved, &head, &served)?;
         let task = task.map_err(|error| Problem::new(Kind::PolicyChanged, messages::cannot_adopt(&error)))?;
         Ok(self.opened(task, head, served))
     }

@@ -12,8 +12,11 @@ use super::service::Service;
 use super::steps::check_reason;
 use super::task_opening::{Held, Open, has_ended, sit};
 use super::tasks::{Tasks, owner};
+use celador::policy::Fingerprint;
 use celador::task::TaskState;
-use celador_store::{Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, Terms};
+use celador_store::{
+    Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, TaskPolicy, Terms,
+};
 use serde::{Deserialize, Serialize};
 
 /// A task as it stands.
@@ -34,7 +37,7 @@ struct Standing<'t> {
 /// The policy that a task is under.
 #[derive(Serialize)]
 struct Shown<'t> {
-    /// As the decision log has it.
+    /// Its fingerprint, under the name that it has in the decision log.
     manifest: String,
     /// The digest of the manifests that it was made of; nothing if they are not known.
     manifests: Option<&'t str>,
@@ -65,24 +68,28 @@ impl<'t> Shown<'t> {
             };
         }
         // what was brought under the policy that is served is stored with its next step
-        let manifest = task.policy().fingerprint();
+        let fingerprint = task.policy().fingerprint();
         let known = manifests.as_ref().map(|set| set.digest());
-        Self { manifests: known, ..Self::under(manifest, head, served) }
+        Self { manifests: known, ..Self::under(fingerprint, head, served) }
     }
 
     /// The policy under which the last step of a task was stored.
     fn stored(head: &'t TaskHead, served: &Served) -> Self {
-        let manifests = head.policy().and_then(|policy| policy.manifests.as_deref());
-        Self { manifests, ..Self::under(head.fingerprint(), head, served) }
+        Self { manifests: head.manifests(), ..Self::under(head.fingerprint(), head, served) }
     }
 
-    fn under(manifest: u64, head: &'t TaskHead, served: &Served) -> Self {
+    fn under(fingerprint: Fingerprint, head: &'t TaskHead, served: &Served) -> Self {
         let (namespace, agent) = head.agent();
         let policy = served.engine.policy(namespace, agent);
         Self {
-            manifest: format!("{manifest:016x}"),
+            manifest: fingerprint.to_string(),
             manifests: None,
-            current: policy.is_ok_and(|policy| policy.fingerprint() == manifest),
+            current: policy.is_ok_and(|policy| {
+                let stored = head.policy().filter(|stored| stored.is(&fingerprint));
+                let is_current =
+                    |stored: &TaskPolicy| stored.is_current(&policy.fingerprint(), served.set.digest());
+                policy.fingerprint() == fingerprint || stored.is_some_and(is_current)
+            }),
             held: None,
             decided: head.policy().and_then(|policy| policy.decided.as_ref()),
         }

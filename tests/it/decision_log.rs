@@ -23,7 +23,7 @@ fn entry(task: &str) -> Entry<'_> {
         stored: None,
         namespace: "support",
         agent: "support-desk",
-        manifest: 0xfeed,
+        policy: serde_json::from_str("65261").unwrap(),
         operation: "before",
         function: Some("payments_refund"),
         verdict: "block",

@@ -42,6 +42,7 @@ mod decision_log;
 mod differential;
 mod doors;
 mod event;
+mod fingerprints;
 mod folds;
 mod functions;
 mod fuzz_bodies;
@@ -132,6 +133,8 @@ mod store_faults;
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
+#[cfg(feature = "store")]
+mod store_releases;
 #[cfg(feature = "server")]
 mod store_servers;
 #[cfg(feature = "store")]

@@ -117,8 +117,8 @@ mod embed;
 fn the_program_of_the_readme_is_the_example() {
     let example = fs::read_to_string(root().join("examples/embed.rs")).unwrap();
     let (_, program) = example.split_once("\n\n").unwrap();
-    // public for this test alone
-    let program = program.replace("pub fn main", "fn main");
+    // visible for this test alone
+    let program = program.replace("pub(crate) fn main", "fn main");
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.contains(&format!("```rust\n{program}```")), "the README shows another program");
     embed::main().unwrap();

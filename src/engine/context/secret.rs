@@ -133,6 +133,12 @@ impl Secrets {
         self.rules.is_empty()
     }
 
+    /// The rules; the first is about the value itself.
+    #[must_use]
+    pub fn rules(&self) -> &[SecretRule] {
+        &self.rules
+    }
+
     /// What is secret of the value itself.
     #[must_use]
     pub fn view(&self) -> SecretView<'_> {

@@ -43,7 +43,7 @@ pub struct Agent {
     /// Which part of the workspace mount it works in.
     pub mount: MountScope,
     /// Where it says so.
-    pub(super) mount_place: Option<Place>,
+    pub(crate) mount_place: Option<Place>,
     /// The limits of its tasks.
     pub limits: TaskLimits,
     /// The parameters of an input, `message` among them if it is declared (AG-05, KV-16). `default_message` of `v1` is

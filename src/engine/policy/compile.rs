@@ -8,9 +8,9 @@ use super::binding::Binding;
 use super::declaration::{
     Declaration, declarations, declare, description, offered_schema, setting_defaults, target,
 };
+use super::encoding::fingerprint;
 use super::event::{Event, shared_type};
 use super::expression::{Expression, Texts};
-use super::fingerprint::Fingerprint;
 use super::function::{Execute, Function};
 use super::message::compile_prompt;
 use super::messages;
@@ -81,7 +81,6 @@ struct Compiler<'c> {
     functions: Arc<[Declaration<'c>]>,
     limits: EngineLimits,
     scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
-    fingerprint: Fingerprint,
     texts: Texts<'c>,
 }
 
@@ -99,7 +98,6 @@ impl<'c> Compiler<'c> {
             functions: functions.into(),
             limits: *limits,
             scopes: HashMap::new(),
-            fingerprint: Fingerprint::new(),
             texts: Texts::new(cache),
         })
     }
@@ -116,16 +114,10 @@ impl<'c> Compiler<'c> {
         let exposes = self.exposes();
         let prompt = agent.prompt.as_ref().map(|text| {
             let scope = self.plain_scope(Scope::Prompt);
-            self.fingerprint.text(&text.text);
             compile_prompt(&scope, text, &self.path("prompt"), &mut self.texts.findings)
         });
         let input = Parameters::of_agent(&agent.parameters);
-        self.fingerprint.debug(&input);
-        self.fingerprint.debug(&agent.limits);
-        self.fingerprint.debug(&agent.mount);
-        if !self.schema.secrets().is_empty() {
-            self.fingerprint.debug(self.schema.secrets());
-        }
+        let workspace = mount.map(Arc::as_ref);
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),
@@ -139,7 +131,7 @@ impl<'c> Compiler<'c> {
             exposes: exposes?,
             input,
             prompt,
-            fingerprint: self.fingerprint.value(),
+            fingerprint: fingerprint(self.resolved, &self.functions, self.schema.secrets(), workspace),
             limits: self.limits,
             trial_scopes: Default::default(),
         })
@@ -164,10 +156,6 @@ impl<'c> Compiler<'c> {
         let mut events = Vec::new();
         for (at, entry) in self.resolved.capabilities.iter().enumerate() {
             for event in &entry.events {
-                if let Some(declared) = entry.event(event) {
-                    let timeout = entry.subscription_timeout(self.agent, event);
-                    self.fingerprint.event(declared, event.active, timeout);
-                }
                 events.push(Event::compile(self.agent, entry, event, at, &self.limits, &mut self.texts));
             }
         }
@@ -180,12 +168,6 @@ impl<'c> Compiler<'c> {
         for (position, declaration) in declared.iter().enumerate() {
             let Declaration { capability: at, function, parameters, output } = declaration;
             let Some(entry) = self.resolved.capabilities.get(*at) else { continue };
-            self.fingerprint.text(&function.key);
-            self.fingerprint.debug(&(function.active, parameters));
-            // a policy without one is what it was before there were any, so that a task that waits since then may go on
-            if let Some(output) = output {
-                self.fingerprint.debug(output);
-            }
             let execute = self.execute(entry, declaration, position);
             let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
@@ -215,7 +197,6 @@ impl<'c> Compiler<'c> {
             return Some(Vec::new());
         }
         let scope = self.plain_scope(Scope::Binding);
-        self.fingerprint.bindings(written);
         let compile = |binding| Binding::compile(&scope, binding, &mut self.texts).map(Arc::new);
         let compiled: Vec<_> = written.iter().map(compile).collect();
         compiled.into_iter().collect()
@@ -234,7 +215,6 @@ impl<'c> Compiler<'c> {
         let input = Parameters::input_type(&name, &[parameters], InputOf::FormedCall);
         let key = ScopeKey { functions: vec![position], ..ScopeKey::plain(Scope::CelTool) };
         let scope = self.scope(key, input, Type::Dyn, Type::Dyn);
-        self.fingerprint.text(&text.text);
         let path = format!("{}.execute.cel.expression", action.path);
         let compiled = Expression::compile(&scope, text, &path, &mut self.texts)?;
         if let Some(output) = declaration.output.as_ref().filter(|output| output.excludes(&compiled)) {
@@ -350,7 +330,6 @@ impl<'c> Compiler<'c> {
 
     /// A step about the calls of these functions, or of none.
     fn step(&mut self, written: &WrittenStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
-        self.fingerprint.step(written);
         let target = match &written.action {
             StepAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
             StepAction::Assert(_) | StepAction::Transform(_) => None,
@@ -376,8 +355,6 @@ impl<'c> Compiler<'c> {
         let scope = self.plain_scope(Scope::Exposes);
         let mut exposes = Vec::new();
         for expose in &self.agent.exposes {
-            self.fingerprint.text(&expose.name.text);
-            self.fingerprint.text(&expose.value.text);
             let value = Expression::compile(&scope, &expose.value, &expose.path, &mut self.texts);
             exposes.push(value.map(|value| Expose { name: expose.name.text.clone(), value }));
         }

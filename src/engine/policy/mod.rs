@@ -22,7 +22,7 @@
 //! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
-//! | `fingerprint` | whether two policies are the same |
+//! | `fingerprint`, `encoding`, `encoder` | whether two policies are the same: what decides, written out and digested |
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `compile` | an agent to its policy |
@@ -32,6 +32,8 @@ mod arguments;
 mod binding;
 mod compile;
 mod declaration;
+mod encoder;
+mod encoding;
 mod entries;
 mod event;
 mod expression;
@@ -67,6 +69,7 @@ pub use binding::Binding;
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, whole_failure};
 pub use filter::{Filter, FilterRefusal};
+pub use fingerprint::Fingerprint;
 pub use function::{Execute, Function, InvocationTarget};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
@@ -106,7 +109,7 @@ pub struct Policy {
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     limits: EngineLimits,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
@@ -240,9 +243,9 @@ impl Policy {
         &self.limits
     }
 
-    /// What the policy means, as one number.
+    /// What tells the policy from others.
     #[must_use]
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 

@@ -13,20 +13,19 @@ use crate::cel::{Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, 
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::Property;
 use indexmap::IndexMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// The parameter that carries what is said (KV-16).
 const MESSAGE: &str = "message";
 
 /// The parameters of a function.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Parameters {
-    list: Vec<Parameter>,
+    pub(super) list: Vec<Parameter>,
     /// Whether arguments that are not declared go through: the declarations lie elsewhere (PAR-12).
-    open: bool,
+    pub(super) open: bool,
     /// The names of all arguments, packed; nothing where others may come.
-    keys: Option<Keys>,
+    pub(super) keys: Option<Keys>,
 }
 
 /// A bound parameter and the value of its binding, or nothing if it could not be had.
@@ -269,11 +268,4 @@ pub enum InputOf {
     Attempt,
     /// By middleware that events run too: then it is `{message: text}` (EVT-12).
     AttemptOrEvent,
-}
-
-impl fmt::Debug for Parameters {
-    /// What they mean, which the fingerprint of a policy is made of: the packed names say nothing more.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parameters").field("list", &self.list).field("open", &self.open).finish()
-    }
 }

@@ -14,7 +14,6 @@ use crate::cel::{Field, Json, Kind, Part, Storage, Type};
 use crate::manifest::json_schema::Shown;
 use crate::manifest::schema::{Schema, SchemaKind};
 use crate::source::Place;
-use std::fmt;
 use std::sync::Arc;
 
 /// The field in which a failed call says what went wrong (TOOL-08, DEL-02).
@@ -24,7 +23,7 @@ const ERROR: &str = "error";
 const OF_FAILED_CALLS: &[&str] = &["code", "detail", "details", "message", "reason", "status"];
 
 /// What the results of an action look like where it succeeds.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct OutputSchema {
     shape: Shape,
     shown: Arc<serde_json::Value>,
@@ -64,6 +63,11 @@ impl OutputSchema {
     #[must_use]
     pub fn schema(&self) -> &serde_json::Value {
         &self.shown
+    }
+
+    /// What its values look like.
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// Where it stands, as decisions name it.
@@ -118,12 +122,5 @@ impl OutputSchema {
             (Kind::Map, Some(expected)) => expected != SchemaKind::Object,
             _ => false,
         }
-    }
-}
-
-impl fmt::Debug for OutputSchema {
-    /// What it means, which the fingerprint of a policy is made of: where it stands says nothing more.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OutputSchema").field(&self.shape).finish()
     }
 }

@@ -11,11 +11,10 @@ use crate::cel::{Json, Key, Kind, Map, Part, Value};
 use crate::manifest::json_schema::Validator;
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::schema::{Schema, SchemaKind};
-use std::fmt;
 use std::sync::Arc;
 
 /// What a value must look like.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Shape {
     pub(super) kind: Option<SchemaKind>,
     /// Whether null will do as well.
@@ -31,23 +30,7 @@ pub struct Shape {
     /// `maxLength`, `maxItems` or `maxProperties`, whichever the type has, for the static cost.
     pub(super) max_size: Option<u64>,
     /// The whole schema made ready, if it says more than what stands above: then it alone is asked.
-    validator: Option<Arc<Validator>>,
-}
-
-impl fmt::Debug for Shape {
-    /// What it means, which the fingerprint of a policy is made of. A shape without a validator is written as it was before
-    /// there were any, so that a task that waits since then may go on.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, nullable, allowed, items, fields, others, alternatives, max_size, validator } = self;
-        let mut shape = f.debug_struct("Shape");
-        shape.field("kind", kind).field("nullable", nullable).field("allowed", allowed).field("items", items);
-        shape.field("fields", fields).field("others", others).field("alternatives", alternatives);
-        shape.field("max_size", max_size);
-        if let Some(validator) = validator {
-            shape.field("validator", validator);
-        }
-        shape.finish()
-    }
+    pub(super) validator: Option<Arc<Validator>>,
 }
 
 /// A known field of an object.

@@ -7,7 +7,7 @@
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{Activity, CallId, Decision, DeliveriesChange, End, Pending, Task, TaskError, Verdict};
 use crate::context::{ContextChange, ContextMark};
-use crate::policy::AllowList;
+use crate::policy::{AllowList, Fingerprint};
 use serde::{Deserialize, Serialize};
 
 /// Where a task was at one moment. Linear in the calls that are let through and not reported, and in the capabilities.
@@ -29,7 +29,7 @@ pub struct TaskMark {
 pub struct TaskChange {
     context: ContextChange,
     /// The policy under which it happened.
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     activity: Activity,
     next_call: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,8 @@
 //!
 //! In: a task, with or without a pending operation. Out: a [`SavedTask`], and back under the same policy. What was restored
 //! decides the same as what was never saved. A task that waits in the middle of a policy goes on only under that very
-//! policy: a step that was already passed might not be there any more.
+//! policy: a step that was already passed might not be there any more. Which policy it was cannot be told of a task that an
+//! earlier release saved; there whoever restores it says whether the manifests are the same.
 
 use super::allowed::lists;
 use super::size;
@@ -12,7 +13,7 @@ use super::state::{
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
 use crate::manifest::agent::Capability;
-use crate::policy::{AllowList, Policy};
+use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub struct SavedTask {
     id: String,
     namespace: String,
     agent: String,
-    pub(super) fingerprint: u64,
+    pub(super) fingerprint: Fingerprint,
     pub(super) context: StoredContext,
     version: String,
     dashboard_url: String,
@@ -64,7 +65,7 @@ pub(super) struct SavedCall {
     arguments: Json,
     /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
     #[serde(default)]
-    admitted: Option<u64>,
+    admitted: Option<Fingerprint>,
 }
 
 impl SavedTask {
@@ -108,8 +109,24 @@ impl SavedTask {
     /// bindings and other functions: a store then begins anew with a snapshot, on which the changes of before have no
     /// bearing.
     #[must_use]
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    /// The task as this release would have saved it, if an earlier one did under a policy of the same manifests. What was let
+    /// through by that policy stays let through; a step that waits goes on where it stands, as the steps before it have
+    /// happened; but what reviewers said to it they said to another release, so they are asked again.
+    fn of_this_release(mut self, policy: &Policy) -> Self {
+        if !self.fingerprint.is_of_earlier_kind() {
+            return self;
+        }
+        let (before, now) = (self.fingerprint, policy.fingerprint());
+        for call in &mut self.open {
+            call.admitted = call.admitted.filter(|by| *by != before).or(Some(now));
+        }
+        self.pending.iter_mut().for_each(Pending::ask_reviewers_again);
+        self.fingerprint = now;
+        self
     }
 }
 
@@ -148,7 +165,7 @@ impl Task {
     ///
     /// # Errors
     /// [`TaskError::UnknownFormat`], [`TaskError::PolicyChanged`] if it waits and the policy is another than when it
-    /// was saved, and [`TaskError::NotRestorable`] if its history is not one of this agent.
+    /// was saved, or cannot be compared with it, and [`TaskError::NotRestorable`] if its history is not one of this agent.
     pub fn restore(policy: Arc<Policy>, cache: Arc<Cache>, saved: SavedTask) -> Result<Self, TaskError> {
         if saved.format != FORMAT {
             return Err(TaskError::UnknownFormat(saved.format));
@@ -195,6 +212,19 @@ impl Task {
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),
         })
+    }
+}
+
+impl Task {
+    /// The same under a policy that was compiled from the very manifests that the task was under when it was saved: the caller
+    /// vouches for that. A task that an earlier release saved while it waited goes on with the step at which it waits,
+    /// and what reviewers have answered to that step is asked again: look at [`Task::request`].
+    ///
+    /// # Errors
+    /// As [`Task::restore`]. A fingerprint that can be compared is compared all the same.
+    pub fn restore_same(policy: Arc<Policy>, cache: Arc<Cache>, saved: SavedTask) -> Result<Self, TaskError> {
+        let saved = saved.of_this_release(&policy);
+        Self::restore(policy, cache, saved)
     }
 }
 

@@ -4,8 +4,10 @@
 //! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
 
 use celador::cel::Timestamp;
+use celador::policy::Fingerprint;
 use celador::task::{Decision, LimitReached, Switch};
 use serde::{Serialize, Serializer};
+use std::fmt;
 use std::time::Duration;
 
 /// One decision.
@@ -26,9 +28,10 @@ pub struct Entry<'e> {
     pub namespace: &'e str,
     /// Its agent.
     pub agent: &'e str,
-    /// The digest of the manifests that decided, as 16 hexadecimal digits.
-    #[serde(serialize_with = "hexadecimal")]
-    pub manifest: u64,
+    /// The fingerprint of the policy that decided, which a line calls `manifest`: 64 hexadecimal digits. It is no digest of
+    /// files: comments and layout do not change it. Lines of earlier releases have 16 digits.
+    #[serde(rename = "manifest", serialize_with = "text")]
+    pub policy: Fingerprint,
     /// What was asked: `input`, `before`, `output` …
     pub operation: &'e str,
     /// The function, if it is about a call.
@@ -85,12 +88,8 @@ impl<'e> Entry<'e> {
     }
 }
 
-pub(super) fn text<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(at)
-}
-
-fn hexadecimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("{number:016x}"))
+pub(super) fn text<S: Serializer>(shown: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(shown)
 }
 
 fn nanoseconds<S: Serializer>(took: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -87,7 +87,7 @@ impl StoredTasks {
             return Ok(Ended { head, decision: ended.1 });
         }
         let given = engine.and_then(|engine| engine.restore(saved.clone()).ok());
-        let kept = || self.kept_engine(&head).and_then(|engine| engine.restore(saved).ok());
+        let kept = || self.kept_engine(&head).and_then(|engine| engine.restore_same(saved).ok());
         let mut task = given.or_else(kept).ok_or(StoreError::Waits)?;
         let before = task.mark();
         let decision = task.end(ending.reason, ending.at);
@@ -125,7 +125,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         stored: None,
         namespace: &head.facts.namespace,
         agent: &head.facts.agent,
-        manifest: head.fingerprint,
+        policy: head.fingerprint,
         operation: Operation::End.as_str(),
         function: None,
         verdict: "",

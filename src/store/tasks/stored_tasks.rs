@@ -10,7 +10,7 @@ use super::purge;
 use super::rows::{
     EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
 };
-use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, hex, policy_of};
+use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, policy_of};
 use super::task_records::{
     Facts, LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone,
     Verified,
@@ -20,6 +20,7 @@ use super::{switches, verify};
 use crate::StoreLimits;
 use crate::{Database, Sql, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
+use celador::policy::Fingerprint;
 use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ impl StoredTasks {
     fn put(
         &self,
         head: &TaskHead,
-        (state, fingerprint): (&str, u64),
+        (state, fingerprint): (&str, Fingerprint),
         happening: Happening<'_>,
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
@@ -109,7 +110,7 @@ impl StoredTasks {
             let set = Some(set).filter(|set| set.bytes() <= self.limits.max_kept_manifests_bytes);
             let before = head.policy.as_ref().and_then(|policy| policy.decided.clone());
             let policy = TaskPolicy {
-                manifest: hex(fingerprint),
+                fingerprint: fingerprint.to_string(),
                 manifests: set.as_ref().map(|set| set.digest().to_owned()),
                 decided: by_operator.or(before),
             };
@@ -349,7 +350,7 @@ impl StoredTasks {
                 return Err(StoreError::Corrupt(messages::altered_task(id)));
             }
             let fingerprint = saved.fingerprint();
-            let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.manifest == hex(fingerprint));
+            let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.is(&fingerprint));
             let (owner, facts, policy) = (owner.clone(), Arc::new(row.facts), policy.map(Arc::new));
             let head = TaskHead { owner, facts, version, chain, fingerprint, policy };
             Ok(LoadedTask { saved, head, replayed })

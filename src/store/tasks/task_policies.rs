@@ -13,6 +13,7 @@ use crate::{Row, Sql, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::digest::Digest;
 use celador::manifest::load::{File, Origin};
+use celador::policy::Fingerprint;
 use celador::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -141,8 +142,8 @@ impl PolicyDecided {
 /// What a store knows of the policy of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPolicy {
-    /// [`Policy::fingerprint`](celador::policy::Policy::fingerprint), as 16 hexadecimal digits.
-    pub(super) manifest: String,
+    /// [`Policy::fingerprint`](celador::policy::Policy::fingerprint) as text; its column is called `manifest`.
+    pub(super) fingerprint: String,
     /// The digest of the manifests that it was made of; nothing if the store does not have them.
     pub manifests: Option<String>,
     /// The last decision of an operator.
@@ -157,16 +158,19 @@ pub(super) struct PolicyWrite {
     pub(super) set: Option<Arc<ManifestSet>>,
 }
 
-/// A fingerprint as it is stored and logged.
-pub(super) fn hex(fingerprint: u64) -> String {
-    format!("{fingerprint:016x}")
-}
-
 impl TaskPolicy {
     /// Whether it is the policy with this fingerprint.
     #[must_use]
-    pub fn is(&self, fingerprint: u64) -> bool {
-        self.manifest == hex(fingerprint)
+    pub fn is(&self, fingerprint: &Fingerprint) -> bool {
+        self.fingerprint == fingerprint.to_string()
+    }
+
+    /// Whether it is this policy, made of the manifests of this digest. Of a fingerprint that an earlier release stored
+    /// nothing can be told; then the manifests say it.
+    #[must_use]
+    pub fn is_current(&self, fingerprint: &Fingerprint, manifests: &str) -> bool {
+        let is_of_earlier_kind = self.fingerprint.len() != Digest::HEX;
+        self.is(fingerprint) || (is_of_earlier_kind && self.manifests.as_deref() == Some(manifests))
     }
 
     /// Decision, time, who and why; empty where nothing was decided.
@@ -177,10 +181,10 @@ impl TaskPolicy {
 
     /// The row of a task, held against its digest.
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
-        let (owner, task, manifest) = (row.text(0)?, row.text(1)?, row.text(2)?);
+        let (owner, task, fingerprint) = (row.text(0)?, row.text(1)?, row.text(2)?);
         let manifests = row.optional_text(3)?;
         let [decision, at, who, reason] = [row.text(4)?, row.text(5)?, row.text(6)?, row.text(7)?];
-        if row.text(8)? != row_digest([owner, task, manifest], manifests, [decision, at, who, reason]) {
+        if row.text(8)? != row_digest([owner, task, fingerprint], manifests, [decision, at, who, reason]) {
             return Err(StoreError::Corrupt(messages::altered_policy(task)));
         }
         let decision = match decision {
@@ -190,7 +194,7 @@ impl TaskPolicy {
         };
         let [at, who, reason] = [at, who, reason].map(str::to_owned);
         Ok(Self {
-            manifest: manifest.to_owned(),
+            fingerprint: fingerprint.to_owned(),
             manifests: manifests.map(str::to_owned),
             decided: decision.map(|decision| PolicyDecided { decision, at, who, reason }),
         })
@@ -277,10 +281,10 @@ impl PolicyWrite {
         }
         let policy = &self.policy;
         let decided = policy.decision();
-        let digest = row_digest([owner, task, &policy.manifest], policy.manifests.as_deref(), decided);
+        let digest = row_digest([owner, task, &policy.fingerprint], policy.manifests.as_deref(), decided);
         let decided = decided.map(SqlValue::from);
         let facts: [SqlValue<'_>; 4] =
-            [owner.into(), task.into(), (&policy.manifest).into(), policy.manifests.as_ref().into()];
+            [owner.into(), task.into(), (&policy.fingerprint).into(), policy.manifests.as_ref().into()];
         sql.execute(
             &format!(
                 "INSERT INTO task_policy ({POLICY}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \

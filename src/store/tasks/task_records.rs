@@ -6,6 +6,7 @@
 
 use super::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
+use celador::policy::Fingerprint;
 use celador::task::{Decision, SavedTask, Task, TaskMark};
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ pub struct TaskHead {
     /// The digest of the last event, which chains to all before.
     pub(super) chain: String,
     /// The policy under which the stored state came about.
-    pub(super) fingerprint: u64,
+    pub(super) fingerprint: Fingerprint,
     /// What is stored of it.
     pub(super) policy: Option<Arc<TaskPolicy>>,
 }
@@ -177,7 +178,7 @@ impl TaskHead {
     /// What tells the policy under which the stored state came about from others
     /// ([`Policy::fingerprint`](celador::policy::Policy::fingerprint)).
     #[must_use]
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
@@ -185,6 +186,12 @@ impl TaskHead {
     #[must_use]
     pub fn policy(&self) -> Option<&TaskPolicy> {
         self.policy.as_deref()
+    }
+
+    /// The digest of the manifests that its policy was made of; nothing if the store does not have them.
+    #[must_use]
+    pub fn manifests(&self) -> Option<&str> {
+        self.policy()?.manifests.as_deref()
     }
 
     /// Whether an operator has decided that the task keeps its policy.
@@ -198,7 +205,8 @@ impl TaskHead {
 /// A task as a store has it.
 #[derive(Clone, Debug)]
 pub struct LoadedTask {
-    /// For [`Engine::restore`](celador::Engine::restore).
+    /// For [`Engine::restore`](celador::Engine::restore), or for [`Engine::restore_same`](celador::Engine::restore_same) if
+    /// the manifests are those of [`TaskHead::manifests`].
     pub saved: SavedTask,
     /// For the next step.
     pub head: TaskHead,

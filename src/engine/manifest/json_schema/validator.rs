@@ -66,6 +66,12 @@ impl Validator {
         Ok(Self { schema, ready, names, max_cost, max_json_depth, factor })
     }
 
+    /// What it was made of: the schema without words that say nothing of values.
+    #[must_use]
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
     /// How deep the values are that it looks at.
     #[must_use]
     pub fn max_json_depth(&self) -> usize {
@@ -159,7 +165,7 @@ impl Validator {
 }
 
 impl fmt::Debug for Validator {
-    /// What it means, which the fingerprint of a policy is made of.
+    /// What it means.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.schema)
     }

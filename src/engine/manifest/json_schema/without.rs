@@ -8,6 +8,12 @@ use crate::cel::JsonRef;
 pub enum Validator {}
 
 impl Validator {
+    /// What it was made of.
+    #[must_use]
+    pub fn schema(&self) -> &serde_json::Value {
+        match *self {}
+    }
+
     /// How deep the values are that it looks at.
     #[must_use]
     pub fn max_json_depth(&self) -> usize {

@@ -12,7 +12,7 @@ use super::hidden::Said;
 use crate::cel::Json;
 use crate::context::InvocationId;
 use crate::manifest::step::Hook;
-use crate::policy::{Policy, Step, StepAction};
+use crate::policy::{Fingerprint, Policy, Step, StepAction};
 use serde::{Deserialize, Serialize};
 
 /// An operation under way.
@@ -170,6 +170,18 @@ impl Pending {
                 && script.fits(policy)
         };
         self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
+    }
+
+    /// Takes back what reviewers have answered to the step that waits, and with it what was answered behind that: an
+    /// expression asks in order. Calls that were carried out before the first of them stay what they are.
+    pub(in crate::task) fn ask_reviewers_again(&mut self) {
+        let exchanges = &mut self.operation.course.exchanges;
+        let is_review = |exchange: &Exchange| matches!(exchange.question, Request::Review { .. });
+        if let Some(first) = exchanges.iter().position(is_review)
+            && let Some(Exchange { question, .. }) = exchanges.drain(first..).next()
+        {
+            self.request = question;
+        }
     }
 }
 
@@ -343,5 +355,5 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) function: usize,
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
-    pub(in crate::task) admitted: u64,
+    pub(in crate::task) admitted: Fingerprint,
 }

@@ -1,0 +1,345 @@
+//! Everything of a policy that decides, written out by hand: what its fingerprint is the digest of.
+//!
+//! In: an agent with all that its manifest names, its functions as they were declared, the mount. Out: a [`Fingerprint`].
+//! Each struct is taken apart by its fields, so that a field that is new does not compile until somebody has said here
+//! whether it decides. What does not: where something stands, texts for people and for the model alone, what only the host
+//! reads (backends, priorities), and the bounds of the host, which are no part of a manifest. Linear in the manifests.
+//!
+//! Tasks that are suspended hold fingerprints. Whoever changes what is written here, or its order, raises [`VERSION`], and
+//! says in [`Fingerprint`] how the fingerprints of before are told from the new ones.
+
+use super::declaration::{Declaration, setting_defaults, target};
+use super::encoder::Encoder;
+use super::fingerprint::Fingerprint;
+use super::function::InvocationTarget;
+use super::parameter::{Missing, Parameter, ParameterSource};
+use super::parameters::Parameters;
+use super::shape::{Others, Shape, ShapeField};
+use crate::context::{CallSecrets, SecretRule, Secrets, TaskSecrets};
+use crate::manifest::agent::{Agent, Capability, Expose, Guardrails, MountScope, TaskLimits};
+use crate::manifest::binding::Binding;
+use crate::manifest::catalog::{CapabilityEntry, EventEntry, Function, ResolvedAgent};
+use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
+use crate::manifest::mount::Mount;
+use crate::manifest::schema::{Property, SchemaKind};
+use crate::manifest::step::{Invoke, OnFail, Step, StepAction};
+use crate::manifest::tool::Execute;
+use crate::source::Embedded;
+
+/// What the encoding is called. It is part of every fingerprint.
+const VERSION: &str = "celador policy 2";
+
+/// What tells the policy of an agent from others.
+pub(super) fn fingerprint(
+    resolved: &ResolvedAgent,
+    functions: &[Declaration<'_>],
+    secrets: &TaskSecrets,
+    mount: Option<&Mount>,
+) -> Fingerprint {
+    let mut encoder = Encoder::new(VERSION);
+    encoder.agent(resolved, mount);
+    encoder.part("functions");
+    encoder.list(functions, |it, function| it.function(resolved, function));
+    encoder.part("entries");
+    encoder.list(&resolved.capabilities, |it, entry| it.entry(&resolved.agent, entry));
+    encoder.secrets(secrets);
+    Fingerprint::of(encoder.finish())
+}
+
+impl Encoder {
+    fn embedded(&mut self, text: &Embedded) {
+        self.text(&text.text);
+    }
+
+    fn written(&mut self, text: Option<&Embedded>) {
+        self.optional(text, Self::embedded);
+    }
+
+    fn agent(&mut self, resolved: &ResolvedAgent, workspace: Option<&Mount>) {
+        let Agent {
+            place: _,
+            path: _,
+            sound: _,
+            // what a version means otherwise is read into the same fields
+            kind: _,
+            namespace,
+            name,
+            description: _,
+            prompt,
+            model,
+            priority: _,
+            mount,
+            mount_place: _,
+            limits,
+            parameters,
+            capabilities,
+            model_capabilities: _,
+            guardrails: Guardrails { before, after },
+            exposes,
+        } = &*resolved.agent;
+        self.part("agent");
+        self.embedded(namespace);
+        self.embedded(name);
+        self.written(prompt.as_ref());
+        self.written(model.as_ref());
+        self.mount(*mount, workspace);
+        self.limits(limits);
+        self.parameters(&Parameters::of_agent(parameters));
+        self.part("capabilities");
+        self.list(capabilities, |it, capability| it.capability(resolved, capability));
+        self.part("guardrails");
+        self.list(before, |it, step| it.step(resolved, step));
+        self.list(after, |it, step| it.step(resolved, step));
+        self.part("exposes");
+        self.list(exposes, |it, Expose { name, value, path: _ }| {
+            it.embedded(name);
+            it.embedded(value);
+        });
+    }
+
+    fn mount(&mut self, scope: MountScope, mount: Option<&Mount>) {
+        self.part("mount");
+        self.text(match scope {
+            MountScope::None => "none",
+            MountScope::Task => "task",
+            MountScope::Agent => "agent",
+            MountScope::Workspace => "workspace",
+        });
+        // of the prefixes only that of the scope is read
+        let mount = mount.and_then(|mount| Some((mount, mount.prefix(scope)?)));
+        self.optional(mount, |it, (mount, prefix)| {
+            it.embedded(prefix);
+            it.embedded(&mount.bucket);
+            it.text(mount.backend.name());
+        });
+    }
+
+    fn limits(&mut self, limits: &TaskLimits) {
+        let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls } =
+            limits;
+        self.part("limits");
+        for limit in [max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls] {
+            self.optional(*limit, Self::count);
+        }
+        self.optional(*max_age, Self::whole);
+    }
+
+    fn capability(&mut self, resolved: &ResolvedAgent, capability: &Capability) {
+        let Capability {
+            reference,
+            path: _,
+            // says which functions and events are active, and each of them says so itself
+            include: _,
+            bindings,
+            // worked out with what the tool says, and written with each event
+            event_timeout: _,
+            before_first,
+            before,
+            after,
+        } = capability;
+        self.embedded(reference);
+        self.list(bindings, Self::binding);
+        for steps in [before_first, before, after] {
+            self.list(steps, |it, step| it.step(resolved, step));
+        }
+    }
+
+    fn binding(&mut self, Binding { name, value, path: _ }: &Binding) {
+        self.embedded(name);
+        self.embedded(value);
+    }
+
+    fn step(&mut self, resolved: &ResolvedAgent, step: &Step) {
+        let Step { place: _, path: _, action, condition, match_name, on_fail, error_message } = step;
+        self.part("step");
+        match action {
+            StepAction::Assert(text) => {
+                self.text("assert");
+                self.embedded(text);
+            }
+            StepAction::Transform(text) => {
+                self.text("transform");
+                self.embedded(text);
+            }
+            StepAction::Invoke(invoke) => {
+                self.text("invoke");
+                let function = resolved.invoke_target(invoke).and_then(|at| resolved.function(at));
+                self.optional(function, |it, (_, function)| it.text(&function.key));
+                // the two are the target, taken apart
+                let Invoke { target, tool: _, capability: _, bindings } = invoke;
+                self.embedded(target);
+                self.list(bindings, Self::binding);
+            }
+        }
+        for text in [condition, match_name, error_message] {
+            self.written(text.as_ref());
+        }
+        self.text(match on_fail {
+            OnFail::Block => "block",
+            OnFail::Continue => "continue",
+            OnFail::LockTask => "lock_task",
+        });
+    }
+
+    fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {
+        let Declaration { capability, function, parameters, output } = declaration;
+        // the parameters are there as they are taken, and the action as what it does
+        let Function { key, name, action: _, active, parameters: _ } = function;
+        let entry = resolved.capabilities.get(*capability);
+        self.part("function");
+        self.count(*capability as u64);
+        self.text(key);
+        self.text(name);
+        self.flag(*active);
+        self.parameters(parameters);
+        self.optional(output.as_ref(), |it, output| it.shape(output.shape()));
+        let cel = entry.and_then(|entry| match &entry.action(function)?.execute {
+            Execute::Cel(text) => Some(text),
+            Execute::Runtime(_) => None,
+        });
+        self.written(cel);
+        self.optional(entry, |it, entry| match target(entry, function) {
+            InvocationTarget::Action { namespace, tool, action } => {
+                ["action", &*namespace, &*tool, &*action].into_iter().for_each(|text| it.text(text));
+            }
+            InvocationTarget::Agent { namespace, agent } => {
+                ["agent", &*namespace, &*agent].into_iter().for_each(|text| it.text(text));
+            }
+        });
+    }
+
+    fn entry(&mut self, agent: &Agent, entry: &CapabilityEntry) {
+        // what it is the target of and which functions it brings was written with them
+        let CapabilityEntry { reference, key, listed, target: _, functions: _, events } = entry;
+        self.text(reference);
+        self.text(key);
+        self.optional(*listed, |it, listed| it.count(listed as u64));
+        self.list(&setting_defaults(entry), |it, (name, default)| {
+            it.text(name);
+            it.json(default.root());
+        });
+        self.list(events, |it, event| it.event(agent, entry, event));
+    }
+
+    fn event(&mut self, agent: &Agent, entry: &CapabilityEntry, event: &EventEntry) {
+        self.part("event");
+        self.optional(entry.event(event), Self::declared_event);
+        let EventEntry { name, event: _, active } = event;
+        self.text(name);
+        self.flag(*active);
+        self.optional(entry.subscription_timeout(agent, event), Self::whole);
+    }
+
+    fn declared_event(&mut self, event: &EventDecl) {
+        let EventDecl {
+            path: _,
+            name: _,
+            description: _,
+            message,
+            // both are in the timeout of the subscription
+            timeout: _,
+            max_timeout: _,
+            parameters,
+            aliases,
+            payload,
+            receive: Receive { kind, path: _, filter, node: _ },
+        } = event;
+        match kind {
+            ReceiveKind::Webhook { secret } => {
+                self.text("webhook");
+                self.written(secret.as_ref());
+            }
+            ReceiveKind::Subscription => self.text("subscription"),
+            ReceiveKind::Poll { detect } => {
+                self.text("poll");
+                self.embedded(detect);
+            }
+        }
+        self.written(message.as_ref());
+        self.written(filter.as_ref());
+        self.list(aliases, Self::binding);
+        self.list(parameters, |it, Property { name, path: _, schema }| {
+            it.embedded(name);
+            it.shape(&Shape::of(schema));
+        });
+        self.optional(payload.as_deref(), |it, payload| it.shape(&Shape::of(payload)));
+    }
+
+    fn parameters(&mut self, parameters: &Parameters) {
+        // the keys are the names, packed
+        let Parameters { list, open, keys: _ } = parameters;
+        self.part("parameters");
+        self.flag(*open);
+        self.list(list, |it, Parameter { name, shape, source, missing }| {
+            it.text(name);
+            it.shape(shape);
+            it.text(match source {
+                ParameterSource::Model => "model",
+                ParameterSource::Binding => "binding",
+                ParameterSource::Nobody => "nobody",
+            });
+            match missing {
+                Missing::Fault => it.text("fault"),
+                Missing::LeftOut => it.text("left out"),
+                Missing::Default(default) => {
+                    it.text("default");
+                    it.json(default.root());
+                }
+            }
+        });
+    }
+
+    /// Recurses as deep as the schema, which is as deep as its file may be.
+    fn shape(&mut self, shape: &Shape) {
+        let Shape { kind, nullable, allowed, items, fields, others, alternatives, max_size, validator } =
+            shape;
+        self.part("shape");
+        self.optional(*kind, |it, kind| it.text(SchemaKind::name(kind)));
+        self.flag(*nullable);
+        self.optional(allowed.as_deref(), |it, allowed| it.list(allowed, |it, value| it.json(value.root())));
+        self.optional(items.as_deref(), Self::shape);
+        self.list(fields, |it, ShapeField { name, shape, required }| {
+            it.text(name);
+            it.shape(shape);
+            it.flag(*required);
+        });
+        match others {
+            Others::Any => self.text("any"),
+            Others::Refused => self.text("refused"),
+            Others::Of(shape) => {
+                self.text("of");
+                self.shape(shape);
+            }
+        }
+        self.list(alternatives, Self::shape);
+        self.optional(*max_size, Self::count);
+        self.optional(validator.as_deref(), |it, validator| it.plain_json(validator.schema()));
+    }
+
+    fn secrets(&mut self, secrets: &TaskSecrets) {
+        let TaskSecrets { functions, input, exposes } = secrets;
+        self.part("secrets");
+        self.list(functions, |it, CallSecrets { arguments, result }| {
+            it.secret_rules(arguments);
+            it.secret_rules(result);
+        });
+        self.secret_rules(input);
+        self.list(exposes, |it, name| it.text(name));
+    }
+
+    fn secret_rules(&mut self, secrets: &Secrets) {
+        let positions = |it: &mut Self, list: &[usize]| it.list(list, |it, at| it.count(*at as u64));
+        self.list(secrets.rules(), |it, rule| {
+            let SecretRule { whole, same, members, others, items, rest, parts, closed } = rule;
+            it.flag(*whole);
+            it.list(members, |it, (name, at)| {
+                it.text(name);
+                it.count(*at as u64);
+            });
+            for list in [same, others, items, rest, parts] {
+                positions(it, list);
+            }
+            it.flag(*closed);
+        });
+    }
+}
