@@ -7,7 +7,7 @@
 //! A host without chance gives Rust's hash tables the same seed each time. Whoever lets strangers choose the names in JSON
 //! there lowers `max_json_bytes` and `max_task_bytes`: names that fall together make a table slow, never wrong.
 
-use celador::{Call, Engine, Json, Progress, Request, StartTask, Timestamp, User, Verdict};
+use celador::{Call, Engine, Json, Outcome, StartTask, Timestamp, User};
 
 /// The agent of the README.
 const MANIFESTS: &str = include_str!("../first-policy/agent.yaml");
@@ -32,19 +32,16 @@ pub extern "C" fn decide(amount: f64, seconds: i64) -> i32 {
 }
 
 fn decided(amount: f64, seconds: i64) -> Option<i32> {
-    let (engine, findings) = Engine::parse("agent.yaml", MANIFESTS);
-    if !findings.is_empty() {
-        return None;
-    }
+    let engine = Engine::parse("agent.yaml", MANIFESTS).ok()?;
     let now = Timestamp::from_unix(seconds).ok()?;
     let user = User { id: "u-7".into(), email: None };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now)).ok()?;
     let arguments = Json::from(serde_json::json!({"amount": amount}));
     let call = Call { function: "payout".into(), arguments };
-    Some(match task.before(&call, now) {
-        Progress::Decided(decision) if decision.verdict == Verdict::Allow => ALLOWED,
-        Progress::Decided(_) => BLOCKED,
-        Progress::Asks(Request::Review { .. }) => REVIEW,
-        Progress::Asks(_) => FAILED,
+    Some(match task.before(&call, now).outcome() {
+        Outcome::Allowed(_) => ALLOWED,
+        Outcome::Refused(_) => BLOCKED,
+        Outcome::Waits(waiting) if waiting.reviewer().is_some() => REVIEW,
+        Outcome::Waits(_) => FAILED,
     })
 }
