@@ -263,32 +263,13 @@ pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     nearest(word, candidates).filter(|near| distance(word, near) <= allowed)
 }
 
-/// Damerau-Levenshtein distance with adjacent swaps (optimal string alignment), over the first 64 characters.
+/// How many letters are changed, added, dropped or swapped with their neighbour, over the first 64 of each word. Case counts for
+/// nothing, and neither does which of `-` and `_` stands in it.
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> =
-        a.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
-    let b: Vec<char> =
-        b.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    let mut previous = None;
-    for (row, &x) in (1_usize..).zip(&a) {
-        let mut line = vec![row];
-        for (column, &y) in (1_usize..).zip(&b) {
-            let cell = |line: &[usize], at: usize| line.get(at).copied().unwrap_or(usize::MAX);
-            let left = column.saturating_sub(1);
-            let mut best = cell(&last, left).saturating_add(usize::from(x != y));
-            best = best.min(cell(&last, column).saturating_add(1)).min(cell(&line, left).saturating_add(1));
-            let swapped = previous == Some(y) && left.checked_sub(1).and_then(|at| b.get(at)) == Some(&x);
-            if swapped {
-                best = best.min(cell(&before, left.saturating_sub(1)).saturating_add(1));
-            }
-            line.push(best);
-        }
-        before = std::mem::replace(&mut last, line);
-        previous = Some(x);
-    }
-    last.last().copied().unwrap_or_default()
+    let plain = |word: &str| -> String {
+        word.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+    };
+    strsim::osa_distance(&plain(a), &plain(b))
 }
 
 #[cfg(test)]

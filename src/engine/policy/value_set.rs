@@ -7,6 +7,8 @@
 
 use crate::cel::{Json, JsonRef, Key, Map, Value};
 use crate::context::Log;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Values of one name.
@@ -14,13 +16,9 @@ use std::hash::{BuildHasher, Hash, Hasher};
 pub(super) struct ValueSet {
     /// Objects that have the name, each with another value.
     arguments: Log<Json>,
-    /// Positions in `arguments`, each at the place that the hash of its value gives or, if that is taken, behind it. A
-    /// power of two of them, a quarter or more free.
-    table: Vec<u32>,
+    /// Positions in `arguments`, found by the hashes of their values.
+    table: HashTable<u32>,
 }
-
-/// What stands in the table where nothing does.
-const FREE: u32 = u32::MAX;
 
 impl ValueSet {
     /// The values, given the name again.
@@ -46,53 +44,18 @@ impl ValueSet {
 
     /// Adds the value that a name has in an object, unless it is there already, and says whether it was not.
     pub(super) fn add(&mut self, name: &str, arguments: &Json, keys: &impl BuildHasher) -> bool {
-        if self.table.len().saturating_mul(3) <= self.arguments.len().saturating_mul(4) {
-            self.grow(name, keys);
-        }
+        let Self { arguments: known, table } = self;
         let value = value_of(arguments, name).value();
-        let place = self.place(&value, hash(&value, keys), name);
-        let (Some(free), Ok(position)) = (place, u32::try_from(self.arguments.len())) else { return false };
-        let Some(slot) = self.table.get_mut(free) else { return false };
-        *slot = position;
-        self.arguments.push(arguments.clone());
-        true
-    }
-
-    /// The place in the table for a value that is not there yet.
-    fn place(&self, value: &Value<'_>, hash: u64, name: &str) -> Option<usize> {
-        for place in self.places(hash) {
-            match self.table.get(place) {
-                Some(&FREE) => return Some(place),
-                Some(&position) => {
-                    let known = self.arguments.get(position as usize)?;
-                    if same(&value_of(known, name).value(), value) {
-                        return None;
-                    }
-                }
-                None => return None,
-            }
-        }
-        None
-    }
-
-    /// The places of the table, from that of a hash on.
-    fn places(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
-        let count = self.table.len();
-        let mask = count.saturating_sub(1);
-        #[expect(clippy::cast_possible_truncation, reason = "only the lowest bits count")]
-        let first = hash as usize;
-        (0..count).map(move |step| first.wrapping_add(step) & mask)
-    }
-
-    /// Doubles the table.
-    fn grow(&mut self, name: &str, keys: &impl BuildHasher) {
-        let count = self.table.len().saturating_mul(2).max(4);
-        self.table = vec![FREE; count];
-        for (arguments, position) in self.arguments.iter().zip(0..) {
-            let hash = hash(&value_of(arguments, name).value(), keys);
-            let free = self.places(hash).find(|&place| self.table.get(place) == Some(&FREE));
-            if let Some(slot) = free.and_then(|place| self.table.get_mut(place)) {
-                *slot = position;
+        let at = |position: &u32| known.get(*position as usize).map(|found| value_of(found, name).value());
+        let is_it = |position: &u32| at(position).is_some_and(|found| same(&found, &value));
+        let hash_of = |position: &u32| at(position).map_or(0, |found| hash(&found, keys));
+        match table.entry(hash(&value, keys), is_it, hash_of) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(free) => {
+                let Ok(position) = u32::try_from(known.len()) else { return false };
+                free.insert(position);
+                known.push(arguments.clone());
+                true
             }
         }
     }
@@ -206,7 +169,10 @@ mod tests {
             ["v998", "v999"]
         );
         assert!(
-            added == wanted.len() && set.len() == wanted.len() && !set.is_empty() && set.table.len() == 2_048
+            added == wanted.len()
+                && set.len() == wanted.len()
+                && !set.is_empty()
+                && set.table.len() == wanted.len()
         );
     }
 }
