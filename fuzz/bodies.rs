@@ -289,7 +289,9 @@ fn tell(findings: &[Diagnostic]) {
 static CONVERSATIONS: LazyLock<celador_store::conversation::Conversations> = LazyLock::new(|| {
     use celador_store::conversation::{Conversations, Incoming, Message};
     let database = celador_store::Database::open(&celador_store::Location::Memory, &StoreLimits::default());
-    let conversations = Conversations::new(database.expect("a store in memory opens"));
+    let ids = std::sync::atomic::AtomicU64::new(1);
+    let chance = move || ids.fetch_add(1, std::sync::atomic::Ordering::Relaxed).into();
+    let conversations = Conversations::new(database.expect("a store in memory opens"), chance);
     let said =
         serde_json::json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}, {"data": [1]}]});
     let said = serde_json::value::to_raw_value(&said).expect("it is JSON");

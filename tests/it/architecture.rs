@@ -73,6 +73,7 @@ fn io_clocks_and_chance_stay_at_the_rim() {
                 "Instant::now",
                 "Utc::now",
                 "rand::",
+                "new_v4",
             ] {
                 let whole = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
                 if code.match_indices(name).any(|(at, _)| whole(at)) {
