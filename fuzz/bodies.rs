@@ -65,7 +65,7 @@ pub fn expression(data: &[u8]) {
         if let Some(kind) = program.result_type().kind() {
             assert_eq!(value.kind(), kind, "the checker said otherwise");
         }
-        let _ = Json::from_value(&value);
+        let _ = Json::from_value(&value, &EvalLimits::default());
     }
 }
 
@@ -93,7 +93,7 @@ pub fn guard(data: &[u8]) {
             schema: Some(task.policy().schema()),
             libraries: STANDARD,
             limits,
-            ..ScopeDecl::new(Scope::AfterCondition)
+            ..ScopeDecl::new(Scope::AfterCondition, EvalLimits::default())
         };
         let scope = ScopeEnv::new(&scope);
         (task, scope)
@@ -145,9 +145,9 @@ pub fn template(data: &[u8]) {
     let is_root = |root: &str| matches!(root, "context" | "input" | "auth" | "now");
     let lenient = Template::lenient(text, is_root);
     let written = |placeholder: &Placeholder| text.get(placeholder.span.range()).map(Value::text);
-    assert_eq!(lenient.render(written), text, "the parts are not the text");
+    assert_eq!(lenient.render(&EvalLimits::default(), written), text, "the parts are not the text");
     assert_eq!(
-        Template::lenient(text, |_| false).render(|_| None),
+        Template::lenient(text, |_| false).render(&EvalLimits::default(), |_| None),
         text,
         "what is no placeholder was changed"
     );
@@ -204,7 +204,11 @@ pub fn context(data: &[u8]) {
 /// Evaluates on a context what policies ask of one.
 fn look(context: &TaskContext) {
     let schema = context.schema();
-    let scope = ScopeDecl { schema: Some(schema), libraries: STANDARD, ..ScopeDecl::new(Scope::Exposes) };
+    let scope = ScopeDecl {
+        schema: Some(schema),
+        libraries: STANDARD,
+        ..ScopeDecl::new(Scope::Exposes, EvalLimits::default())
+    };
     let scope = ScopeEnv::new(&scope);
     for text in [
         "context.input[0].message.exists(part, has(part.text) && size(part.text) > 2)",
@@ -217,7 +221,7 @@ fn look(context: &TaskContext) {
         let bound = Bound { context: Some(context), ..Bound::default() };
         let Ok(activation) = scope.activation(&bound) else { continue };
         let Ok(value) = program.run(&activation, None) else { continue };
-        let _ = Json::from_value(&value);
+        let _ = Json::from_value(&value, &EvalLimits::default());
     }
 }
 
@@ -285,7 +289,9 @@ fn tell(findings: &[Diagnostic]) {
 static CONVERSATIONS: LazyLock<celador_store::conversation::Conversations> = LazyLock::new(|| {
     use celador_store::conversation::{Conversations, Incoming, Message};
     let database = celador_store::Database::open(&celador_store::Location::Memory, &StoreLimits::default());
-    let conversations = Conversations::new(database.expect("a store in memory opens"));
+    let ids = std::sync::atomic::AtomicU64::new(1);
+    let chance = move || ids.fetch_add(1, std::sync::atomic::Ordering::Relaxed).into();
+    let conversations = Conversations::new(database.expect("a store in memory opens"), chance);
     let said =
         serde_json::json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}, {"data": [1]}]});
     let said = serde_json::value::to_raw_value(&said).expect("it is JSON");

@@ -6,6 +6,7 @@ use ::celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, SchemaDecl, Scope, ScopeDecl,
     ScopeEnv, Status, TaskContext, TaskIo, TaskStart, TurnKind,
 };
+use ::celador::limits::EvalLimits;
 use std::sync::Arc;
 
 pub struct State {
@@ -47,7 +48,7 @@ impl State {
         let scope = ScopeEnv::new(&ScopeDecl {
             schema: Some(&schema),
             libraries: STANDARD,
-            ..ScopeDecl::new(Scope::After)
+            ..ScopeDecl::new(Scope::After, EvalLimits::default())
         });
         let now = started_at.into();
         let mut state = Self {

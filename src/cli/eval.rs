@@ -148,7 +148,7 @@ fn evaluate(
             return Ok(ExitCode::Undecided);
         }
     };
-    let json = match Json::from_value(&value) {
+    let json = match Json::from_value(&value, env.env().limits()) {
         Ok(json) => json,
         Err(fault) => return fail(fault.code, fault.to_string(), whole, screen),
     };

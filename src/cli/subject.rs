@@ -106,8 +106,7 @@ impl Subject {
             None => Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(self.context.schema()),
                 libraries: LANGUAGE,
-                limits: self.limits.eval,
-                ..ScopeDecl::new(scope)
+                ..ScopeDecl::new(scope, self.limits.eval)
             })),
         }
     }

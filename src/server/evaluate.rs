@@ -225,7 +225,7 @@ impl Evaluate {
                 return Ok(Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default() }));
             }
         };
-        Ok(match Json::from_value(&value) {
+        Ok(match Json::from_value(&value, env.env().limits()) {
             Ok(value) => Outcome::Value(value),
             Err(fault) => Failed::at(fault.code, fault.to_string(), whole),
         })
@@ -277,8 +277,7 @@ fn alone(scope: Scope, context: Option<&TaskContext>, limits: &EngineLimits) -> 
     Arc::new(ScopeEnv::new(&ScopeDecl {
         schema: context.map(TaskContext::schema),
         libraries: LANGUAGE,
-        limits: limits.eval,
-        ..ScopeDecl::new(scope)
+        ..ScopeDecl::new(scope, limits.eval)
     }))
 }
 

@@ -79,7 +79,7 @@ impl Service {
         let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings)
             .telling(writing.clone());
         tasks.learn_switches()?;
-        let conversations = Conversations::new(database);
+        let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
         let sweeper = Sweeper::new(settings.retention, settings.limits.store.max_page);
         Ok(Self {
             settings,

@@ -63,6 +63,7 @@ fn io_clocks_and_chance_stay_at_the_rim() {
                 "Instant::now",
                 "Utc::now",
                 "rand::",
+                "new_v4",
             ] {
                 let whole = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
                 if code.match_indices(name).any(|(at, _)| whole(at)) {
@@ -72,6 +73,32 @@ fn io_clocks_and_chance_stay_at_the_rim() {
         }
     }
     assert!(wrong.is_empty(), "IO inside:\n{}", wrong.join("\n"));
+}
+
+/// What a host allows comes in by the door and goes down from there: nothing below falls back on bounds of its own.
+#[test]
+fn bounds_below_the_door_are_those_of_the_host() {
+    // `Engine::parse` says that it takes the standard bounds, and settings are changed before a server has them
+    let doors = ["src/engine/engine.rs", "src/server/settings.rs"];
+    let mut wrong = Vec::new();
+    for package in ["src/cel", "src/engine", "src/store", "src/server"] {
+        for file in rust_files(&root().join(package)) {
+            let inside = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+            let is_test = inside.ends_with("/tests.rs");
+            if is_test || inside.ends_with("limits.rs") || doors.contains(&&*inside) {
+                continue;
+            }
+            let code = code(&file);
+            for name in ["EvalLimits", "EngineLimits", "StoreLimits", "ServerLimits", "Limits"] {
+                let default = format!("{name}::default()");
+                let whole = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+                if code.match_indices(&default).any(|(at, _)| whole(at)) {
+                    wrong.push(format!("{inside} has {default}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "bounds that no host chose:\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -274,25 +274,25 @@ fn max_json_bytes() {
 fn results_are_bounded_as_json() {
     let limits = EvalLimits::default();
     let nested = |depth: usize| (1..depth).fold(Value::list(vec![]), |inner, _| Value::list(vec![inner]));
-    let stored = |value: &Value<'_>| Json::from_value_within(value, limits.max_json_depth);
+    let stored = |value: &Value<'_>| Json::from_value_within(value, &limits);
     let deepest = stored(&nested(limits.max_json_depth)).unwrap();
     assert!(Json::parse(&deepest.to_string(), &limits).is_ok());
     let fault = stored(&nested(limits.max_json_depth + 1)).unwrap_err();
     assert_eq!(fault.to_string(), "evaluation budget exceeded: `max_json_depth`");
 
     let text = Value::owned_text("x".repeat(limits.max_json_bytes / 32));
-    let several = |count: usize| Json::from_value(&Value::list(vec![text.clone(); count]));
+    let several = |count: usize| Json::from_value(&Value::list(vec![text.clone(); count]), &limits);
     assert!(several(31).is_ok());
     assert_eq!(several(32).unwrap_err().to_string(), "evaluation budget exceeded: `max_json_bytes`");
     // one list a trillion times over
     let doubled =
         (0..40).fold(Value::list(vec![text]), |inner, _| Value::list(vec![inner.clone(), inner.clone()]));
     assert_eq!(
-        Json::from_value(&doubled).unwrap_err().to_string(),
+        Json::from_value(&doubled, &limits).unwrap_err().to_string(),
         "evaluation budget exceeded: `max_json_bytes`"
     );
     let as_key = Value::map([(celador::cel::Key::from_value(&Value::text("k")).unwrap(), doubled)].into());
-    assert!(Json::from_value(&as_key).is_err());
+    assert!(Json::from_value(&as_key, &limits).is_err());
 }
 
 #[test]

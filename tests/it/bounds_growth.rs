@@ -5,6 +5,7 @@
 
 use crate::bounds_source::on_a_small_stack;
 use celador::cel::{Activation, EXTENSIONS, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
+use celador::limits::EvalLimits;
 use std::time::{Duration, Instant};
 
 const COST: &str = "evaluation budget `max_cost` 1000000 exceeded";
@@ -125,7 +126,9 @@ fn nothing_is_done_that_is_not_paid_for() {
         let wide = (0..100).map(|key| (format!("{}{key}", &digits[2..]), Json::null()));
         let wide: Vec<(String, Json)> = wide.collect();
         let wide = Json::object(wide.iter().map(|(key, value)| (key.as_str(), value.clone())));
-        let numbers = Json::from_value(&Value::list((0..10_000).map(Value::Int).collect())).unwrap();
+        let numbers =
+            Json::from_value(&Value::list((0..10_000).map(Value::Int).collect()), &EvalLimits::default())
+                .unwrap();
         let json = Json::object([("xs", numbers.clone()), ("wide", wide)]);
         let mut wrong = Vec::new();
         for (text, expected) in ROWS {

@@ -30,7 +30,9 @@ fn run(env: &Env, program: &Program) {
     );
     match program.run(&activation, None) {
         // what is larger takes an unoptimised build longer than a test should, until `max_json_bytes` ends it
-        Ok(value) if value.weight(100_000) < 100_000 => drop(Json::from_value(&value)),
+        Ok(value) if value.weight(100_000) < 100_000 => {
+            drop(Json::from_value(&value, &EvalLimits::default()))
+        }
         Ok(value) => assert!(value.is_truthy()),
         Err(Stop::Failed(error)) => drop(error.to_string()),
         Err(Stop::Asked) => unreachable!("no host"),

@@ -5,6 +5,7 @@ use celador::context::{
     ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, Moment, Origin, RestoreError,
     SchemaDecl, SchemaError, Status, TaskContext, TaskIo, TaskStart, TaskState, ToolDecl, TurnKind,
 };
+use celador::limits::EvalLimits;
 use proptest::prelude::*;
 use serde_json::{Value as Plain, json};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ fn call(function: u32, status: Status) -> Invocation {
 }
 
 fn text(value: &Value<'_>) -> String {
-    Json::from_value(value).unwrap().to_string()
+    Json::from_value(value, &EvalLimits::default()).unwrap().to_string()
 }
 
 /// Reads `a.b[0].c` the way expressions do: by key and by index.

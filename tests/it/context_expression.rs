@@ -5,6 +5,7 @@ use celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Mount, Origin, PUT, Runtime,
     SchemaDecl, Scope, ScopeDecl, ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
 };
+use celador::limits::EvalLimits;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -90,8 +91,12 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
 /// Evaluates an expression in a scope: the JSON of its value, or `error: code`.
 fn evaluate(scope: Scope, text: &str) -> String {
     let schema = schema();
-    let declared =
-        ScopeDecl { schema: Some(&schema), has_mount: true, libraries: STANDARD, ..ScopeDecl::new(scope) };
+    let declared = ScopeDecl {
+        schema: Some(&schema),
+        has_mount: true,
+        libraries: STANDARD,
+        ..ScopeDecl::new(scope, EvalLimits::default())
+    };
     let scope = ScopeEnv::new(&declared);
     let program = match Program::compile(scope.env(), text) {
         Ok(program) => program,
@@ -113,7 +118,7 @@ fn evaluate(scope: Scope, text: &str) -> String {
     };
     let activation = scope.activation(&bound).unwrap();
     match program.run(&activation, Some(&mut Answers)) {
-        Ok(value) => Json::from_value(&value).unwrap().to_string(),
+        Ok(value) => Json::from_value(&value, &EvalLimits::default()).unwrap().to_string(),
         Err(Stop::Failed(error)) => format!("error: {}", error.code),
         Err(Stop::Asked) => "asked".to_owned(),
     }

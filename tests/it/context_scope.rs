@@ -5,6 +5,7 @@ use celador::context::{
     Bound, ContextSchema, Moment, Mount, Root, Runtime, SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext,
     TaskIo, TaskStart, event_type,
 };
+use celador::limits::EvalLimits;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -50,12 +51,16 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
 }
 
 fn scope(scope: Scope, schema: &Arc<ContextSchema>) -> ScopeEnv {
-    ScopeEnv::new(&ScopeDecl { schema: Some(schema), has_mount: true, ..ScopeDecl::new(scope) })
+    ScopeEnv::new(&ScopeDecl {
+        schema: Some(schema),
+        has_mount: true,
+        ..ScopeDecl::new(scope, EvalLimits::default())
+    })
 }
 
 fn value<'a>(env: &Env, activation: &Activation<'a>, name: &str) -> Option<String> {
     let value = activation.get(env.variable(name)?.slot)?;
-    Some(Json::from_value(value).unwrap().to_string())
+    Some(Json::from_value(value, &EvalLimits::default()).unwrap().to_string())
 }
 
 #[test]
@@ -107,7 +112,7 @@ fn every_name_that_another_scope_knows_has_a_reason_and_no_other() {
 #[test]
 fn without_a_mount_there_is_none_to_name() {
     for (which, name) in [(Scope::Binding, "mount"), (Scope::Script, "file")] {
-        let declared = ScopeEnv::new(&ScopeDecl::new(which));
+        let declared = ScopeEnv::new(&ScopeDecl::new(which, EvalLimits::default()));
         assert!(declared.env().variable(name).is_none() && declared.env().function(name).is_none());
         assert_eq!(declared.env().reason(name), Some("the agent has no mount"));
     }
@@ -173,7 +178,11 @@ fn a_context_of_another_schema_is_refused() {
 fn what_is_tested_has_the_types_of_the_agent() {
     let schema = schema();
     let ty = |which: Scope, name: &str| {
-        let declared = ScopeDecl { schema: Some(&schema), input: Type::Int, ..ScopeDecl::new(which) };
+        let declared = ScopeDecl {
+            schema: Some(&schema),
+            input: Type::Int,
+            ..ScopeDecl::new(which, EvalLimits::default())
+        };
         ScopeEnv::new(&declared).env().variable(name).unwrap().ty.clone()
     };
     assert_eq!(ty(Scope::Before, "context"), schema.context_type());
@@ -181,7 +190,7 @@ fn what_is_tested_has_the_types_of_the_agent() {
     assert_eq!(ty(Scope::GuardrailBefore, "input"), Type::Singleton(schema.input_type().clone()));
     assert_eq!(ty(Scope::Exposes, "output"), Type::Singleton(schema.output_type().clone()));
     assert_eq!(schema.input_type().fields["repo"].ty, Type::String);
-    let untyped = ScopeEnv::new(&ScopeDecl::new(Scope::Before));
+    let untyped = ScopeEnv::new(&ScopeDecl::new(Scope::Before, EvalLimits::default()));
     assert_eq!(untyped.env().variable("context").unwrap().ty, Type::Dyn);
     let Type::Record(event) = event_type(Type::Dyn, [("author".into(), Type::String)]) else {
         panic!("a record")

@@ -9,6 +9,7 @@ use celador_store::conversation::{
 use celador_store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const NOW: &str = "2026-01-15T12:00:00Z";
 
@@ -16,9 +17,15 @@ pub fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
+/// Bits for new ids, one after the other from a number on.
+pub fn counted(first: u64) -> impl Fn() -> u128 + Send + Sync {
+    let next = AtomicU64::new(first);
+    move || next.fetch_add(1, Ordering::Relaxed).into()
+}
+
 pub fn opened() -> (Conversations, Database) {
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    (Conversations::new(database.clone()), database)
+    (Conversations::new(database.clone(), counted(0)), database)
 }
 
 pub fn raw(value: &Value) -> Box<RawValue> {
@@ -580,7 +587,7 @@ fn where_a_message_goes() {
     let (kept, _) = opened();
     let first = kept.send(Some("a"), &Incoming::default(), now()).unwrap();
     assert!(first.new_context && first.new_task);
-    assert_eq!(first.context_id.len(), 36);
+    assert_eq!(first.context_id, "00000000-0000-4000-8000-000000000001");
     let task = Some(first.task_id.as_str());
     let on = kept.send(Some("a"), &Incoming { task_id: task, ..Incoming::default() }, now()).unwrap();
     assert_eq!((on.context_id, on.new_context, on.new_task), (first.context_id.clone(), false, false));

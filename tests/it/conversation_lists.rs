@@ -1,7 +1,7 @@
 //! `contexts/list` as a database answers it is the list as the rule has it: [`ListQuery::page`] over all that the caller
 //! may see, whichever part of it the database did.
 
-use crate::conversation::opened;
+use crate::conversation::{counted, opened};
 use crate::servers::PostgresServer;
 use celador::Timestamp;
 use celador_store::conversation::{Context, Conversations, Details, ListQuery, SortBy, SortOrder, Status};
@@ -97,7 +97,7 @@ fn the_list_of_postgres_is_the_list() {
     let contexts = contexts(80).prop_filter("many", |contexts| contexts.len() > 60);
     let contexts = contexts.new_tree(&mut chance).unwrap().current();
     let location = Location::Postgres(PostgresServer::shared().database());
-    let kept = Conversations::new(Database::open(&location, &StoreLimits::default()).unwrap());
+    let kept = Conversations::new(Database::open(&location, &StoreLimits::default()).unwrap(), counted(0));
     kept.import(&contexts, &[]).unwrap();
     for _ in 0..300 {
         agree(&kept, &contexts, &query().new_tree(&mut chance).unwrap().current());

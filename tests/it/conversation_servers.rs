@@ -1,6 +1,6 @@
 //! Conversations where several write at once, and the context stores of Aletheia on servers that stop and start again.
 
-use crate::conversation::{message, now};
+use crate::conversation::{counted, message, now};
 use crate::servers::{PostgresServer, RedisServer, Stop};
 use celador_store::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
@@ -18,7 +18,10 @@ const EACH: usize = 25;
 
 /// Two servers over one store; half of the writers speak to each.
 fn servers(location: &Location) -> [Conversations; 2] {
-    [(); 2].map(|()| Conversations::new(Database::open(location, &StoreLimits::default()).unwrap()))
+    [0, 1 << 32].map(|first| {
+        let database = Database::open(location, &StoreLimits::default()).unwrap();
+        Conversations::new(database, counted(first))
+    })
 }
 
 /// Each writer sends to a context of all and to a task of all, and makes a task of its own with each message.

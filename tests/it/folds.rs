@@ -228,7 +228,7 @@ impl Programs {
             schema: Some(&SCHEMA),
             libraries: &libraries,
             limits: limits.eval,
-            ..ScopeDecl::new(Scope::Before)
+            ..ScopeDecl::new(Scope::Before, EvalLimits::default())
         });
         let program = |text: &&str| {
             Program::compile(scope.env(), text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"))
@@ -242,7 +242,7 @@ impl Programs {
         let activation = self.0.activation(&bound).unwrap();
         let (found, cost) = self.1[expression].run_metered(&activation, None);
         let found = match found {
-            Ok(value) => Ok(Json::from_value(&value).unwrap().to_string()),
+            Ok(value) => Ok(Json::from_value(&value, &EvalLimits::default()).unwrap().to_string()),
             Err(Stop::Failed(error)) => Err((error.code, error.span, error.to_string())),
             Err(Stop::Asked) => unreachable!("no host"),
         };
@@ -335,14 +335,14 @@ fn a_text_that_comes_again_is_judged_and_paid_for_as_at_first() {
     let scope = ScopeEnv::new(&ScopeDecl {
         schema: Some(&SCHEMA),
         libraries: &libraries,
-        ..ScopeDecl::new(Scope::Before)
+        ..ScopeDecl::new(Scope::Before, EvalLimits::default())
     });
     let bound = Bound { context: Some(&task), ..Bound::default() };
     let (mut failed, mut over) = (0, 0);
     for list in ["c.cap._meta.invocations", "c._history.turns", "c.cap.probe.timestamps"] {
         let list = Program::compile(scope.env(), list).unwrap();
         let lent = list.run(&scope.activation(&bound).unwrap(), None).unwrap();
-        let copied = Json::from_value(&lent).unwrap();
+        let copied = Json::from_value(&lent, &EvalLimits::default()).unwrap();
         for max_cost in [30, 200, 1_000, 1_500, EngineLimits::default().eval.max_cost] {
             let limits = EngineLimits {
                 eval: EvalLimits { max_cost, ..EvalLimits::default() },
@@ -356,7 +356,12 @@ fn a_text_that_comes_again_is_judged_and_paid_for_as_at_first() {
                 let outcome = |xs: Value<'_>| {
                     let activation = Activation::new(&env).with(&env, "xs", xs);
                     let (found, cost) = program.run_metered(&activation, None);
-                    (found.map(|value| Json::from_value(&value).unwrap().to_string()), cost)
+                    (
+                        found.map(|value| {
+                            Json::from_value(&value, &EvalLimits::default()).unwrap().to_string()
+                        }),
+                        cost,
+                    )
                 };
                 let found = outcome(lent.borrowed());
                 assert_eq!(found, outcome(copied.value()), "{text} within {max_cost}");
@@ -395,7 +400,7 @@ impl Counted {
         let activation = Activation::new(env.env()).with(env.env(), "context", root);
         self.visits.store(0, Ordering::Relaxed);
         let value = program.run(&activation, None).unwrap();
-        (Json::from_value(&value).unwrap(), self.visits.load(Ordering::Relaxed))
+        (Json::from_value(&value, &EvalLimits::default()).unwrap(), self.visits.load(Ordering::Relaxed))
     }
 }
 

@@ -237,7 +237,11 @@ fn evaluation_grows_with_its_data() {
     for text in LINEAR {
         let program = Program::compile(&env, text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"));
         let work = |n: usize| {
-            let numbers = Json::from_value(&Value::list((0..n as i64).map(Value::Int).collect())).unwrap();
+            let numbers = Json::from_value(
+                &Value::list((0..n as i64).map(Value::Int).collect()),
+                &EvalLimits::default(),
+            )
+            .unwrap();
             let letters = "a".repeat(n);
             let wide = "𝄞".repeat(n);
             let keys: serde_json::Map<_, _> = (0..n).map(|n| (format!("k{n:05}"), n.into())).collect();

@@ -241,11 +241,11 @@ proptest! {
             return Ok(());
         };
         prop_assert_eq!(holds.unwrap(), value.is_truthy());
-        if let Ok(json) = Json::from_value(&value) {
+        if let Ok(json) = Json::from_value(&value, &EvalLimits::default()) {
             let read = Json::parse(&json.to_string(), &EvalLimits::default()).unwrap();
             prop_assert_eq!(read.to_string(), json.to_string());
             prop_assert!(read.value().equals(&json.value()));
-            let again = Json::from_value(&json.value()).unwrap();
+            let again = Json::from_value(&json.value(), &EvalLimits::default()).unwrap();
             prop_assert_eq!(again.to_string(), json.to_string());
         }
     }

@@ -9,6 +9,7 @@ use celador::context::{
     Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Origin, SchemaDecl, Scope, ScopeDecl,
     ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
 };
+use celador::limits::EvalLimits;
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::{Arc, LazyLock};
@@ -32,7 +33,11 @@ static SCHEMA: LazyLock<Arc<ContextSchema>> = LazyLock::new(|| {
 
 /// `context` with its types, and its names resolved to slots.
 static TYPED: LazyLock<ScopeEnv> = LazyLock::new(|| {
-    let declared = ScopeDecl { schema: Some(&SCHEMA), libraries: STANDARD, ..ScopeDecl::new(Scope::Before) };
+    let declared = ScopeDecl {
+        schema: Some(&SCHEMA),
+        libraries: STANDARD,
+        ..ScopeDecl::new(Scope::Before, EvalLimits::default())
+    };
     ScopeEnv::new(&declared)
 });
 

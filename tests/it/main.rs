@@ -48,6 +48,7 @@ mod functions;
 mod fuzz_bodies;
 mod grammar;
 mod growth;
+mod host_bounds;
 mod imports;
 mod key_order;
 mod launches;

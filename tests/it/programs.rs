@@ -4,6 +4,7 @@ use celador::cel::{
     Activation, Code, EXTENSIONS, Env, EnvBuilder, ErrorCode, Function, Host, Interruption, Json, Program,
     STANDARD, Stop, Type, Value,
 };
+use celador::limits::EvalLimits;
 
 static ASK: &[Function] = &[Function {
     name: "ask",
@@ -42,7 +43,7 @@ fn run(program: &Program, env: &Env) -> (String, Vec<i64>) {
         assert!(cost.min <= spent && cost.max.is_none_or(|max| spent <= max), "{spent}, not {cost:?}");
     }
     let found = match result {
-        Ok(value) => Json::from_value(&value).unwrap().to_string(),
+        Ok(value) => Json::from_value(&value, &EvalLimits::default()).unwrap().to_string(),
         Err(Stop::Failed(error)) => error.code.to_string(),
         Err(Stop::Asked) => "asked".to_owned(),
     };

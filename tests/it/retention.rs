@@ -1,6 +1,7 @@
 //! Retention in a server: each kind of data goes when it is over its age and not before, on every database, beside writers and
 //! other servers, and through kills; what goes leaves its tombstone and its line.
 
+use crate::conversation::counted;
 use crate::log_store::{Process, compared, lines, log_in};
 use crate::serving::{NOON, Serving};
 use crate::store_crash::{kills, moment};
@@ -74,7 +75,7 @@ fn populate(serving: &Serving) {
     assert_eq!(serving.post(&format!("{ended}/end"), &json!({"reason": "done"})).status, 200);
     let purged = serving.task();
     assert_eq!(serving.send("DELETE", &purged, &[], b"").status, 200);
-    let contexts = Conversations::new(serving.database.clone());
+    let contexts = Conversations::new(serving.database.clone(), counted(0));
     contexts.send(None, &Incoming::default(), NOON.parse().unwrap()).unwrap();
 }
 

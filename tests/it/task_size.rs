@@ -7,6 +7,7 @@ use celador::cel::{ErrorCode, Json};
 use celador::context::{Scope, TaskContext};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
+use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, Origin};
 use celador::source::Source;
@@ -394,7 +395,10 @@ fn conversions_to_json_fail_with_the_same_word() {
     assert_eq!(task.context_json().unwrap_err().code, ErrorCode::ValueShortened);
     let output = task.context().invocations().nth(1).unwrap().output.clone().unwrap();
     assert!(serde_json::to_string(&output).unwrap_err().to_string().contains("shortened"));
-    assert_eq!(Json::from_value(&output.value()).unwrap_err().code, ErrorCode::ValueShortened);
+    assert_eq!(
+        Json::from_value(&output.value(), &EvalLimits::default()).unwrap_err().code,
+        ErrorCode::ValueShortened
+    );
     assert!(output.to_string().starts_with("<map of 5"), "{output}");
     assert_eq!(output, output.clone());
     assert_ne!(output, Json::null());

@@ -52,8 +52,12 @@ impl Keys {
     ///
     /// # Errors
     /// As [`Json::from_members`].
-    pub fn object<'p>(&self, values: impl Iterator<Item = Part<'p>> + Clone) -> Result<Json, Fault> {
-        let mut room = room();
+    pub fn object<'p>(
+        &self,
+        values: impl Iterator<Item = Part<'p>> + Clone,
+        limits: &EvalLimits,
+    ) -> Result<Json, Fault> {
+        let mut room = room(limits);
         room.take(self.words.len().saturating_mul(2), self.text.len())?;
         values.clone().try_for_each(|value| value.make_room(&mut room))?;
         let mut builder = Builder::with_room(&room);
@@ -72,8 +76,8 @@ impl Json {
     ///
     /// # Errors
     /// As [`Json::from_value_within`], for `max_json_depth`.
-    pub fn from_members(members: &[(&str, Part<'_>)]) -> Result<Self, Fault> {
-        let mut room = room();
+    pub fn from_members(members: &[(&str, Part<'_>)], limits: &EvalLimits) -> Result<Self, Fault> {
+        let mut room = room(limits);
         for (key, value) in members {
             room.take(2, key.len())?;
             value.make_room(&mut room)?;
@@ -118,6 +122,6 @@ impl Part<'_> {
 }
 
 /// What whoever puts parts together knows the size of, but not the depth.
-fn room() -> Room {
-    Room::new(usize::MAX, EvalLimits::default().max_json_depth)
+fn room(limits: &EvalLimits) -> Room {
+    Room::new(usize::MAX, limits.max_json_depth)
 }

@@ -51,21 +51,20 @@ impl Json {
 
     /// The value that an expression gave, as JSON (`CEL-41`): keys become text, bytes base64, times RFC 3339.
     ///
-    /// A small expression can name one list a million times over, so the document may take no more than the default of
-    /// `max_json_bytes`.
+    /// A small expression can name one list a million times over, so the document may take no more than `max_json_bytes`.
     ///
     /// # Errors
     /// `not_json` for a type, an optional, or a double that is not finite; `budget_exceeded`.
-    pub fn from_value(value: &Value<'_>) -> Result<Self, Fault> {
-        Self::from_value_within(value, usize::MAX)
+    pub fn from_value(value: &Value<'_>, limits: &EvalLimits) -> Result<Self, Fault> {
+        Self::written(value, Room::new(limits.max_json_bytes, usize::MAX))
     }
 
-    /// The same for a value that will be stored, and must be read back some day: no deeper than this many levels.
+    /// The same for a value that will be stored, and must be read back some day: no deeper than `max_json_depth` either.
     ///
     /// # Errors
     /// As [`Json::from_value`], and `budget_exceeded` for a value that is nested deeper.
-    pub fn from_value_within(value: &Value<'_>, max_depth: usize) -> Result<Self, Fault> {
-        Self::written(value, Room::new(EvalLimits::default().max_json_bytes, max_depth))
+    pub fn from_value_within(value: &Value<'_>, limits: &EvalLimits) -> Result<Self, Fault> {
+        Self::written(value, Room::new(limits.max_json_bytes, limits.max_json_depth))
     }
 
     /// The same for a value that a host made and knows the size of: without a bound.

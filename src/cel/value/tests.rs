@@ -34,7 +34,7 @@ proptest! {
         let stored = parse(&value.to_string());
         prop_assert_eq!(&serde_json::to_value(&stored).unwrap(), &value);
         prop_assert_eq!(&serde_json::to_value(Json::from(&value)).unwrap(), &value);
-        let rebuilt = Json::from_value(&stored.value()).unwrap();
+        let rebuilt = Json::from_value(&stored.value(), &EvalLimits::default()).unwrap();
         prop_assert_eq!(&serde_json::to_value(&rebuilt).unwrap(), &value);
         prop_assert_eq!(&serde_json::to_value(stored.root().to_json()).unwrap(), &value);
     }
@@ -158,9 +158,9 @@ fn an_object_of_known_keys_is_one_of_its_members() {
     let (id, sum) = (Value::text("ä"), Value::Int(i64::MAX));
     let tags = tags.root().get("tags").unwrap();
     let parts = [Part::Value(&id), Part::Json(tags), Part::Json(tags.item(0).unwrap()), Part::Value(&sum)];
-    let packed = keys.object(parts.iter().copied()).unwrap();
+    let packed = keys.object(parts.iter().copied(), &EvalLimits::default()).unwrap();
     let members: Vec<_> = ["id", "tags", "note", "sum"].into_iter().zip(parts).collect();
-    assert_eq!(packed.to_string(), Json::from_members(&members).unwrap().to_string());
+    assert_eq!(packed.to_string(), Json::from_members(&members, &EvalLimits::default()).unwrap().to_string());
     assert_eq!(
         packed.to_string(),
         r#"{"id":"ä","tags":["a",{"b":[null,1.5]}],"note":"a","sum":9223372036854775807}"#
@@ -182,8 +182,8 @@ fn what_is_put_together_is_no_deeper_than_it_may_be() {
         let value = nested(depth);
         let (inner, part) = (value.value(), Part::Json(value.root()));
         for part in [part, Part::Value(&inner)] {
-            assert_eq!(keys.object([part].into_iter()).is_ok(), fits);
-            assert_eq!(Json::from_members(&[("a", part)]).is_ok(), fits);
+            assert_eq!(keys.object([part].into_iter(), &EvalLimits::default()).is_ok(), fits);
+            assert_eq!(Json::from_members(&[("a", part)], &EvalLimits::default()).is_ok(), fits);
         }
         assert_eq!(Json::object([("a", value.clone())]).root().is_within(max_depth), fits);
     }

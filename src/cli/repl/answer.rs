@@ -10,6 +10,7 @@ use super::session::{Ended, Held, Session, now, run};
 use super::{explain, messages, show, tree};
 use celador::cel::{EvalError, Fault, Issue, Json, Program, Value, check};
 use celador::diagnostic::{Diagnostic, nearest};
+use celador::limits::EvalLimits;
 use celador::scenario::{Palette, SCOPES};
 use celador::source::Embedded;
 use serde_json::json;
@@ -63,7 +64,7 @@ impl Answer<'_> {
                 }
                 Format::Json => {
                     // what JSON cannot say stands in `cel` alone
-                    let json = Json::from_value(value).ok();
+                    let json = Json::from_value(value, &EvalLimits::default()).ok();
                     let cel = show::line(value, usize::MAX);
                     let truthy = value.is_truthy();
                     let row =

@@ -11,7 +11,7 @@ use celador::cel::{
     Value,
 };
 use celador::context::{Bound, Moment, Root, Scope, ScopeEnv, TaskContext, TaskIo};
-use celador::limits::EngineLimits;
+use celador::limits::{EngineLimits, EvalLimits};
 use celador::scenario::restore;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl Held {
         Ok(match value.to_static() {
             Some(value) if known.is_generic() => Self { value: Owned::Value(value), ty: Type::Dyn },
             Some(value) => Self { value: Owned::Value(value), ty: known.clone() },
-            None => Self::document(Json::from_value(value)?),
+            None => Self::document(Json::from_value(value, &EvalLimits::default())?),
         })
     }
 
@@ -218,7 +218,7 @@ impl Held {
     }
 
     fn json(&self) -> Result<Json, Fault> {
-        Json::from_value(&self.value())
+        Json::from_value(&self.value(), &EvalLimits::default())
     }
 
     fn entry(&self) -> Result<TaskIo, String> {

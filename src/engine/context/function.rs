@@ -114,7 +114,7 @@ mod tests {
         let mut meter = Meter::new(&limits.eval);
         let map = Json::from(serde_json::json!({ "a": 1, "b": [2] }));
         let put_in = put(&mut meter, &[&map.value(), &Value::text("b"), &Value::Null]).unwrap();
-        assert_eq!(Json::from_value(&put_in).unwrap().to_string(), r#"{"a":1,"b":null}"#);
+        assert_eq!(Json::from_value(&put_in, &limits.eval).unwrap().to_string(), r#"{"a":1,"b":null}"#);
         assert_eq!(map.to_string(), r#"{"a":1,"b":[2]}"#);
         let empty = Value::map(Entries::new());
         for args in

@@ -44,9 +44,9 @@ pub struct ScopeDecl<'d> {
 }
 
 impl<'d> ScopeDecl<'d> {
-    /// A scope in which everything is `dyn`, without libraries, mount and context.
+    /// A scope in which everything is `dyn`, without libraries, mount and context, under these bounds.
     #[must_use]
-    pub fn new(scope: Scope) -> Self {
+    pub fn new(scope: Scope, limits: EvalLimits) -> Self {
         Self {
             scope,
             schema: None,
@@ -57,7 +57,7 @@ impl<'d> ScopeDecl<'d> {
             has_mount: false,
             capabilities: &[],
             libraries: &[],
-            limits: EvalLimits::default(),
+            limits,
         }
     }
 

@@ -60,6 +60,7 @@ impl<'g> Arguments<'g> {
 pub(super) struct Forming<'f> {
     /// The names of all members, if no others can come.
     keys: Option<&'f Keys>,
+    limits: &'f EvalLimits,
     pub(super) members: SmallVec<[(&'f str, Part<'f>); 8]>,
     /// Whether some of them are of bindings or defaults.
     added: bool,
@@ -70,8 +71,9 @@ pub(super) struct Forming<'f> {
 
 impl<'f> Forming<'f> {
     /// Nothing yet, of a call whose arguments have these names, or any others too.
-    pub(super) fn of(keys: Option<&'f Keys>) -> Self {
+    pub(super) fn of(keys: Option<&'f Keys>, limits: &'f EvalLimits) -> Self {
         Self {
+            limits,
             keys,
             members: SmallVec::new(),
             added: false,
@@ -117,7 +119,7 @@ impl<'f> Forming<'f> {
         !self.added
             && object.is_object()
             && self.members.len() == object.len()
-            && object.is_within(EvalLimits::default().max_json_depth)
+            && object.is_within(self.limits.max_json_depth)
     }
 
     /// Puts the members that were given into the order in which they came, in the places that they have among the others.
@@ -144,12 +146,12 @@ impl<'f> Forming<'f> {
     pub(super) fn finish(&mut self) -> Resolution {
         // as many members as there can be are all of them, in the order of the manifest
         let packed = match self.keys.filter(|keys| keys.len() == self.members.len()) {
-            Some(keys) => keys.object(self.members.iter().map(|(_, value)| *value)),
-            None => Json::from_members(&self.members),
+            Some(keys) => keys.object(self.members.iter().map(|(_, value)| *value), self.limits),
+            None => Json::from_members(&self.members, self.limits),
         };
         // every member is JSON already, but together they may be too much of it
         let arguments = packed.unwrap_or_else(|_| {
-            self.faults.push(messages::nested_too_deeply());
+            self.faults.push(messages::nested_too_deeply(self.limits.max_json_depth));
             Json::object([])
         });
         self.resolution(arguments)

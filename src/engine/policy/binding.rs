@@ -29,7 +29,7 @@ enum BindingValue {
     /// A bare word.
     Word(Json),
     /// `{mount.prefix}out/`
-    MountTemplate(Template),
+    MountTemplate(Template, Arc<ScopeEnv>),
     /// Anything else.
     Expression(Expression),
 }
@@ -43,7 +43,7 @@ impl Binding {
             BindingValue::Word(Json::string(&text.text))
         } else if let Some(template) = mount_template(&text.text) {
             // the manifest layer has refused it where the agent has no mount (BND-14)
-            BindingValue::MountTemplate(template)
+            BindingValue::MountTemplate(template, scope.clone())
         } else {
             BindingValue::Expression(Expression::compile(scope, text, &written.path, texts)?)
         };
@@ -67,10 +67,11 @@ impl Binding {
         match &self.value {
             BindingValue::Word(word) => Ok(JsonValue::InPlace(word.value())),
             BindingValue::Expression(expression) => expression.json_value(values, host),
-            BindingValue::MountTemplate(template) => {
+            BindingValue::MountTemplate(template, scope) => {
                 let mount = values.bound().mount.map(|mount| mount.value());
                 let value = |placeholder: &Placeholder| placeholder.follow(mount.clone()?);
-                let text = template.render_whole(value).map_err(|placeholder| unbound(placeholder.span))?;
+                let text = template.render_whole(scope.env().limits(), value);
+                let text = text.map_err(|placeholder| unbound(placeholder.span))?;
                 Ok(JsonValue::InPlace(Value::owned_text(text)))
             }
         }
@@ -81,7 +82,7 @@ impl Binding {
     pub fn expression(&self) -> Option<&Expression> {
         match &self.value {
             BindingValue::Expression(expression) => Some(expression),
-            BindingValue::Word(_) | BindingValue::MountTemplate(_) => None,
+            BindingValue::Word(_) | BindingValue::MountTemplate(..) => None,
         }
     }
 
@@ -106,7 +107,7 @@ impl Binding {
     pub fn origin_of(&self, part: Span) -> Origin {
         match &self.value {
             BindingValue::Expression(expression) => expression.origin_of(part),
-            BindingValue::Word(_) | BindingValue::MountTemplate(_) => self.origin(),
+            BindingValue::Word(_) | BindingValue::MountTemplate(..) => self.origin(),
         }
     }
 }

@@ -395,8 +395,7 @@ impl<'c> Compiler<'c> {
                 event,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
-                limits: self.limits.eval,
-                ..ScopeDecl::new(key.scope)
+                ..ScopeDecl::new(key.scope, self.limits.eval)
             }))
         };
         self.scopes.entry(key.clone()).or_insert_with(make).clone()

@@ -61,8 +61,7 @@ fn env(scope: Scope, schema: &Arc<ContextSchema>, limits: &EvalLimits) -> ScopeE
         input: Parameters::input_type("input", &[], InputOf::AttemptOrEvent),
         output: Type::Null,
         libraries: LANGUAGE,
-        limits: *limits,
-        ..ScopeDecl::new(scope)
+        ..ScopeDecl::new(scope, *limits)
     })
 }
 

@@ -15,7 +15,7 @@ use super::template::Template;
 use super::webhook::{SignatureError, WebhookSecret, delivery_ids};
 use crate::cel::{Json, Part, STANDARD, Storage, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
-use crate::limits::EngineLimits;
+use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::Agent;
 use crate::manifest::binding::Binding as Written;
 use crate::manifest::capability_key::sanitise;
@@ -50,6 +50,8 @@ pub struct Event {
     message: Template,
     /// Which items of a poll's response are new (TOOL-13).
     detect: Option<Expression>,
+    /// Of what its texts hold.
+    limits: EvalLimits,
 }
 
 /// How an event arrives.
@@ -90,8 +92,7 @@ impl Event {
                 event: data.clone(),
                 parameters: parameters_type(parameters.as_deref()),
                 libraries: STANDARD,
-                limits: limits.eval,
-                ..ScopeDecl::new(Scope::Filter)
+                ..ScopeDecl::new(Scope::Filter, limits.eval)
             }));
             Filter::compile(&scope, text, &format!("{}.filter", declared.receive.path), texts)
         });
@@ -104,11 +105,8 @@ impl Event {
         };
         let detect = match &declared.receive.kind {
             ReceiveKind::Poll { detect } => {
-                let decl = ScopeDecl {
-                    libraries: STANDARD,
-                    limits: limits.eval,
-                    ..ScopeDecl::new(Scope::PollDetect)
-                };
+                let decl =
+                    ScopeDecl { libraries: STANDARD, ..ScopeDecl::new(Scope::PollDetect, limits.eval) };
                 let path = format!("{}.detect", declared.receive.path);
                 Some(Expression::compile(&Arc::new(ScopeEnv::new(&decl)), detect, &path, texts))
             }
@@ -126,8 +124,9 @@ impl Event {
             payload,
             filter: sequence(filter)?,
             names: names?,
-            message: compile_format(declared, data, texts),
+            message: compile_format(declared, data, limits, texts),
             detect: sequence(detect)?,
+            limits: limits.eval,
         })
     }
 
@@ -143,7 +142,7 @@ impl Event {
     ) -> Result<(), SignatureError> {
         let Some(secret) = &self.secret else { return Ok(()) };
         let (headers, body) = request.ok_or(SignatureError::NoBody)?;
-        secret.verify(settings, headers, body)
+        secret.verify(settings, headers, body, &self.limits)
     }
 
     /// The names that the sender of a signed request gives its delivery, each with the header that it stands in: what is sent
@@ -204,7 +203,7 @@ impl Event {
     /// The text that an event becomes (EVT-06). It never fails: what is absent renders as nothing.
     #[must_use]
     pub fn format(&self, data: &Json) -> String {
-        self.message.render(|placeholder| placeholder.follow(data.value()))
+        self.message.render(&self.limits, |placeholder| placeholder.follow(data.value()))
     }
 
     /// The new items of a poll's response, each an event (TOOL-13); `poll` is an object with `last_fetched_at`. None if the
@@ -272,8 +271,7 @@ fn compile_names(
     let declared = ScopeDecl {
         event: event_type(payload.clone(), []),
         libraries: STANDARD,
-        limits: limits.eval,
-        ..ScopeDecl::new(scope)
+        ..ScopeDecl::new(scope, limits.eval)
     };
     let scope = Arc::new(ScopeEnv::new(&declared));
     let compile = |alias: &Written| {
@@ -285,8 +283,13 @@ fn compile_names(
 }
 
 /// The message; an event without one is invalid, which the manifest layer has said.
-fn compile_format(declared: &EventDecl, data: Type, texts: &mut Texts<'_>) -> Template {
-    let scope = ScopeEnv::new(&ScopeDecl { event: data, ..ScopeDecl::new(Scope::EventField) });
+fn compile_format(
+    declared: &EventDecl,
+    data: Type,
+    limits: &EngineLimits,
+    texts: &mut Texts<'_>,
+) -> Template {
+    let scope = ScopeEnv::new(&ScopeDecl { event: data, ..ScopeDecl::new(Scope::EventField, limits.eval) });
     let path = format!("{}.message", declared.path);
     let message = declared.message.as_ref();
     message.map(|text| compile_event_message(&scope, text, &path, &mut texts.findings)).unwrap_or_default()

@@ -218,8 +218,13 @@ impl Expression {
     }
 
     fn pack(&self, value: &Value<'_>) -> Result<Json, Stop> {
-        let depth = self.scope.env().limits().max_json_depth;
-        Json::from_value_within(value, depth).map_err(|fault| self.failure(fault))
+        Json::from_value_within(value, self.limits()).map_err(|fault| self.failure(fault))
+    }
+
+    /// The bounds of its scope.
+    #[must_use]
+    pub fn limits(&self) -> &EvalLimits {
+        self.scope.env().limits()
     }
 
     /// The program.

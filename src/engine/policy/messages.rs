@@ -7,7 +7,6 @@ use super::misfit::Misfit;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
-use crate::limits::EvalLimits;
 use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
@@ -26,8 +25,8 @@ pub(super) fn not_settable() -> String {
     "a parameter that only the policy can set has no value".to_owned()
 }
 
-pub(super) fn nested_too_deeply() -> String {
-    format!("`max_json_depth` {} exceeded", EvalLimits::default().max_json_depth)
+pub(super) fn nested_too_deeply(bound: usize) -> String {
+    format!("`max_json_depth` {bound} exceeded")
 }
 
 pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {

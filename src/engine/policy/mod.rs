@@ -259,7 +259,7 @@ impl Policy {
         let mount = self.mount.as_ref()?;
         let prefix = mount.prefix(self.agent.mount)?;
         let template = Template::lenient(&prefix.text, |root| matches!(root, "namespace" | "agent" | "task"));
-        let prefix = template.render(|placeholder| {
+        let prefix = template.render(&self.limits.eval, |placeholder| {
             let text = match &*placeholder.root {
                 "namespace" => &*self.agent.namespace.text,
                 "agent" => &*self.agent.name.text,
@@ -285,8 +285,10 @@ impl Policy {
                 has_mount: self.agent.mount != MountScope::None,
                 capabilities: &capabilities,
                 libraries: crate::cel::LANGUAGE,
-                limits: if scope == Scope::Script { self.limits.of_scripts() } else { self.limits.eval },
-                ..ScopeDecl::new(scope)
+                ..ScopeDecl::new(
+                    scope,
+                    if scope == Scope::Script { self.limits.of_scripts() } else { self.limits.eval },
+                )
             }))
         };
         let position = Scope::ALL.iter().position(|&known| known == scope);

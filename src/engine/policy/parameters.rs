@@ -10,6 +10,7 @@ use super::messages;
 use super::parameter::{Missing, Parameter, ParameterSource};
 use super::shape::Shape;
 use crate::cel::{Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
+use crate::limits::EvalLimits;
 use crate::manifest::catalog::Parameter as Declared;
 use crate::manifest::schema::Property;
 use indexmap::IndexMap;
@@ -104,8 +105,8 @@ impl Parameters {
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
     #[must_use]
-    pub fn resolve(&self, bound: &[Supplied<'_>], given: &Json) -> Resolution {
-        let mut forming = Forming::of(self.keys.as_ref());
+    pub fn resolve(&self, bound: &[Supplied<'_>], given: &Json, limits: &EvalLimits) -> Resolution {
+        let mut forming = Forming::of(self.keys.as_ref(), limits);
         let mut arguments = Arguments::of(given.root());
         if !given.root().is_object() && !given.root().is_null() {
             forming.faults.push(messages::arguments_not_an_object(given.value().kind()));
@@ -146,8 +147,13 @@ impl Parameters {
     /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
     /// (BND-16); nothing of the model's (BND-17).
     #[must_use]
-    pub fn resolve_invoke(&self, step: &[Supplied<'_>], agent: &[Supplied<'_>]) -> Resolution {
-        let mut forming = Forming::of(self.keys.as_ref());
+    pub fn resolve_invoke(
+        &self,
+        step: &[Supplied<'_>],
+        agent: &[Supplied<'_>],
+        limits: &EvalLimits,
+    ) -> Resolution {
+        let mut forming = Forming::of(self.keys.as_ref(), limits);
         for parameter in &self.list {
             match step.iter().chain(agent).find(|(name, _)| **name == *parameter.name) {
                 Some((_, value)) => forming.bind(parameter, value.as_ref()),
@@ -166,8 +172,13 @@ impl Parameters {
     ///
     /// # Errors
     /// What is wrong, in words for the sender.
-    pub fn admit(&self, given: JsonRef<'_>, previous: Option<JsonRef<'_>>) -> Result<Json, Vec<String>> {
-        let mut forming = Forming::of(self.keys.as_ref());
+    pub fn admit(
+        &self,
+        given: JsonRef<'_>,
+        previous: Option<JsonRef<'_>>,
+        limits: &EvalLimits,
+    ) -> Result<Json, Vec<String>> {
+        let mut forming = Forming::of(self.keys.as_ref(), limits);
         for parameter in self.list.iter().filter(|parameter| *parameter.name != *MESSAGE) {
             match (given.get(&parameter.name), previous.and_then(|previous| previous.get(&parameter.name))) {
                 (None, Some(kept)) => forming.members.push((&parameter.name, Part::Json(kept))),

@@ -101,7 +101,8 @@ impl OutputSchema {
     /// Whether nothing that an expression gives can fit: by its type, or because it is a constant that does not.
     pub(super) fn excludes(&self, expression: &Expression) -> bool {
         let program = expression.program();
-        let constant = program.constant().and_then(|constant| Json::from_value(&constant).ok());
+        let constant =
+            program.constant().and_then(|constant| Json::from_value(&constant, expression.limits()).ok());
         self.excludes_type(program.result_type())
             || constant.is_some_and(|constant| self.check(&constant).is_err())
     }

@@ -124,7 +124,7 @@ impl Shape {
     pub fn check(&self, value: &Value<'_>) -> Result<(), Misfit> {
         if let Some(validator) = &self.validator {
             let too_deep = |_| Misfit::broken("max_json_depth");
-            let value = Json::from_value_within(value, validator.max_json_depth()).map_err(too_deep)?;
+            let value = Json::from_value_within(value, validator.limits()).map_err(too_deep)?;
             return validator.check(value.root()).map_err(Into::into);
         }
         if self.nullable && matches!(value, Value::Null) {

@@ -157,7 +157,7 @@ impl Step {
             let root = self.scope.env().variable(&placeholder.root)?;
             placeholder.follow(activation.as_ref()?.get(root.slot)?.clone())
         };
-        self.message.as_ref().map(|template| template.render(value))
+        self.message.as_ref().map(|template| template.render(self.scope.env().limits(), value))
     }
 
     /// Where it stands.

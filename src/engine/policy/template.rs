@@ -5,6 +5,7 @@
 //! smuggle a placeholder in. Reading and rendering are linear.
 
 use crate::cel::{ErrorCode, Json, List, Value};
+use crate::limits::EvalLimits;
 use crate::source::Span;
 
 /// A template, read.
@@ -127,8 +128,12 @@ impl Template {
 
     /// The text with each placeholder's value in its place; an absent one renders as nothing (INT-20), one that was shortened
     /// as `(value_shortened)`.
-    pub fn render<'v>(&self, value: impl Fn(&Placeholder) -> Option<Value<'v>>) -> String {
-        let rendered = self.render_or(value, |_| Ok::<_, std::convert::Infallible>(()));
+    pub fn render<'v>(
+        &self,
+        limits: &EvalLimits,
+        value: impl Fn(&Placeholder) -> Option<Value<'v>>,
+    ) -> String {
+        let rendered = self.render_or(limits, value, |_| Ok::<_, std::convert::Infallible>(()));
         rendered.unwrap_or_default()
     }
 
@@ -138,13 +143,15 @@ impl Template {
     /// The first placeholder whose value is absent or was shortened.
     pub fn render_whole<'v, 't>(
         &'t self,
+        limits: &EvalLimits,
         value: impl Fn(&Placeholder) -> Option<Value<'v>>,
     ) -> Result<String, &'t Placeholder> {
-        self.render_or(value, Err)
+        self.render_or(limits, value, Err)
     }
 
     fn render_or<'v, 't, E>(
         &'t self,
+        limits: &EvalLimits,
         value: impl Fn(&Placeholder) -> Option<Value<'v>>,
         absent: impl Fn(&'t Placeholder) -> Result<(), E>,
     ) -> Result<String, E> {
@@ -153,7 +160,7 @@ impl Template {
             match part {
                 Part::Text(literal) => text.push_str(literal),
                 Part::Placeholder(placeholder) => match value(placeholder) {
-                    Some(value) if render_value(&value, &mut text) => {}
+                    Some(value) if render_value(&value, limits, &mut text) => {}
                     Some(_) => {
                         absent(placeholder)?;
                         text.push_str(SHORTENED);
@@ -210,13 +217,13 @@ const SHORTENED: &str = "(value_shortened)";
 
 /// Writes a value as INT-16 has it: text as it is, numbers without an empty fraction, null as nothing, lists and maps as
 /// compact JSON. What JSON cannot hold leaves nothing. Says whether there was nothing in it that was shortened.
-fn render_value(value: &Value<'_>, out: &mut String) -> bool {
+fn render_value(value: &Value<'_>, limits: &EvalLimits, out: &mut String) -> bool {
     match value {
         Value::Null => {}
         Value::String(text) => out.push_str(text),
         Value::Double(value) => out.push_str(&value.to_string()),
-        Value::Optional(Some(value)) => return render_value(value, out),
-        other => match Json::from_value(other) {
+        Value::Optional(Some(value)) => return render_value(value, limits, out),
+        other => match Json::from_value(other, limits) {
             Ok(json) => match json.root().as_str() {
                 Some(text) => out.push_str(text),
                 None => out.push_str(&json.to_string()),
@@ -278,17 +285,20 @@ impl<'t> Reader<'t> {
 mod tests {
     use super::{BadPlaceholder, Template};
     use crate::cel::Json;
+    use crate::limits::EvalLimits;
     use crate::source::Span;
 
     fn data() -> Json {
         let data = r#"{"a":{"b":[{"k-1":"v"}],"n":200.0,"f":0.5,"t":true,"z":null,"big":1e21},"s":"{a.t}"}"#;
-        Json::parse(data, &crate::limits::EvalLimits::default()).unwrap()
+        Json::parse(data, &EvalLimits::default()).unwrap()
     }
 
     fn render(text: &str) -> String {
         let data = data();
         let template = Template::lenient(text, |root| matches!(root, "a" | "s"));
-        template.render(|placeholder| placeholder.follow(data.root().get(&placeholder.root)?.value()))
+        let limits = EvalLimits::default();
+        template
+            .render(&limits, |placeholder| placeholder.follow(data.root().get(&placeholder.root)?.value()))
     }
 
     #[test]

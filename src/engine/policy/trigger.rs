@@ -16,7 +16,7 @@ use super::template::Template;
 use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
 use crate::context::{Activations, Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::diagnostic::Diagnostic;
-use crate::limits::EngineLimits;
+use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::catalog::ResolvedLaunch;
 use crate::manifest::launch::Launch;
 use crate::manifest::trigger::Trigger as Written;
@@ -30,6 +30,7 @@ pub struct Trigger {
     payload: Option<Shape>,
     before: Vec<Step>,
     message: Option<Template>,
+    limits: EvalLimits,
 }
 
 /// What an event comes to.
@@ -80,8 +81,7 @@ impl Trigger {
         let scope = Arc::new(ScopeEnv::new(&ScopeDecl {
             event: event_type(payload_type(payload.as_ref()), []),
             libraries: LANGUAGE,
-            limits: limits.eval,
-            ..ScopeDecl::new(Scope::Trigger)
+            ..ScopeDecl::new(Scope::Trigger, limits.eval)
         }));
         let scopes = StepScopes { action: scope.clone(), condition: scope.clone() };
         let before: Vec<_> =
@@ -95,8 +95,9 @@ impl Trigger {
         }
         let sound = resolved.sound && !texts.findings.iter().any(Diagnostic::is_error);
         let before = before.into_iter().collect::<Option<Vec<_>>>().filter(|_| sound);
-        let trigger =
-            before.map(|before| Arc::new(Self { written: written.clone(), payload, before, message }));
+        let trigger = before.map(|before| {
+            Arc::new(Self { written: written.clone(), payload, before, message, limits: limits.eval })
+        });
         (trigger, texts.findings)
     }
 
@@ -141,7 +142,7 @@ impl Trigger {
         let message = self
             .message
             .as_ref()
-            .map(|template| template.render(|placeholder| placeholder.follow(event.value())));
+            .map(|template| template.render(&self.limits, |placeholder| placeholder.follow(event.value())));
         FiringOutcome::Create(Some(self.launch().input(message.as_deref()).into()))
     }
 }

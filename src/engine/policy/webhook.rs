@@ -10,6 +10,7 @@ use super::setting::setting;
 use super::template::{Placeholder, Template};
 use crate::cel::Json;
 use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
 use crate::manifest::schema::Property;
 use crate::source::Embedded;
 use hmac::{Hmac, KeyInit, Mac};
@@ -112,9 +113,10 @@ impl WebhookSecret {
         settings: &BTreeMap<String, Json>,
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
         body: &[u8],
+        limits: &EvalLimits,
     ) -> Result<(), SignatureError> {
         let value = |placeholder: &Placeholder| setting(placeholder, Some(settings), &self.defaults);
-        let secret = self.template.render_whole(value).map_err(|_| SignatureError::NoSecret)?;
+        let secret = self.template.render_whole(limits, value).map_err(|_| SignatureError::NoSecret)?;
         verify_signature(secret.as_bytes(), headers, body)
     }
 }
@@ -170,6 +172,7 @@ fn signature(header: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::SignatureError::{Malformed, Mismatch, Missing, NoSecret, Several};
     use super::{WebhookSecret, verify_signature};
+    use crate::limits::EvalLimits;
     use crate::source::Embedded;
     use std::collections::BTreeMap;
 
@@ -222,7 +225,8 @@ mod tests {
         let signed = format!("sha256={DIGITS}");
         let verify = |key: &str, value: &str| {
             let settings = BTreeMap::from([(key.to_owned(), crate::cel::Json::string(value))]);
-            secret.as_ref().unwrap().verify(&settings, [("X-Hub-Signature-256", signed.as_str())], BODY)
+            let headers = [("X-Hub-Signature-256", signed.as_str())];
+            secret.as_ref().unwrap().verify(&settings, headers, BODY, &EvalLimits::default())
         };
         assert_eq!(verify("hook", "s3cr3t"), Ok(()));
         assert_eq!(verify("hook", "other"), Err(Mismatch));

@@ -38,7 +38,8 @@ impl Task {
                 let surroundings = self.surroundings(&now);
                 let value = binding.evaluate(&mut Activations::new(surroundings), None);
                 let value = Replay::mute().settle(value);
-                let value = value.ok().and_then(|value| Json::from_value(&value.value()).ok());
+                let limits = &policy.limits().eval;
+                let value = value.ok().and_then(|value| Json::from_value(&value.value(), limits).ok());
                 if let (Some(value), Some(list)) = (value, self.allowed.get_mut(capability)) {
                     list.seal(&binding.name, value.root());
                 }

@@ -194,7 +194,7 @@ impl Task {
         findings: &mut Vec<Finding>,
     ) -> Resolution {
         let bound = self.evaluate_bindings(function.bindings.iter(), now, findings);
-        let resolution = function.parameters.resolve(&bound, given);
+        let resolution = function.parameters.resolve(&bound, given, &self.policy.limits().eval);
         let origin = |name: &str| {
             let binding = function.bindings.iter().find(|binding| *binding.name == *name);
             binding.map(|binding| binding.origin())

@@ -79,9 +79,10 @@ impl Task {
     pub fn render_prompt(&self, now: Timestamp) -> Option<String> {
         let now = Moment::from(now);
         let given = Given::default();
+        let limits = &self.policy.limits().eval;
         self.policy
             .prompt()
-            .map(|prompt| prompt.render(|placeholder| self.value_at(placeholder, &given, &now)))
+            .map(|prompt| prompt.render(limits, |placeholder| self.value_at(placeholder, &given, &now)))
     }
 
     /// Renders a template. Linear in the template and the values.
@@ -95,7 +96,7 @@ impl Task {
         given: &Given<'_>,
         now: Timestamp,
     ) -> Result<String, InterpolationError> {
-        let now = Moment::from(now);
+        let (now, limits) = (Moment::from(now), &self.policy.limits().eval);
         let is_root = |root: &str| kind.roots().contains(&root);
         let value = |placeholder: &Placeholder| self.value_at(placeholder, given, &now);
         let written = |placeholder: crate::source::Span| {
@@ -103,7 +104,7 @@ impl Task {
         };
         match kind {
             TemplateKind::ErrorMessage => match Template::strict(template, is_root) {
-                Ok(template) => Ok(template.render(value)),
+                Ok(template) => Ok(template.render(limits, value)),
                 Err(bad) => Err(match bad.into_iter().next() {
                     Some(BadPlaceholder::UnknownRoot { root, .. }) => {
                         InterpolationError::UnknownRoot(root.into())
@@ -114,10 +115,11 @@ impl Task {
             },
             TemplateKind::Tool | TemplateKind::Session => {
                 let read = Template::lenient(template, is_root);
-                read.render_whole(value).map_err(|hole| InterpolationError::Absent(written(hole.span)))
+                read.render_whole(limits, value)
+                    .map_err(|hole| InterpolationError::Absent(written(hole.span)))
             }
             TemplateKind::Prompt | TemplateKind::Event => {
-                Ok(Template::lenient(template, is_root).render(value))
+                Ok(Template::lenient(template, is_root).render(limits, value))
             }
         }
     }

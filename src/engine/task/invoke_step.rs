@@ -106,7 +106,7 @@ impl Task {
         let is_given = |name: &str| invoke.bindings.iter().any(|binding| *binding.name == *name);
         let inherited = function.bindings.iter().filter(|binding| !is_given(&binding.name));
         let agent = self.evaluate_bindings(inherited, now, &mut findings);
-        let resolution = function.parameters.resolve_invoke(&own, &agent);
+        let resolution = function.parameters.resolve_invoke(&own, &agent, &self.policy.limits().eval);
         let has_value =
             |name: &str| own.iter().chain(&agent).any(|(bound, value)| *bound == name && value.is_some());
         let misfits = resolution.unbound.iter().filter(|name| has_value(name));

@@ -75,7 +75,7 @@ impl Task {
         let fits = parameters.admit_message(|| entry.message_text());
         fits.map_err(|fault| messages::bad_input(&[fault]))?;
         let previous = self.context.last_input().map(TaskIo::extra);
-        match parameters.admit(input, previous) {
+        match parameters.admit(input, previous, &self.policy.limits().eval) {
             Ok(extra) => Ok(entry.with_extra(extra.root())),
             Err(faults) => Err(messages::bad_input(&faults)),
         }

@@ -149,7 +149,7 @@ fn call_of(policy: &Policy, key: &str, args: &[Value<'_>]) -> Result<Request, In
         function: key.to_owned(),
         caller: Caller::Model,
         target: function.target.clone(),
-        arguments: Json::from_value(arguments).map_err(Interruption::Fault)?,
+        arguments: Json::from_value(arguments, &policy.limits().eval).map_err(Interruption::Fault)?,
     }))
 }
 

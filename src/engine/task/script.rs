@@ -170,7 +170,8 @@ fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Resul
         .map_err(|fault| whole_failure(program, fault, &policy.limits().eval));
     let result = result.and_then(|activation| {
         let value = program.run(&activation, Some(&mut replay))?;
-        Json::from_value(&value).map_err(|fault| whole_failure(program, fault, &policy.limits().eval))
+        Json::from_value(&value, &policy.limits().eval)
+            .map_err(|fault| whole_failure(program, fault, &policy.limits().eval))
     });
     replay.settle(result)
 }
@@ -217,8 +218,8 @@ fn summarised(value: JsonRef<'_>, references: &[FileReference]) -> Json {
     if value.is_array() {
         let items: Vec<Json> = value.items().map(|item| summarised(item, references)).collect();
         let list = Value::list(items.iter().map(Json::value).collect());
-        // no deeper than the value itself, which was packed within the same bounds
-        return Json::from_value(&list).unwrap_or_else(|_| Json::null());
+        // no larger than the value itself, which was packed within the bounds
+        return Json::from_host(&list).unwrap_or_else(|_| Json::null());
     }
     value.to_json()
 }

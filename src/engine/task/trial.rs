@@ -80,7 +80,8 @@ impl Task {
             .map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
             .and_then(|activation| {
                 let value = program.run(&activation, Some(&mut replay))?;
-                Json::from_value(&value).map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
+                Json::from_value(&value, scope.env().limits())
+                    .map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
             });
         Ok(match replay.settle(result) {
             Ok(value) => Tried::Value(value),

@@ -12,7 +12,8 @@
 //! use celador::Timestamp;
 //! use celador_store::{Database, Location, StoreLimits};
 //!
-//! let conversations = Conversations::new(Database::open(&Location::Memory, &StoreLimits::default())?);
+//! let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+//! let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
 //! let now: Timestamp = "2026-01-15T12:00:00Z".parse()?;
 //! let sent = conversations.send(Some("did:web:kim"), &Incoming::default(), now)?;
 //!

@@ -1,6 +1,6 @@
 //! Conversations that are kept: each operation of the rules, whole or not at all.
 //!
-//! In: who asks, what for, and the time. Out: what the rules answer, from a [`Database`]. Each change is one transaction
+//! In: who asks, what for, the time, and bits for new ids. Out: what the rules answer, from a [`Database`]. Each change is one transaction
 //! that first takes the context's row, so that servers over one database take turns per context: no message is lost and no
 //! context made twice, and a refused operation leaves nothing behind (L4). Blocks while the database works.
 
@@ -16,6 +16,8 @@ use super::uuid;
 use crate::{Database, Sql, StoreError};
 use celador::cel::Timestamp;
 use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
 
 /// The longest id of a context or a task that is taken in, in bytes.
 ///
@@ -30,9 +32,10 @@ pub const MAX_ID_BYTES: usize = 1_024;
 /// A change costs what it changes, whatever the length of the history. A list costs a look at the columns of the contexts
 /// that the caller may see, and reading its page; with a role, tags or an order by name, reading all that the other filters
 /// leave. A conversation costs its window.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Conversations {
     database: Database,
+    chance: Arc<dyn Fn() -> u128 + Send + Sync>,
 }
 
 /// A message on its way in: `message/send` cut down to its effect.
@@ -68,11 +71,22 @@ pub struct Window {
     pub length: Option<u128>,
 }
 
+impl fmt::Debug for Conversations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversations").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
 impl Conversations {
-    /// Over a database that is open.
+    /// Over a database that is open. Ids of contexts and tasks that nobody has named are made of the bits that `chance` gives:
+    /// different ones each time, also from those of other servers over the database, and none that a stranger can guess.
     #[must_use]
-    pub fn new(database: Database) -> Self {
-        Self { database }
+    pub fn new(database: Database, chance: impl Fn() -> u128 + Send + Sync + 'static) -> Self {
+        Self { database, chance: Arc::new(chance) }
+    }
+
+    fn new_id(&self) -> String {
+        uuid::of_bits((self.chance)())
     }
 
     pub(super) fn database(&self) -> &Database {
@@ -96,8 +110,8 @@ impl Conversations {
         };
         let context_id = given("contextId", incoming.context_id)?;
         let known_task = given("taskId", incoming.task_id)?;
-        let task_id = known_task.clone().unwrap_or_else(uuid::new);
-        let new_context_id = uuid::new();
+        let task_id = known_task.clone().unwrap_or_else(|| self.new_id());
+        let new_context_id = self.new_id();
         self.change(|sql| {
             let elsewhere = match &known_task {
                 Some(task) => tables::context_of_own_task(sql, caller, task, context_id.as_deref())?,

@@ -1,9 +1,9 @@
-//! UUIDs as clients write them (K4).
+//! UUIDs as clients write them (K4), and new ones.
 //!
-//! In: a text. Out: its normal form, lower case with hyphens, if it is a UUID in a usual form: any case, with or without
+//! In: bits for a new one, which whoever opens the conversations brings along; or a text. Out: its normal form, lower case with hyphens, if it is a UUID in a usual form: any case, with or without
 //! hyphens, in braces, after `urn:uuid:`. Nothing else is cut away: a text with spaces around it is none.
 
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 /// The normal form of a UUID, or nothing.
 pub(super) fn normal_form(text: &str) -> Option<String> {
@@ -18,7 +18,7 @@ pub(super) fn normal_form(text: &str) -> Option<String> {
     digits.then(|| Uuid::try_parse(text).ok()).flatten().map(|uuid| uuid.as_hyphenated().to_string())
 }
 
-/// A new id (L4).
-pub(super) fn new() -> String {
-    Uuid::new_v4().as_hyphenated().to_string()
+/// A new id (L4), of version 4, out of bits that nobody can guess.
+pub(super) fn of_bits(bits: u128) -> String {
+    Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().as_hyphenated().to_string()
 }

@@ -2,6 +2,7 @@
 
 use super::format::{Action, Config, Operation, Rpc, Vector, World};
 use super::{Failures, wrong};
+use crate::conversation::counted;
 use crate::servers::PostgresServer;
 use crate::serving::{SCOPES, Serving};
 use celador::Timestamp;
@@ -89,7 +90,7 @@ impl Runner {
         let now: Timestamp = rpc.world.now.as_deref().unwrap_or("2026-01-01T00:00:00Z").parse().unwrap();
         let mut failures = Failures::new();
         for (store, database) in &self.stores {
-            let conversations = Conversations::new(database.clone());
+            let conversations = Conversations::new(database.clone(), counted(0));
             let run = |place: &str, transport: &dyn Transport| {
                 empty(database);
                 let done = match load(&conversations, &rpc.world) {

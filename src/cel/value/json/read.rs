@@ -9,6 +9,7 @@ use super::word::{MAX_LENGTH, Tag, Word};
 use crate::limits::EvalLimits;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
+use std::io::{self, Write};
 
 /// Why a text is no acceptable JSON.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,25 @@ pub struct JsonError {
 }
 
 impl Json {
+    /// The same of a document that `serde_json` has read. Linear in it.
+    ///
+    /// # Errors
+    /// One that is nested deeper than `max_json_depth`, or would be longer than `max_json_bytes` as text; the message has
+    /// none of the data.
+    pub fn try_from_value(value: &serde_json::Value, limits: &EvalLimits) -> Result<Self, JsonError> {
+        let exceeded = |name: &str, bound: usize| JsonError { message: format!("`{name}` {bound} exceeded") };
+        if !is_within(value, limits.max_json_depth) {
+            return Err(exceeded("max_json_depth", limits.max_json_depth));
+        }
+        let room = Countdown(limits.max_json_bytes);
+        if serde_json::to_writer(room, value).is_err() {
+            return Err(exceeded("max_json_bytes", limits.max_json_bytes));
+        }
+        let mut builder = Builder::default();
+        let root = builder.foreign(value);
+        Ok(builder.finish(root))
+    }
+
     /// Reads JSON text. Numbers without fraction and exponent that fit in 64 bits are `int`, all others `double`
     /// (`CEL-40`); of equal keys the last wins, as elsewhere.
     ///
@@ -38,6 +58,34 @@ impl Json {
             Ok(root) => Ok(builder.finish(root)),
             Err(error) => Err(JsonError { message: error.to_string() }),
         }
+    }
+}
+
+/// Whether a document has no more levels than these. It recurses no deeper than they are.
+fn is_within(value: &serde_json::Value, levels: usize) -> bool {
+    let below = levels.checked_sub(1);
+    match value {
+        serde_json::Value::Array(items) => {
+            below.is_some_and(|below| items.iter().all(|item| is_within(item, below)))
+        }
+        serde_json::Value::Object(members) => {
+            below.is_some_and(|below| members.values().all(|member| is_within(member, below)))
+        }
+        _ => true,
+    }
+}
+
+/// So many bytes may be written, and are forgotten.
+struct Countdown(usize);
+
+impl Write for Countdown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -126,15 +174,19 @@ impl<'de> Visitor<'de> for Seed<'_> {
 }
 
 impl<'de> serde::Deserialize<'de> for Json {
+    /// For documents that were written by this library, such as a stored task: what came in within a host's bounds is read
+    /// back whatever they are. So the only bound on depth is that of the deserializer, which is 128 levels for `serde_json`.
+    /// What comes from outside is read by [`Json::parse`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut builder = Builder::default();
-        let max_depth = EvalLimits::default().max_json_depth;
-        let root = Seed::new(&mut builder, max_depth).deserialize(deserializer)?;
+        let root = Seed::new(&mut builder, usize::MAX).deserialize(deserializer)?;
         Ok(builder.finish(root))
     }
 }
 
 impl From<&serde_json::Value> for Json {
+    /// For a document that the caller has made and knows the size of: without a bound. What comes from outside goes through
+    /// [`Json::try_from_value`].
     fn from(value: &serde_json::Value) -> Self {
         let mut builder = Builder::default();
         let root = builder.foreign(value);

@@ -24,10 +24,8 @@ pub struct Validator {
     ready: jsonschema::Validator<Packed>,
     /// The names of fields that the schema speaks of: in messages no other is repeated.
     names: BTreeSet<String>,
-    /// What one look at a value may cost.
-    max_cost: u64,
-    /// How deep values are.
-    max_json_depth: usize,
+    /// What one look at a value may cost, and how deep values are.
+    limits: EvalLimits,
     /// How many times the price of a text its patterns make of it.
     factor: u64,
 }
@@ -62,8 +60,7 @@ impl Validator {
         let ready = options.build(&schema).map_err(|error| NotReady::Refused(error.to_string()))?;
         let mut names = BTreeSet::new();
         name_fields(&schema, &mut names);
-        let EvalLimits { max_cost, max_json_depth, .. } = limits.eval;
-        Ok(Self { schema, ready, names, max_cost, max_json_depth, factor })
+        Ok(Self { schema, ready, names, limits: limits.eval, factor })
     }
 
     /// What it was made of: the schema without words that say nothing of values.
@@ -72,10 +69,10 @@ impl Validator {
         &self.schema
     }
 
-    /// How deep the values are that it looks at.
+    /// The bounds of the values that it looks at.
     #[must_use]
-    pub fn max_json_depth(&self) -> usize {
-        self.max_json_depth
+    pub fn limits(&self) -> &EvalLimits {
+        &self.limits
     }
 
     /// Whether a value fits. A value that fits is looked at once and nothing is built.
@@ -83,7 +80,7 @@ impl Validator {
     /// # Errors
     /// The first thing that does not fit.
     pub fn check(&self, value: JsonRef<'_>) -> Result<(), Violation> {
-        let limit = self.max_cost;
+        let limit = self.limits.max_cost;
         let meter = Meter::new(limit, self.factor);
         let fits = self.ready.is_valid(Seen { value, meter: Some(&meter) });
         if !meter.is_left() {

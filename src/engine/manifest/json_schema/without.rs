@@ -2,6 +2,7 @@
 
 use super::violation::Violation;
 use crate::cel::JsonRef;
+use crate::limits::EvalLimits;
 
 /// A schema made ready. There is none in this build.
 #[derive(Clone, Debug)]
@@ -14,9 +15,9 @@ impl Validator {
         match *self {}
     }
 
-    /// How deep the values are that it looks at.
+    /// The bounds of the values that it looks at.
     #[must_use]
-    pub fn max_json_depth(&self) -> usize {
+    pub fn limits(&self) -> &EvalLimits {
         match *self {}
     }
 
