@@ -21,7 +21,7 @@ use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin, load};
+use celador::manifest::load::{File, FileOrigin, load};
 use celador::policy::{BadPlaceholder, Placeholder, Template};
 use celador::scenario::{Background, Environment, Replay, Script, restore};
 use celador::source::{Place, Source, Span};
@@ -124,7 +124,8 @@ pub fn guard(data: &[u8]) {
 pub fn manifest(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let source = Source::new("fuzz.yaml", text.as_ref());
-    let (_, findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &EngineLimits::default());
+    let (_, findings) =
+        Catalog::parse(&[File { source, origin: FileOrigin::Named }], &EngineLimits::default());
     tell(&findings);
 }
 

@@ -3,8 +3,8 @@
 use crate::questions::{self, FUNCTIONS, invocation};
 use ::celador::cel::{Activation, Json, Program, STANDARD, Timestamp, Type};
 use ::celador::context::{
-    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Origin, SchemaDecl, Scope, ScopeDecl,
-    ScopeEnv, Status, TaskContext, TaskIo, TaskStart, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, SchemaDecl, Scope, ScopeDecl,
+    ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, TurnKind,
 };
 use ::celador::limits::EvalLimits;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl State {
             SchemaDecl { functions: FUNCTIONS.iter().map(function).collect(), ..SchemaDecl::default() };
         let schema = ContextSchema::new(&declared).expect("the keys differ");
         let started_at = Timestamp::from_unix(1_780_000_000).expect("a time of this century");
-        let start = TaskStart {
+        let start = TaskFacts {
             agent: "coder".into(),
             namespace: "prod-eu".into(),
             started_at,
@@ -72,7 +72,7 @@ impl State {
             output: Some(Json::from(output)),
             status: Status::Successful,
             executed: true,
-            origin: Origin::Model,
+            origin: Caller::Model,
             task_id: None,
         }
     }

@@ -61,7 +61,7 @@ pub use cache::{Cache, CacheStats, Compiled};
 pub use check::{Assumptions, Checked, CostEstimate, Reference, check};
 pub use domain::{Constant, Domain};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
-pub use eval::{Activation, EvalError, Host, Interruption, Stop};
+pub use eval::{Activation, EvalError, HostFunctions, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
 pub use function::{Code, Declaration, Function, Overload, PureCode, TestCode};
 pub use issue::Issue;

@@ -2,7 +2,7 @@
 
 use super::check::{Checked, CostEstimate, check, messages, resolve};
 use super::env::{Env, EnvId, Slot};
-use super::eval::{Activation, Guards, Host, Stop, fold, guarded, holds, run};
+use super::eval::{Activation, Guards, HostFunctions, Stop, fold, guarded, holds, run};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
@@ -123,7 +123,7 @@ impl Program {
     pub fn run<'a>(
         &'a self,
         activation: &Activation<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<Value<'a>, Stop> {
         self.run_metered(activation, host).0
     }
@@ -135,7 +135,7 @@ impl Program {
     pub fn holds<'a>(
         &'a self,
         activation: &Activation<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<bool, Stop> {
         match guarded((&self.plan, &self.guards), activation, &self.limits) {
             Some((truth, _)) => Ok(truth),
@@ -151,7 +151,7 @@ impl Program {
     pub fn holds_metered<'a>(
         &'a self,
         activation: &Activation<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
         match guarded((&self.plan, &self.guards), activation, &self.limits) {
             Some((truth, cost)) => (Ok(truth), cost),
@@ -163,7 +163,7 @@ impl Program {
     fn holds_at_length<'a>(
         &'a self,
         activation: &Activation<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<bool, Stop> {
         holds((&self.plan, &self.guards), activation, &self.limits, host).0
     }
@@ -176,7 +176,7 @@ impl Program {
     pub fn run_metered<'a>(
         &'a self,
         activation: &Activation<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Value<'a>, Stop>, u64) {
         run((&self.plan, &self.guards), activation, &self.limits, host)
     }

@@ -8,7 +8,7 @@ use crate::cel::{Cache, CacheStats};
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::limits::EngineLimits;
 use crate::lint::Allowances;
-use crate::manifest::load::{File, LoadError, Origin};
+use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::{Catalog, load};
 use crate::policy::{Policy, Trigger, check_inputs};
 use crate::source::Source;
@@ -122,7 +122,7 @@ impl Engine {
     /// # Errors
     /// [`OpenError::Refused`], as of [`Engine::open`].
     pub fn parse(name: &str, text: &str) -> Result<Self, OpenError> {
-        let file = File { source: Source::new(name, text), origin: Origin::Named };
+        let file = File { source: Source::new(name, text), origin: FileOrigin::Named };
         Self::through_strict_door(&[file], Vec::new(), EngineLimits::default())
     }
 

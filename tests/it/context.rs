@@ -2,8 +2,8 @@
 
 use celador::cel::{Json, List, Timestamp, Type, Value};
 use celador::context::{
-    ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, Moment, Origin, RestoreError,
-    SchemaDecl, SchemaError, Status, TaskContext, TaskIo, TaskStart, TaskState, ToolDecl, TurnKind,
+    Caller, ContextSchema, ContextState, FunctionDecl, FunctionId, Invocation, InvocationId, Moment,
+    RestoreError, SchemaDecl, SchemaError, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -32,8 +32,8 @@ fn schema() -> Arc<ContextSchema> {
     ContextSchema::new(&declared()).unwrap()
 }
 
-fn start() -> TaskStart {
-    TaskStart {
+fn start() -> TaskFacts {
+    TaskFacts {
         agent: "clerk".into(),
         namespace: "demo".into(),
         started_at: Timestamp::from_unix(START).unwrap(),
@@ -59,7 +59,7 @@ fn call(function: u32, status: Status) -> Invocation {
         output: (status != Status::Restricted).then(|| json!({ "balance": 10 }).into()),
         status,
         executed: status != Status::Restricted,
-        origin: Origin::Model,
+        origin: Caller::Model,
         task_id: None,
     }
 }
@@ -91,7 +91,7 @@ enum Change {
         function: u32,
         status: Status,
         executed: bool,
-        origin: Origin,
+        origin: Caller,
         output: Option<Plain>,
         child: bool,
     },
@@ -105,7 +105,7 @@ struct Model {
     outputs: Vec<Plain>,
     turns: Vec<&'static str>,
     tokens: (i64, i64),
-    calls: Vec<(u32, Plain, Status, Origin, bool)>,
+    calls: Vec<(u32, Plain, Status, Caller, bool)>,
 }
 
 fn entry(message: &Plain, extra: &Plain) -> Plain {
@@ -269,7 +269,7 @@ fn entries() -> impl Strategy<Value = Plain> {
 
 fn changes() -> impl Strategy<Value = Change> {
     let status = || prop::sample::select(vec![Status::Successful, Status::Errored, Status::Restricted]);
-    let origin = prop::sample::select(vec![Origin::Model, Origin::Middleware]);
+    let origin = prop::sample::select(vec![Caller::Model, Caller::Middleware]);
     let turn = prop::sample::select(vec![TurnKind::Input, TurnKind::Llm, TurnKind::Capability]);
     let record = (0..4_u32, status(), any::<bool>(), origin, prop::option::of(scalars()), any::<bool>())
         .prop_map(|(function, status, executed, origin, output, child)| {
@@ -323,7 +323,7 @@ proptest! {
         prop_assert_eq!(&json, &Json::from(model.shown()));
         agrees(&task.value());
 
-        let by_model = |call: &&(u32, Plain, Status, Origin, bool)| call.3 == Origin::Model;
+        let by_model = |call: &&(u32, Plain, Status, Caller, bool)| call.3 == Caller::Model;
         prop_assert_eq!(task.calls_by_model() as usize, model.calls.iter().filter(by_model).count());
         prop_assert_eq!(task.llm_turns() as usize, model.turns.iter().filter(|turn| **turn == "llm").count());
         for (id, _) in schema().functions() {
@@ -333,7 +333,7 @@ proptest! {
 
         let state = task.state();
         let wire = serde_json::to_string(&state).unwrap();
-        let read: TaskState = serde_json::from_str(&wire).unwrap();
+        let read: ContextState = serde_json::from_str(&wire).unwrap();
         prop_assert_eq!(&read, &state);
         let restored = TaskContext::restore(task.schema().clone(), read).unwrap();
         prop_assert_eq!(serde_json::to_string(&restored.state()).unwrap(), wire);
@@ -458,14 +458,14 @@ fn a_stored_state_needs_the_version_and_the_functions_that_it_was_written_with()
     let later = TaskContext::restore(schema(), serde_json::from_value(wire.clone()).unwrap()).unwrap_err();
     assert_eq!(later, RestoreError::OtherVersion(2));
     wire["surprise"] = 1.into();
-    assert!(serde_json::from_value::<TaskState>(wire).is_err());
+    assert!(serde_json::from_value::<ContextState>(wire).is_err());
 }
 
 #[test]
 fn the_started_time_keeps_its_fraction_in_the_state_only() {
     let started_at: Timestamp = "2026-05-20T03:45:00.25Z".parse().unwrap();
     let task =
-        TaskContext::new(schema(), TaskStart { started_at, user_email: Some("a@x.io".into()), ..start() });
+        TaskContext::new(schema(), TaskFacts { started_at, user_email: Some("a@x.io".into()), ..start() });
     assert_eq!(text(&read(task.value(), "agent.started_at").unwrap()), r#""2026-05-20T03:45:00.25Z""#);
     let restored = TaskContext::restore(schema(), task.state()).unwrap();
     assert_eq!(restored.started_at(), started_at);

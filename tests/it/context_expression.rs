@@ -1,9 +1,11 @@
 //! Expressions over a running task: what the specification's own examples read, in the scopes that read it.
 
-use celador::cel::{Code, Fault, Host, Interruption, Json, Program, STANDARD, Stop, Timestamp, Type, Value};
+use celador::cel::{
+    Code, Fault, HostFunctions, Interruption, Json, Program, STANDARD, Stop, Timestamp, Type, Value,
+};
 use celador::context::{
-    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Mount, Origin, PUT, Runtime,
-    SchemaDecl, Scope, ScopeDecl, ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Mount, PUT, Runtime,
+    SchemaDecl, Scope, ScopeDecl, ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use serde_json::json;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 /// Answers reviews with yes and keeps one file.
 struct Answers;
 
-impl Host for Answers {
+impl HostFunctions for Answers {
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         match (function, args) {
             ("review", [Value::String(_)]) => Ok(Value::Bool(true)),
@@ -52,7 +54,7 @@ fn time(text: &str) -> Timestamp {
 fn task(schema: &Arc<ContextSchema>) -> TaskContext {
     let mut task = TaskContext::new(
         schema.clone(),
-        TaskStart {
+        TaskFacts {
             agent: "clerk".into(),
             namespace: "demo".into(),
             started_at: time("2026-06-01T11:00:00Z"),
@@ -81,7 +83,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             output: (status != Status::Restricted).then(|| json!({ "balance": minute }).into()),
             status,
             executed: status != Status::Restricted,
-            origin: Origin::Model,
+            origin: Caller::Model,
             task_id: (function == 2).then(|| "t-77".into()),
         });
     }

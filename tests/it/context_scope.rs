@@ -3,7 +3,7 @@
 use celador::cel::{Activation, Env, ErrorCode, Json, Storage, Timestamp, Type, Value};
 use celador::context::{
     Bound, ContextSchema, Moment, Mount, Root, Runtime, SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext,
-    TaskIo, TaskStart, event_type,
+    TaskFacts, TaskIo, event_type,
 };
 use celador::limits::EvalLimits;
 use serde_json::json;
@@ -39,7 +39,7 @@ fn schema() -> Arc<ContextSchema> {
 fn task(schema: &Arc<ContextSchema>) -> TaskContext {
     TaskContext::new(
         schema.clone(),
-        TaskStart {
+        TaskFacts {
             agent: "clerk".into(),
             namespace: "demo".into(),
             started_at: Timestamp::from_unix(1_780_311_600).unwrap(),

@@ -6,7 +6,7 @@ use celador::cel::Json;
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
     Answer, CallResult, Content, Decision, Delivery, EventStage, Host, Invocation, Next, Progress, Request,
@@ -274,7 +274,7 @@ fn combinations_without_end_are_refused() {
         ..EngineLimits::default()
     };
     let source = Source::new("events.yaml", manifests("capabilities: {board: '*'}\n"));
-    let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (catalog, _) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, _) = Engine::from_catalog(&catalog, limits);
     let mut task = start(&engine);
     for at in 0..2_000 {
@@ -550,7 +550,7 @@ fn max_deliveries() {
     for most in [0, 1, 2, 3] {
         let limits = EngineLimits { max_deliveries: most, ..EngineLimits::default() };
         let source = Source::new("events.yaml", manifests("capabilities: {desk: '*'}\n"));
-        let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+        let (catalog, _) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
         let (engine, _) = Engine::from_catalog(&catalog, limits);
         let mut task = start(&engine);
         let mut saved = task.save();

@@ -6,7 +6,7 @@
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::policy::Fingerprint;
 use celador::source::Source;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ s3: {bucket: docs}
 fn fingerprint_of(files: &[(&str, &str)]) -> Fingerprint {
     let limits = EngineLimits::default();
     let file =
-        |(name, text): &(&str, &str)| File { source: Source::new(*name, *text), origin: Origin::Named };
+        |(name, text): &(&str, &str)| File { source: Source::new(*name, *text), origin: FileOrigin::Named };
     let files: Vec<File> = files.iter().map(file).collect();
     let (catalog, findings) = Catalog::parse(&files, &limits);
     let (engine, more) = Engine::lenient_from_catalog(&catalog, limits);

@@ -8,8 +8,8 @@ use celador::cel::{
     RecordType, STANDARD, Stop, Timestamp, Type, Value, View,
 };
 use celador::context::{
-    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, Origin, SchemaDecl, Scope,
-    ScopeDecl, ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, SchemaDecl, Scope,
+    ScopeDecl, ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::source::Span;
@@ -144,7 +144,7 @@ static SCHEMA: LazyLock<Arc<ContextSchema>> = LazyLock::new(|| {
 });
 
 fn task() -> TaskContext {
-    let start = TaskStart {
+    let start = TaskFacts {
         agent: "clerk".into(),
         namespace: "demo".into(),
         started_at: Timestamp::from_unix(1_780_311_600).unwrap(),
@@ -181,7 +181,7 @@ fn invocation(function: u32, status: Status, number: i64) -> Invocation {
         output: (number % 6 != 5).then(|| json!({ "balance": number }).into()),
         status,
         executed: status != Status::Restricted,
-        origin: Origin::Model,
+        origin: Caller::Model,
         task_id: (number % 2 == 0).then(|| "child".into()),
     }
 }

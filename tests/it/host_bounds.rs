@@ -9,7 +9,7 @@ use celador::context::Scope;
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{Progress, StartTask, Task, Trial, Tried, User, Verdict};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// A clerk whose notes are bound to something, under these bounds of the language.
 fn task(eval: EvalLimits, agent: &str) -> (Engine, Task) {
     let limits = EngineLimits { eval, ..EngineLimits::default() };
-    let file = File { source: Source::new("test.yaml", manifests(agent)), origin: Origin::Named };
+    let file = File { source: Source::new("test.yaml", manifests(agent)), origin: FileOrigin::Named };
     let (catalog, findings) = Catalog::parse(&[file], &limits);
     let (engine, more) = Engine::lenient_from_catalog(&catalog, limits);
     assert!(!findings.iter().chain(&more).any(|finding| finding.is_error()), "{findings:?} {more:?}");

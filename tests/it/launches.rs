@@ -4,7 +4,7 @@ use celador::cel::{Json, Timestamp};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::policy::FiringOutcome;
 use celador::source::Source;
 use celador::task::TaskError;
@@ -46,7 +46,7 @@ enabled: true
 
 fn load(documents: &[&str]) -> (Catalog, Engine, Vec<&'static str>) {
     let limits = EngineLimits::default();
-    let file = File { source: Source::new("test.yaml", documents.join("---")), origin: Origin::Named };
+    let file = File { source: Source::new("test.yaml", documents.join("---")), origin: FileOrigin::Named };
     let (catalog, mut findings) = Catalog::parse(&[file], &limits);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(compiled);

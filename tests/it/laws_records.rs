@@ -6,8 +6,8 @@ use crate::laws_expressions::many;
 use crate::laws_values::{Plain, run};
 use celador::cel::{Activation, Env, EnvBuilder, Json, JsonRef, Program, STANDARD, Type};
 use celador::context::{
-    Bound, ContextSchema, FunctionDecl, FunctionId, Invocation, Origin, SchemaDecl, Scope, ScopeDecl,
-    ScopeEnv, Status, TaskContext, TaskIo, TaskStart, ToolDecl, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, SchemaDecl, Scope, ScopeDecl,
+    ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -80,7 +80,7 @@ fn change(task: &mut TaskContext, numbers: &[u16; 3]) {
                 output: executed.then(|| document(of / 3)),
                 status,
                 executed,
-                origin: if more % 7 == 0 { Origin::Middleware } else { Origin::Model },
+                origin: if more % 7 == 0 { Caller::Middleware } else { Caller::Model },
                 task_id: (of % 3 == 2).then(|| "t-77".into()),
             });
         }
@@ -88,7 +88,7 @@ fn change(task: &mut TaskContext, numbers: &[u16; 3]) {
 }
 
 fn context(changes: &[[u16; 3]]) -> TaskContext {
-    let start = TaskStart {
+    let start = TaskFacts {
         agent: "clerk".into(),
         namespace: "demo".into(),
         started_at: "2026-06-01T11:00:00Z".parse().unwrap(),

@@ -3,7 +3,7 @@
 use crate::live_tasks::{BARE, Shop, after, before, begin, call, decide, held, manifest, policy, verdict};
 use crate::servers::PostgresServer;
 use celador::cel::Timestamp;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{StartTask, User};
 use celador_server::{LiveTasks, Settings};
@@ -51,7 +51,7 @@ fn a_text_does_not_go_while_a_task_comes_under_it() {
         [Location::File(folder.path().join("s.db")), Location::parse(&PostgresServer::shared().database())];
     let (engine, _) = crate::task_fixture::parse("a.yaml", &manifest(10));
     let source = Source::new("a.yaml", manifest(10));
-    let set = Arc::new(ManifestSet::of(&[File { source, origin: Origin::Named }]));
+    let set = Arc::new(ManifestSet::of(&[File { source, origin: FileOrigin::Named }]));
     let (limits, nobody) = (StoreLimits::default(), Owner::nobody());
     let now: Timestamp = "2026-06-01T12:00:00Z".parse().unwrap();
     for location in locations {

@@ -5,7 +5,7 @@
 
 use celador::diagnostic::Diagnostic;
 use celador::limits::EngineLimits;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
 use proptest::prelude::*;
@@ -133,7 +133,7 @@ proptest! {
         text.push_str(&put);
         text.extend(&characters[end..]);
         let source = Source::new("damaged.yaml", text);
-        let files = [File { source, origin: Origin::Named }];
+        let files = [File { source, origin: FileOrigin::Named }];
         for finding in Catalog::parse(&files, &EngineLimits::default()).1 {
             prop_assert!(!finding.render(false).is_empty());
         }

@@ -2,7 +2,7 @@
 
 use celador::limits::EngineLimits;
 use celador::manifest::catalog::ResolvedAgent;
-use celador::manifest::load::{File, LoadError, Origin};
+use celador::manifest::load::{File, FileOrigin, LoadError};
 use celador::manifest::step::StepAction;
 use celador::manifest::{Catalog, Document, load, yaml};
 use celador::source::Source;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 fn parse(text: &str) -> (Catalog, Vec<String>) {
     let source = Source::new("test.yaml", text);
-    let files = [File { source, origin: Origin::Named }];
+    let files = [File { source, origin: FileOrigin::Named }];
     let (catalog, findings) = Catalog::parse(&files, &EngineLimits::default());
     (catalog, findings.iter().map(|finding| format!("{} {}", finding.code, finding.path)).collect())
 }
@@ -181,7 +181,7 @@ fn a_thousand_manifests_load_in_linear_time() {
             let text = agent(&format!("capabilities: {{t{at}: '*', clerk{next}: '*', typo{at}: '*'}}"))
                 .replace("name: clerk", &format!("name: clerk{at}"))
                 + &tool("demo", &format!("t{at}"), TWO);
-            File { source: Source::new(format!("{at}.yaml"), text), origin: Origin::Found }
+            File { source: Source::new(format!("{at}.yaml"), text), origin: FileOrigin::Found }
         };
         (0..count).map(file).collect()
     };

@@ -5,7 +5,7 @@ use celador::context::MASK;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::CallStatus;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ capabilities: {vault: '*'}
 fn with_action(lines: &str) -> (Engine, Vec<String>) {
     let limits = EngineLimits::default();
     let source = Source::new("test.yaml", format!("{TOOL}{lines}{EXECUTE}{AGENT}"));
-    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);
     findings.extend(compiled);
     let errors = findings.iter().filter(|finding| finding.is_error());
@@ -148,7 +148,7 @@ fn a_mark_is_true_or_false_and_stands_where_it_masks_something() {
             format!("events:\n- name: came\n  message: It came.\n{event}  receive: {{webhook: {{}}}}\n");
         let file = File {
             source: Source::new("test.yaml", format!("{TOOL}{EXECUTE}{event}")),
-            origin: Origin::Named,
+            origin: FileOrigin::Named,
         };
         let (_, findings) = Catalog::parse(&[file], &EngineLimits::default());
         let errors: Vec<_> =
@@ -212,7 +212,7 @@ fn a_message_shows_what_is_no_secret() {
         let manifests = crate::task_fixture::manifests(&agent)
             .replace("host: {type: string, default: a}", "host: {type: string, default: a, secret: true}");
         let source = Source::new("test.yaml", manifests);
-        let (catalog, _) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+        let (catalog, _) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
         let (engine, _) = Engine::lenient_from_catalog(&catalog, limits);
         let mut task = crate::task_fixture::start(&engine);
         let stop = crate::task_fixture::call("probe", json!({ "host": "S" }));

@@ -1,8 +1,8 @@
 //! What programs do beyond what the conformance suite asks: blocks to the letter, and what nothing has checked.
 
 use celador::cel::{
-    Activation, Code, EXTENSIONS, Env, EnvBuilder, ErrorCode, Function, Host, Interruption, Json, Program,
-    STANDARD, Stop, Type, Value,
+    Activation, Code, EXTENSIONS, Env, EnvBuilder, ErrorCode, Function, HostFunctions, Interruption, Json,
+    Program, STANDARD, Stop, Type, Value,
 };
 use celador::limits::EvalLimits;
 
@@ -23,7 +23,7 @@ fn scope() -> EnvBuilder {
 /// Answers with the number that it is asked, and keeps the questions; below zero it has no answer.
 struct Echo(Vec<i64>);
 
-impl Host for Echo {
+impl HostFunctions for Echo {
     fn call(&mut self, _: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let Some(&Value::Int(number)) = args.first() else { return Err(Interruption::Asked) };
         self.0.push(number);

@@ -5,7 +5,7 @@ use crate::task_fixture::{call, decided, noon};
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn tool(parameters: Value) -> Value {
 fn load(tool: &Value, limits: EngineLimits) -> (Engine, Vec<String>) {
     let text = format!("{tool}\n---\n{}\n", agent(json!({ "probe": "*" })));
     let source = Source::new("test.yaml", text);
-    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(compiled);
     let errors = findings.iter().filter(|finding| finding.is_error());

@@ -606,11 +606,11 @@ fn now_stands_still_through_a_list_and_moves_with_an_answer() {
 fn a_running_task_keeps_its_policy_and_a_bad_set_changes_nothing() {
     use celador::limits::EngineLimits;
     use celador::manifest::Catalog;
-    use celador::manifest::load::{File, Origin};
+    use celador::manifest::load::{File, FileOrigin};
     use celador::source::Source;
     let catalog = |agent: &str| {
         let source = Source::new("next.yaml", crate::task_fixture::manifests(agent));
-        Catalog::parse(&[File { source, origin: Origin::Named }], &EngineLimits::default()).0
+        Catalog::parse(&[File { source, origin: FileOrigin::Named }], &EngineLimits::default()).0
     };
     let step =
         |assert: &str| format!("capabilities:\n  probe:\n    before:\n    - {{assert: \"{assert}\"}}\n");

@@ -6,7 +6,7 @@ use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
     Call, CallResult, Decision, Host, Invocation, Progress, StartTask, Task, Trial, Tried, User,
@@ -94,7 +94,7 @@ pub fn manifests(agent: &str) -> String {
 pub fn engine(agent: &str) -> Engine {
     let limits = EngineLimits::default();
     let source = Source::new("test.yaml", manifests(agent));
-    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);
     findings.extend(compiled);
     let errors: Vec<_> = findings.iter().filter(|finding| finding.is_error()).collect();
@@ -136,7 +136,7 @@ pub fn call(function: &str, arguments: Value) -> Call {
 /// An engine with the manifests of one text, and everything that was found.
 pub fn parse(name: &str, text: &str) -> (Engine, Vec<Diagnostic>) {
     let limits = EngineLimits::default();
-    let file = File { source: Source::new(name, text), origin: Origin::Named };
+    let file = File { source: Source::new(name, text), origin: FileOrigin::Named };
     let (catalog, mut findings) = Catalog::parse(&[file], &limits);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(compiled);

@@ -4,7 +4,7 @@ use crate::task_fixture::{call, decided, manifests, noon, start};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{CallResult, Decision, StepOutcome, Task, TaskState, Verdict};
 use serde_json::json;
@@ -29,7 +29,7 @@ fn engine(agent: &str) -> Engine {
     let mut limits = EngineLimits::default();
     limits.eval.max_cost = 200;
     let source = Source::new("table.yaml", manifests(agent));
-    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (catalog, mut findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);
     findings.extend(compiled);
     let error = findings.iter().find(|finding| finding.is_error());

@@ -9,7 +9,7 @@ use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
     Answer, CallResult, CallStatus, Decision, Given, InterpolationError, Next, Past, PastCall, Progress,
@@ -24,7 +24,7 @@ fn engine(agent: &str, change: impl FnOnce(&mut EngineLimits)) -> Engine {
     let mut limits = EngineLimits::default();
     change(&mut limits);
     let source = Source::new("test.yaml", manifests(agent));
-    let (catalog, findings) = Catalog::parse(&[File { source, origin: Origin::Named }], &limits);
+    let (catalog, findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     assert!(findings.iter().all(|finding| !finding.is_error()), "{}", findings[0].render(false));
     let (engine, findings) = Engine::from_catalog(&catalog, limits);
     assert!(findings.iter().all(|finding| !finding.is_error()), "{}", findings[0].render(false));

@@ -85,7 +85,7 @@ impl<'a> Activation<'a> {
 ///
 /// A host that does not know an answer yet keeps the question and interrupts; the expression is evaluated again when
 /// the answer is known, and must then be answered in the same order.
-pub trait Host {
+pub trait HostFunctions {
     /// Answers one call of a function whose row says [`Code::Host`](crate::Code::Host).
     ///
     /// # Errors

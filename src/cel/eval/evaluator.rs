@@ -3,7 +3,7 @@
 //! In: a step of it. Out: the step's value or truth, or nothing, and then why stands in the progress of the walk. What takes
 //! more than a few lines has a file of its own: how values are found (`read`), loops, blocks, questions, operators.
 
-use super::activation::{Activation, Host};
+use super::activation::{Activation, HostFunctions};
 use super::error::{Halt, Outcome};
 use super::guard::{Guards, Variables};
 use super::operators::{arithmetic, compare, is_in, key_bytes};
@@ -26,7 +26,7 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
     /// Which variables of loops are null because nothing is there, a bit each.
     pub(super) gaps: u64,
     pub(super) progress: Progress<'r>,
-    pub(super) host: Option<&'r mut (dyn Host + 'h)>,
+    pub(super) host: Option<&'r mut (dyn HostFunctions + 'h)>,
 }
 
 impl<'a> Evaluator<'a, '_, '_> {

@@ -19,7 +19,7 @@ mod run;
 mod select;
 mod tally;
 
-pub use activation::{Activation, Host, Interruption};
+pub use activation::{Activation, HostFunctions, Interruption};
 pub use error::{EvalError, Stop};
 pub(crate) use guard::Guards;
 pub(crate) use run::{fold, guarded, holds, run};

@@ -3,7 +3,7 @@
 //! In: a plan with its guards, an activation, the limits, and the host if there is one. Out: a value or a truth, or why there
 //! is none, and the cost either way. A step over constants, whose value the planner wants, is run here too.
 
-use super::activation::{Activation, Host};
+use super::activation::{Activation, HostFunctions};
 use super::error::{Outcome, Stop};
 use super::evaluator::Evaluator;
 use super::guard::{Guards, Variables};
@@ -23,7 +23,7 @@ pub(crate) fn run<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
+    host: Option<&mut (dyn HostFunctions + '_)>,
 ) -> (Result<Value<'a>, Stop>, u64) {
     start((plan, guards), activation, limits, host, |evaluator| evaluator.eval(plan.root))
 }
@@ -49,7 +49,7 @@ pub(crate) fn holds<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
+    host: Option<&mut (dyn HostFunctions + '_)>,
 ) -> (Result<bool, Stop>, u64) {
     start((plan, guards), activation, limits, host, |evaluator| match plan.node(plan.root) {
         Some(node) if node.is_test() => evaluator.bool(plan.root),
@@ -63,7 +63,7 @@ fn start<'a, T>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
+    host: Option<&mut (dyn HostFunctions + '_)>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     match (plan.locals, plan.memos) {
@@ -87,7 +87,7 @@ fn begin<'a, T>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn Host + '_)>,
+    host: Option<&mut (dyn HostFunctions + '_)>,
     (locals, memos): Frame<'_, 'a>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {

@@ -7,8 +7,8 @@ use super::super::subject::{Subject, SubjectArguments, entry};
 use super::super::{Failure, Screen, clock};
 use super::{messages, show};
 use celador::cel::{
-    Activation, Env, EvalError, Fault, Host, Interruption, Issue, Json, Program, RESERVED, Slot, Stop, Type,
-    Value,
+    Activation, Env, EvalError, Fault, HostFunctions, Interruption, Issue, Json, Program, RESERVED, Slot,
+    Stop, Type, Value,
 };
 use celador::context::{Bound, Moment, Root, Scope, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::{EngineLimits, EvalLimits};
@@ -226,7 +226,7 @@ impl Held {
     }
 }
 
-impl Host for Questioned {
+impl HostFunctions for Questioned {
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let args: Vec<String> = args.iter().map(|arg| show::line(arg, 60)).collect();
         self.0 = Some(format!("{function}({})", args.join(", ")));

@@ -5,7 +5,7 @@
 //! taken back, and invocations that become restricted: so all costs are linear in what changed.
 
 use super::history::Status;
-use super::snapshot::{Kept, StoredInvocation, TaskState};
+use super::snapshot::{ContextState, Kept, StoredInvocation};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
 use crate::cel::Json;
@@ -167,7 +167,7 @@ impl Entries {
     }
 }
 
-impl TaskState {
+impl ContextState {
     /// What it takes to leave the state as it is.
     #[must_use]
     pub fn no_change(&self) -> ContextChange {

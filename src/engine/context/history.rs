@@ -30,13 +30,13 @@ pub enum Status {
     Restricted,
 }
 
-/// Who asked for an invocation.
+/// Who wants a capability carried out, or has had it done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum Caller {
     /// The model: it counts towards `max_tool_calls` (`LIM-09`).
     Model,
-    /// An invoke step: it does not (`LIM-11`).
+    /// An invoke step: it does not (`LIM-11`), and the model sees nothing of it (`MW-14`).
     Middleware,
 }
 
@@ -56,7 +56,7 @@ pub struct Invocation {
     /// Whether the capability itself ran: what `before_first` asks (`MW-41`).
     pub executed: bool,
     /// Who asked for it.
-    pub origin: Origin,
+    pub origin: Caller,
     /// The child task, if the function is a sub-agent and got that far (`REC-14`).
     pub task_id: Option<Arc<str>>,
 }
@@ -159,7 +159,7 @@ impl History {
     /// Appends an invocation. One of a function that the schema does not have is in the log and in no record.
     pub(super) fn record(&mut self, schema: &ContextSchema, invocation: Invocation) -> InvocationId {
         let position = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
-        let by_model = invocation.origin == Origin::Model;
+        let by_model = invocation.origin == Caller::Model;
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
             record.positions.push(position);

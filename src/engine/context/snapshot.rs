@@ -4,23 +4,23 @@
 //! one pass. The stored state holds each fact once (the log, not its views), so it is smaller, and a task restored from
 //! it under the same schema cannot be told from the one that was stored.
 
-use super::history::{Invocation, Origin, Status};
+use super::history::{Caller, Invocation, Status};
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
-use super::task_context::{TaskContext, TaskStart, TurnKind};
+use super::task_context::{TaskContext, TaskFacts, TurnKind};
 use super::task_io::{TaskIo, TaskIoError};
 use crate::cel::{Fault, Json, Shortened, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The version of [`TaskState`] that is written and read here.
+/// The version of [`ContextState`] that is written and read here.
 const VERSION: u32 = 1;
 
 /// A stored task context. Its form on the wire is its own; what programs should read is [`TaskContext::to_json`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TaskState {
+pub struct ContextState {
     version: u32,
     agent: Arc<str>,
     namespace: Arc<str>,
@@ -48,7 +48,7 @@ pub(super) struct StoredInvocation {
     output: Option<Json>,
     pub(super) status: Status,
     executed: bool,
-    origin: Origin,
+    origin: Caller,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task_id: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Kept::is_whole")]
@@ -117,9 +117,9 @@ impl TaskContext {
 
     /// The state to store. Linear, but documents are shared, not copied.
     #[must_use]
-    pub fn state(&self) -> TaskState {
+    pub fn state(&self) -> ContextState {
         let start = self.start().clone();
-        TaskState {
+        ContextState {
             version: VERSION,
             agent: start.agent,
             namespace: start.namespace,
@@ -157,13 +157,13 @@ impl TaskContext {
     /// # Errors
     /// A state of another version, an invocation of a function that the schema does not have, or an entry that is no
     /// message.
-    pub fn restore(schema: Arc<ContextSchema>, state: TaskState) -> Result<Self, RestoreError> {
+    pub fn restore(schema: Arc<ContextSchema>, state: ContextState) -> Result<Self, RestoreError> {
         if state.version != VERSION {
             return Err(RestoreError::OtherVersion(state.version));
         }
         let mut task = Self::new(
             schema,
-            TaskStart {
+            TaskFacts {
                 agent: state.agent,
                 namespace: state.namespace,
                 started_at: state.started_at,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// What a task starts with and keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskStart {
+pub struct TaskFacts {
     /// The agent (`CTX-01`).
     pub agent: Arc<str>,
     /// Its namespace (`CTX-02`).
@@ -65,7 +65,7 @@ impl TurnKind {
 #[derive(Clone)]
 pub struct TaskContext {
     pub(super) schema: Arc<ContextSchema>,
-    pub(super) start: TaskStart,
+    pub(super) start: TaskFacts,
     /// `started_at` as expressions see it.
     pub(super) started: Moment,
     pub(super) prompt_tokens: i64,
@@ -102,7 +102,7 @@ pub(super) struct Entry {
 impl TaskContext {
     /// The context of a task that starts: no turns, and a record of zeros for every function (`KEY-11`).
     #[must_use]
-    pub fn new(schema: Arc<ContextSchema>, start: TaskStart) -> Self {
+    pub fn new(schema: Arc<ContextSchema>, start: TaskFacts) -> Self {
         Self {
             history: History::new(&schema),
             started: start.started_at.into(),
@@ -207,7 +207,7 @@ impl TaskContext {
 
     /// What the task started with.
     #[must_use]
-    pub fn start(&self) -> &TaskStart {
+    pub fn start(&self) -> &TaskFacts {
         &self.start
     }
 

@@ -3,7 +3,7 @@
 //! In: the questions of an expression. Out: for `review` that it asks, and whom; for every other question of the host that
 //! it fails. It answers nothing and does nothing.
 
-use crate::cel::{ErrorCode, Host, Interruption, Value};
+use crate::cel::{ErrorCode, HostFunctions, Interruption, Value};
 
 /// A host that knows no answer and remembers whom it would have to ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Unanswered {
     pub reviewer: Option<String>,
 }
 
-impl Host for Unanswered {
+impl HostFunctions for Unanswered {
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let reviewer = args.first().and_then(Value::as_str).filter(|reviewer| !reviewer.is_empty());
         match (function, reviewer) {

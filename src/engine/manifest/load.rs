@@ -20,12 +20,12 @@ pub struct File {
     /// Its path and text.
     pub source: Source,
     /// How it came to be read.
-    pub origin: Origin,
+    pub origin: FileOrigin,
 }
 
 /// How a file came to be read: it decides what is expected of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum FileOrigin {
     /// Somebody named it: it must hold manifests.
     Named,
     /// It lay in a folder: it may hold something else.
@@ -72,9 +72,9 @@ pub fn load<P: AsRef<Path>>(
         let path = path.as_ref();
         let kind = fs::metadata(path).map_err(|reason| unreadable(path, reason))?;
         let (origin, found) = if kind.is_dir() {
-            (Origin::Found, yaml_files(path)?)
+            (FileOrigin::Found, yaml_files(path)?)
         } else if kind.is_file() {
-            (Origin::Named, vec![path.to_owned()])
+            (FileOrigin::Named, vec![path.to_owned()])
         } else {
             return Err(LoadError::Special { path: path.display().to_string() });
         };

@@ -8,7 +8,7 @@ use super::catalog::Catalog;
 use super::comments::comments;
 use super::document::{Document, Role};
 use super::link;
-use super::load::{File, Origin};
+use super::load::{File, FileOrigin};
 use super::messages;
 use super::stray;
 use super::yaml;
@@ -33,7 +33,7 @@ impl Catalog {
             if findings.iter().skip(before).any(Diagnostic::is_error) && trees.iter().all(|tree| tree.sound) {
                 unread.get_or_insert(&file.source);
             }
-            if trees.is_empty() && findings.len() == before && file.origin == Origin::Named {
+            if trees.is_empty() && findings.len() == before && file.origin == FileOrigin::Named {
                 findings.push(messages::no_documents(start(&file.source)));
             }
             if Bundle::is_meant(&trees) {
@@ -43,8 +43,8 @@ impl Catalog {
             }
             for tree in &trees {
                 match (file.origin, Role::of(&tree.node)) {
-                    (Origin::Found, Role::Companion) => {}
-                    (Origin::Found, Role::Foreign) => {
+                    (FileOrigin::Found, Role::Companion) => {}
+                    (FileOrigin::Found, Role::Foreign) => {
                         findings.push(stray::finding(&tree.node));
                     }
                     _ => documents.extend(Document::read(tree, "", limits, &mut findings)),

@@ -8,7 +8,7 @@ use super::expression::{Expression, JsonValue, Texts};
 use super::messages;
 use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
-use crate::cel::{ErrorCode, EvalError, Fault, Host, Json, RESERVED, Stop, Value};
+use crate::cel::{ErrorCode, EvalError, Fault, HostFunctions, Json, RESERVED, Stop, Value};
 use crate::context::{Activations, Root, ScopeEnv};
 use crate::manifest::binding::Binding as Written;
 use crate::source::{Place, Span};
@@ -62,7 +62,7 @@ impl Binding {
     pub fn evaluate<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<JsonValue<'a>, Stop> {
         match &self.value {
             BindingValue::Word(word) => Ok(JsonValue::InPlace(word.value())),

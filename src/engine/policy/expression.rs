@@ -6,8 +6,8 @@
 use super::messages;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Checked, Compiled, EvalError, Expr, Fault, Host, Issue, Json, List, Map, Part, Program, Stop,
-    Value, check,
+    Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
+    Stop, Value, check,
 };
 use crate::context::{Activations, ScopeEnv};
 use crate::diagnostic::Diagnostic;
@@ -121,7 +121,7 @@ impl Expression {
     pub fn run<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<Value<'a>, Stop> {
         self.run_metered(values, host).0
     }
@@ -131,7 +131,7 @@ impl Expression {
     pub(super) fn run_metered<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Value<'a>, Stop>, u64) {
         match values.of(&self.scope, &self.program) {
             Ok(activation) => self.program.run_metered(activation, host),
@@ -156,7 +156,7 @@ impl Expression {
     pub fn holds<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<bool, Stop> {
         self.holds_metered(values, host).0
     }
@@ -166,7 +166,7 @@ impl Expression {
     pub(crate) fn holds_metered<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
         match values.of(&self.scope, &self.program) {
             Ok(activation) => self.program.holds_metered(activation, host),
@@ -181,7 +181,7 @@ impl Expression {
     pub fn json<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<Json, Stop> {
         self.json_metered(values, host).0
     }
@@ -190,7 +190,7 @@ impl Expression {
     pub(crate) fn json_metered<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Json, Stop>, u64) {
         let (result, cost) = self.run_metered(values, host);
         (result.and_then(|value| self.pack(&value)), cost)
@@ -203,7 +203,7 @@ impl Expression {
     pub fn json_value<'a>(
         &'a self,
         values: &mut Activations<'a>,
-        host: Option<&mut dyn Host>,
+        host: Option<&mut dyn HostFunctions>,
     ) -> Result<JsonValue<'a>, Stop> {
         let constant = self.program.constant();
         match constant.map_or_else(|| self.run(values, host), Ok)? {

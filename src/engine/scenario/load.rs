@@ -10,7 +10,7 @@ use super::read::read;
 use super::report::{Outcome, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::manifest::load::{File, LoadError, Origin, load};
+use crate::manifest::load::{File, FileOrigin, LoadError, load};
 use crate::manifest::node::Node;
 use crate::manifest::{Catalog, Document, yaml};
 use crate::source::Source;
@@ -41,7 +41,7 @@ fn is_case(file: &File, limits: &EngineLimits) -> bool {
     let documents = yaml::parse(&file.source, limits, &mut findings);
     let has = |node: &Node, key| node.get(key).is_some();
     let case = |node: &Node| !has(node, "kind") && (has(node, "call") || has(node, "expect"));
-    file.origin == Origin::Named
+    file.origin == FileOrigin::Named
         || documents.iter().any(|document| case(&document.node))
         || documents.is_empty() && !findings.is_empty()
 }

@@ -8,8 +8,8 @@
 use super::environment::Environment;
 use crate::cel::{Json, JsonRef, Type, Value};
 use crate::context::{
-    ContextSchema, FunctionDecl, FunctionId, Invocation, Origin, SchemaDecl, SchemaError, Status,
-    TaskContext, TaskIo, TaskIoError, TaskStart, ToolDecl, TurnKind,
+    Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, SchemaDecl, SchemaError, Status,
+    TaskContext, TaskFacts, TaskIo, TaskIoError, ToolDecl, TurnKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,10 +73,10 @@ pub fn restore(snapshot: &Json, schema: Option<Arc<ContextSchema>>) -> Result<Ta
 }
 
 /// What the task started with; what the snapshot does not say is as in a case.
-fn facts(root: JsonRef<'_>) -> TaskStart {
+fn facts(root: JsonRef<'_>) -> TaskFacts {
     let default = Environment::default();
     let text = |path: &[&str]| at(root, path).and_then(JsonRef::as_str);
-    TaskStart {
+    TaskFacts {
         agent: text(&["agent", "name"]).unwrap_or_default().into(),
         namespace: text(&["agent", "namespace"]).unwrap_or_default().into(),
         started_at: text(&["agent", "started_at"])
@@ -121,7 +121,7 @@ fn record(root: JsonRef<'_>, context: &mut TaskContext) -> Result<(), SnapshotEr
             executed: output.is_some(),
             output,
             status,
-            origin: Origin::Model,
+            origin: Caller::Model,
             task_id: entry("task_ids").and_then(JsonRef::as_str).map(Into::into),
         });
     }

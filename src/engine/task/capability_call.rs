@@ -7,12 +7,12 @@
 use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, Caller, Decision, End, Extent, Finding, Hidden, Made,
-    Next, OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Next,
+    OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
-use crate::context::{self, InvocationId, Moment, Status, TurnKind};
+use crate::context::{self, Caller, InvocationId, Moment, Status, TurnKind};
 use crate::policy::{Function, Policy, Resolution};
 
 impl Task {
@@ -279,7 +279,7 @@ impl Task {
             output,
             status,
             executed,
-            origin: context::Origin::Model,
+            origin: Caller::Model,
             task_id: task_id.map(Into::into),
         })
     }

@@ -12,7 +12,7 @@ use super::state::{
     Task, TaskError, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
-use crate::context::{TaskContext, TaskStart};
+use crate::context::{TaskContext, TaskFacts};
 use crate::policy::Policy;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Task {
     pub fn new(policy: Arc<Policy>, cache: Arc<Cache>, start: StartTask) -> Self {
         let agent = policy.agent();
         let wish = agent.model.as_ref().map(|model| model.text.clone());
-        let facts = TaskStart {
+        let facts = TaskFacts {
             agent: agent.name.text.clone(),
             namespace: agent.namespace.text.clone(),
             started_at: start.started_at,

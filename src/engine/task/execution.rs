@@ -2,9 +2,9 @@
 
 use super::messages;
 use super::replay::{Halt, Replay};
-use super::state::{Answer, CallResult, CallStatus, Caller, Finding, Invocation, Request, Task, UnderWay};
+use super::state::{Answer, CallResult, CallStatus, Finding, Invocation, Request, Task, UnderWay};
 use crate::cel::Json;
-use crate::context::{Activations, Bound, Moment};
+use crate::context::{Activations, Bound, Caller, Moment};
 use crate::policy::{Binding, Execute, Expression, Function, Supplied};
 use smallvec::SmallVec;
 use std::sync::Arc;

@@ -8,9 +8,9 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{StepEnd, function_id};
 use super::messages;
 use super::replay::Halt;
-use super::state::{CallResult, CallStatus, Caller, Finding, Request, Task, UnderWay};
+use super::state::{CallResult, CallStatus, Finding, Request, Task, UnderWay};
 use crate::cel::Json;
-use crate::context::{Activations, Invocation, InvocationId, Moment, Origin, Status};
+use crate::context::{Activations, Caller, Invocation, InvocationId, Moment, Status};
 use crate::policy::{Function, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
@@ -137,7 +137,7 @@ impl Task {
             output,
             status,
             executed,
-            origin: Origin::Middleware,
+            origin: Caller::Middleware,
             task_id: task_id.map(Into::into),
         })
     }

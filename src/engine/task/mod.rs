@@ -56,6 +56,7 @@ mod switches;
 mod trial;
 mod values;
 
+pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
 pub use change::{TaskChange, TaskMark};
 pub use driver::Host;
@@ -69,7 +70,7 @@ pub use outcome::{
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
-    Answer, Call, CallId, CallResult, CallStatus, Caller, Decision, EventStage, Exchange, Finding, Hidden,
+    Answer, Call, CallId, CallResult, CallStatus, Decision, EventStage, Exchange, Finding, Hidden,
     Invocation, LimitReached, Next, Offer, Progress, Request, StartTask, StepKind, StepName, StepOutcome,
     Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User, Verdict,
 };

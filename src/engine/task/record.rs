@@ -6,7 +6,7 @@
 use super::flow::function_id;
 use super::state::{End, Task, TaskError, Usage};
 use crate::cel::{Json, Timestamp};
-use crate::context::{Invocation, Origin, Status, TaskIo, TurnKind};
+use crate::context::{Caller, Invocation, Status, TaskIo, TurnKind};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -71,10 +71,10 @@ impl Task {
             Past::Output(output) => self.context.push_output(entry(output.root())?),
             Past::ModelTurn(usage) => self.record_turn(usage),
             Past::Call(call) => {
-                self.record_past(call, Origin::Model, at)?;
+                self.record_past(call, Caller::Model, at)?;
                 self.context.turn(TurnKind::Capability);
             }
-            Past::Invoke(call) => self.record_past(call, Origin::Middleware, at)?,
+            Past::Invoke(call) => self.record_past(call, Caller::Middleware, at)?,
             Past::Interrupt => {}
             Past::Locked(reason) => self.end = Some(End::Locked(reason)),
         }
@@ -82,11 +82,11 @@ impl Task {
         Ok(())
     }
 
-    fn record_past(&mut self, call: PastCall, origin: Origin, at: Timestamp) -> Result<(), TaskError> {
+    fn record_past(&mut self, call: PastCall, origin: Caller, at: Timestamp) -> Result<(), TaskError> {
         let Some(position) = self.policy.position(&call.function) else {
             return Err(TaskError::UnknownFunction(call.function));
         };
-        if call.executed && origin == Origin::Model {
+        if call.executed && origin == Caller::Model {
             self.allow_arguments(position, &call.arguments);
         }
         let record = self.context.record(Invocation {

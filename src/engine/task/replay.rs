@@ -6,8 +6,11 @@
 
 use super::file_reference::FileReference;
 use super::mount_path;
-use super::state::{Answer, Caller, Exchange, Invocation, Request};
-use crate::cel::{ErrorCode, EvalError, Fault, Host, Interruption, Json, JsonRef, Key, Stop, Text, Value};
+use super::state::{Answer, Exchange, Invocation, Request};
+use crate::cel::{
+    ErrorCode, EvalError, Fault, HostFunctions, Interruption, Json, JsonRef, Key, Stop, Text, Value,
+};
+use crate::context::Caller;
 use crate::limits::EngineLimits;
 use crate::policy::Policy;
 
@@ -93,7 +96,7 @@ impl<'e> Replay<'e> {
     }
 }
 
-impl Host for Replay<'_> {
+impl HostFunctions for Replay<'_> {
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
         let question = self.question(function, args)?;
         let next = self.exchanges.get(self.used);

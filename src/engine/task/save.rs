@@ -11,7 +11,7 @@ use super::state::{
     Activity, CallId, Deliveries, End, OpenCall, Pending, Request, Switches, Task, TaskError, TaskState,
 };
 use crate::cel::{Cache, Json, JsonRef};
-use crate::context::{Runtime, TaskContext, TaskState as StoredContext};
+use crate::context::{ContextState, Runtime, TaskContext};
 use crate::manifest::agent::Capability;
 use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct SavedTask {
     namespace: String,
     agent: String,
     pub(super) fingerprint: Fingerprint,
-    pub(super) context: StoredContext,
+    pub(super) context: ContextState,
     version: String,
     dashboard_url: String,
     api_root: String,

@@ -7,7 +7,7 @@
 
 use super::state::{Exchange, Subject, Task, UnderWay};
 use crate::cel::Json;
-use crate::context::{InvocationId, KeptPart, Origin};
+use crate::context::{Caller, InvocationId, KeptPart};
 
 /// Values that take no more than this are kept: a digest would hardly be shorter.
 const SMALL_BYTES: u64 = 1_024;
@@ -61,7 +61,7 @@ impl Task {
         let invocation = self.context.invocation(id)?;
         match part {
             KeptPart::Output => invocation.output.as_ref().map(of),
-            KeptPart::Input => (invocation.origin == Origin::Middleware).then(|| of(&invocation.input)),
+            KeptPart::Input => (invocation.origin == Caller::Middleware).then(|| of(&invocation.input)),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::replay::Halt;
 use super::state::{
     Course, Finding, Pending, Progress, Said, Stage, StepOutcome, Subject, Task, UnderWay, Verdict,
 };
-use crate::cel::{Host, Json, Stop};
+use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
 use crate::manifest::step::OnFail;
 use crate::policy::{Expression, Policy, Step, StepAction};
@@ -167,7 +167,11 @@ impl Task {
         expression: &'a Expression,
         course: &mut Course,
         values: &mut Activations<'a>,
-        judge: impl FnOnce(&'a Expression, &mut Activations<'a>, Option<&mut dyn Host>) -> (Result<T, Stop>, u64),
+        judge: impl FnOnce(
+            &'a Expression,
+            &mut Activations<'a>,
+            Option<&mut dyn HostFunctions>,
+        ) -> (Result<T, Stop>, u64),
     ) -> Result<T, Halt> {
         let mut replay = self.replay(&course.exchanges);
         let (result, cost) = judge(expression, values, Some(&mut replay));

@@ -12,7 +12,7 @@ use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::digest::Digest;
-use celador::manifest::load::{File, Origin};
+use celador::manifest::load::{File, FileOrigin};
 use celador::policy::Fingerprint;
 use celador::source::Source;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl ManifestSet {
         let stored = files.iter().map(|File { source, origin }| StoredFile {
             name: source.name().into(),
             text: source.text().into(),
-            named: *origin == Origin::Named,
+            named: *origin == FileOrigin::Named,
         });
         let stored: Vec<StoredFile<'_>> = stored.collect();
         // texts and a boolean are always JSON
@@ -75,7 +75,7 @@ impl ManifestSet {
             serde_json::from_str(&self.content).map_err(|_| altered_set(&self.digest))?;
         let file = |StoredFile { name, text, named }| File {
             source: Source::new(name, text),
-            origin: if named { Origin::Named } else { Origin::Found },
+            origin: if named { FileOrigin::Named } else { FileOrigin::Found },
         };
         Ok(stored.into_iter().map(file).collect())
     }

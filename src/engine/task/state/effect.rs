@@ -4,6 +4,7 @@
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
 use crate::cel::Json;
+use crate::context::Caller;
 use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
 
@@ -49,16 +50,6 @@ pub struct Invocation {
     pub target: InvocationTarget,
     /// The resolved arguments: an object.
     pub arguments: Json,
-}
-
-/// Who wants a capability carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Caller {
-    /// The model.
-    Model,
-    /// An invoke step; the model sees nothing of it (MW-14).
-    Middleware,
 }
 
 /// The answer to a [`Request`].

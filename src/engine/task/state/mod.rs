@@ -21,7 +21,7 @@ pub use decision::{
     CallId, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
-pub use effect::{Answer, CallResult, CallStatus, Caller, Invocation, Request};
+pub use effect::{Answer, CallResult, CallStatus, Invocation, Request};
 pub use error::TaskError;
 pub use exchange::Exchange;
 pub use hidden::Hidden;
