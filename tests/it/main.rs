@@ -47,6 +47,7 @@ mod functions;
 mod fuzz_bodies;
 mod grammar;
 mod growth;
+mod guards;
 mod imports;
 mod key_order;
 mod launches;
@@ -138,6 +139,7 @@ mod store_tasks;
 #[cfg(feature = "store")]
 mod store_tls;
 #[cfg(feature = "server")]
+mod suites;
 mod switches;
 mod task;
 mod task_change;
