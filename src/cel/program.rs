@@ -112,6 +112,13 @@ impl Program {
         })
     }
 
+    /// The same program without its guards: every step is walked. For tests, which compare what the two come to.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unguarded(self) -> Self {
+        Self { guards: Guards::default(), ..self }
+    }
+
     /// Runs the program.
     ///
     /// # Errors

@@ -4,15 +4,15 @@
 //! `#` in front are remarks. `{{text*N}}` stands for a text repeated N times. With `BLESS=1` the files are
 //! rewritten with what is true now; the difference is then to be read before it is committed.
 
+use crate::suites::root;
 use celador::cel::{Expr, ExprKind, Issue, Literal};
 use celador::source::Embedded;
 use std::fmt::Write;
 use std::fs;
-use std::path::PathBuf;
 
 /// Holds each row of a file to what `actual` says of its expression.
 pub(crate) fn hold(file: &str, least: usize, actual: impl Fn(&str) -> String) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
+    let path = root().join("tests/data").join(file);
     let text = fs::read_to_string(&path).unwrap();
     let (mut written, mut wrong, mut rows) = (String::new(), String::new(), 0);
     let mut lines = text.lines().peekable();

@@ -48,6 +48,7 @@ mod functions;
 mod fuzz_bodies;
 mod grammar;
 mod growth;
+mod guards;
 mod host_bounds;
 mod imports;
 mod key_order;
@@ -143,6 +144,7 @@ mod store_tasks;
 #[cfg(feature = "store")]
 mod store_tls;
 #[cfg(feature = "server")]
+mod suites;
 mod switches;
 mod task;
 mod task_change;

@@ -1,6 +1,7 @@
 //! The files of the suite (`SimpleTestFile` as proto3 JSON) as a list of tests.
 
 use super::expected::{Expected, type_of};
+use crate::suites::root;
 use celador::cel::{Expr, ExprKind, parse};
 use celador::limits::EvalLimits;
 use serde_json::Value as Json;
@@ -19,7 +20,7 @@ pub(super) struct Test {
 
 /// The tests of all files, or nothing if there is no folder with any.
 pub(super) fn read_suite() -> Option<Vec<Test>> {
-    let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/cel-spec");
+    let default = || root().join("target/cel-spec");
     let folder = std::env::var_os("CEL_SPEC_DIR").map_or_else(default, PathBuf::from);
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path()).collect();
