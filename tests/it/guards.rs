@@ -10,8 +10,8 @@ use celador::cel::{
     STANDARD, Stop, Type, Value, View,
 };
 use celador::context::{
-    ContextSchema, FunctionDecl, FunctionId, Invocation, Origin, SchemaDecl, Scope, ScopeDecl, ScopeEnv,
-    Status, TaskContext, TaskIo, TaskStart,
+    Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, SchemaDecl, Scope, ScopeDecl, ScopeEnv,
+    Status, TaskContext, TaskFacts, TaskIo,
 };
 use celador::limits::EvalLimits;
 use celador::source::Span;
@@ -121,7 +121,7 @@ fn outcomes<'a>(program: &'a Program, activation: &Activation<'a>) -> [Outcome; 
     let (value, cost) = program.run_metered(activation, None);
     let (truth, cost_of_truth) = program.holds_metered(activation, None);
     [
-        outcome(value, cost, |value| Json::from_value(&value).unwrap().to_string()),
+        outcome(value, cost, |value| Json::from_value(&value, &EvalLimits::default()).unwrap().to_string()),
         outcome(truth, cost_of_truth, |truth| truth.to_string()),
     ]
 }
@@ -153,7 +153,7 @@ static SCHEMA: LazyLock<Arc<ContextSchema>> = LazyLock::new(|| {
 fn context_env(limits: EvalLimits) -> Env {
     let libraries = [STANDARD, EXTENSIONS].concat();
     let declared =
-        ScopeDecl { schema: Some(&SCHEMA), libraries: &libraries, limits, ..ScopeDecl::new(Scope::Before) };
+        ScopeDecl { schema: Some(&SCHEMA), libraries: &libraries, ..ScopeDecl::new(Scope::Before, limits) };
     ScopeEnv::new(&declared).env().clone()
 }
 
@@ -164,7 +164,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
     let started_at = "2026-06-01T11:00:00Z".parse().unwrap();
     let mut task = TaskContext::new(
         SCHEMA.clone(),
-        TaskStart {
+        TaskFacts {
             agent: "ab".into(),
             namespace: "demo".into(),
             started_at,
@@ -183,7 +183,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             output: (number % 2 == 0).then(|| json!("ab").into()),
             status: Status::Successful,
             executed: true,
-            origin: Origin::Model,
+            origin: Caller::Model,
             task_id: None,
         });
     }
