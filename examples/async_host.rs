@@ -2,6 +2,7 @@
 //!
 //! In: the manifests of `examples/first-policy`. Out: what each of two calls came to, one that is paid at once and one that
 //! somebody approves first. `cargo run --example async_host` plays it.
+#![expect(clippy::print_stdout, reason = "it is for people")]
 
 use celador::{
     Answer, Call, CallResult, Engine, EngineLimits, Json, Outcome, Request, StartTask, Task, User,

@@ -1,4 +1,5 @@
 //! The first lines of a host: open the manifests, start a task, ask before a call. The README shows them.
+#![expect(clippy::print_stdout, reason = "it is for people")]
 
 use celador::{Call, Engine, EngineLimits, Outcome, StartTask, User};
 use std::time::SystemTime;

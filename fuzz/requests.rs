@@ -33,6 +33,8 @@ static CLIENT: LazyLock<Agent> = LazyLock::new(|| {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .allow_non_standard_methods(true)
+        // a server may close a connection whose body it refused to read, while the client sends the next request over it
+        .max_idle_connections(0)
         .timeout_global(Some(PATIENCE));
     config.build().into()
 });

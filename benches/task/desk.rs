@@ -54,8 +54,7 @@ capabilities:
 "#;
 
 pub fn engine() -> Engine {
-    let engine = Engine::parse("desk.yaml", MANIFESTS).unwrap();
-    engine
+    Engine::parse("desk.yaml", MANIFESTS).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub fn now() -> Timestamp {

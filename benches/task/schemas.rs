@@ -39,7 +39,8 @@ fn task(parameters: &Value, output: Option<&Value>) -> Task {
         "kind": "commonagents.info/v1beta2/agent", "namespace": "desk", "name": "clerk", "description": "Looks.",
         "prompt": "You look.", "capabilities": { "probe": { "before": [{ "assert": "input.n < 1000" }] } },
     });
-    let engine = Engine::parse("probe.yaml", &format!("{tool}\n---\n{agent}\n")).unwrap();
+    let engine = Engine::parse("probe.yaml", &format!("{tool}\n---\n{agent}\n"));
+    let engine = engine.unwrap_or_else(|error| panic!("{error}"));
     let user = User { id: "u-1".into(), email: None };
     engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there")
 }

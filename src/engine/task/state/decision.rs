@@ -1,7 +1,7 @@
 //! What an operation ends in: one verdict with everything that explains it.
 //!
 //! A denial is a [`Decision`] like any other, never an error (MW-28). Texts in it are those of the manifest's author,
-//! rendered, or fixed words of [`messages`](super::messages); what went wrong inside an expression is told by code and
+//! rendered, or fixed words of [`messages`](crate::task::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
 use super::hidden::Hidden;

@@ -1,6 +1,6 @@
 //! What an operation asks of its host, and what the host answers.
 //!
-//! The engine does no IO. An operation that needs something from outside ends in [`Progress::Asks`]; the host does it
+//! The engine does no IO. An operation that needs something from outside ends in [`Progress::Asks`](crate::task::Progress::Asks); the host does it
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
 use crate::cel::Json;

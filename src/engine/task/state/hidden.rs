@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// What of a decision views do not show. None of it is a secret itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
-    /// Places in [`Decision::value`], as JSON pointers; the empty one is all of it.
+    /// Places in [`Decision::value`](crate::task::Decision::value), as JSON pointers; the empty one is all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub value: Vec<String>,
-    /// Places in [`Decision::exposes`].
+    /// Places in [`Decision::exposes`](crate::task::Decision::exposes).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposes: Vec<String>,
-    /// What is shown in the place of [`Decision::message`], and of the reason where that says the same.
+    /// What is shown in the place of [`Decision::message`](crate::task::Decision::message), and of the reason where that says the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
