@@ -4,9 +4,9 @@
 //! were looked at whole before any of them counts. Metadata and extensions stay the text that they came as. Tasks are not
 //! in here: a list of contexts never reads what was said in them.
 
+use super::bad_params;
 use super::lifecycle::Status;
 use super::members::{Members, is_null, is_object};
-use super::messages;
 use super::refusal::Refusal;
 use celador::cel::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -160,7 +160,7 @@ impl Changes {
     /// [`Refusal::Params`] for what is no object, for members that are unknown or not the client's to change, and for
     /// values of a wrong type.
     pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
-        let members = Members::of(raw).ok_or_else(|| messages::not_an_object("changes"))?;
+        let members = Members::of(raw).ok_or_else(|| bad_params::not_an_object("changes"))?;
         let mut changes = Self::default();
         for (name, value) in members.iter() {
             let value = Some(value).filter(|value| !is_null(value));
@@ -178,7 +178,7 @@ impl Changes {
                     changes.parent = Some(value.map(|value| typed(name, value)).transpose()?);
                     continue;
                 }
-                other => return Err(messages::not_changeable(other)),
+                other => return Err(bad_params::not_changeable(other)),
             };
             changes.details.push(change);
         }
@@ -220,9 +220,9 @@ fn replace_json(old: &mut Option<Box<RawValue>>, new: Option<Box<RawValue>>) -> 
 }
 
 fn typed<T: for<'de> Deserialize<'de>>(name: &str, value: &RawValue) -> Result<T, Refusal> {
-    serde_json::from_str(value.get()).map_err(|_| messages::wrong_type(name))
+    serde_json::from_str(value.get()).map_err(|_| bad_params::wrong_type(name))
 }
 
 fn object(name: &str, value: &RawValue) -> Result<Box<RawValue>, Refusal> {
-    if is_object(value) { Ok(value.to_owned()) } else { Err(messages::wrong_type(name)) }
+    if is_object(value) { Ok(value.to_owned()) } else { Err(bad_params::wrong_type(name)) }
 }

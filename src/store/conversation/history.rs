@@ -4,9 +4,9 @@
 //! message and artifact stays the text that it was stored as (A9); the window was chosen before, and the order changes
 //! neither it nor which version of an artifact stays. Linear in what the window holds.
 
+use super::bad_params;
 use super::lifecycle::TaskState;
 use super::members::{Members, is_null};
-use super::messages;
 use super::refusal::Refusal;
 use super::settings::HistoryOrder;
 use serde_json::value::RawValue;
@@ -64,7 +64,7 @@ impl Message {
                 && starts(&members, "role", '"')
                 && starts(&members, "parts", '[')
         });
-        if whole { Ok(Self(raw.to_owned())) } else { Err(messages::bad_message()) }
+        if whole { Ok(Self(raw.to_owned())) } else { Err(bad_params::bad_message()) }
     }
 
     /// What was stored.
@@ -97,7 +97,7 @@ impl Artifact {
     /// [`Refusal::Params`] for what is no object, or has `parts` that are no list.
     pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
         let whole = Members::of(raw).is_some_and(|members| starts(&members, "parts", '['));
-        if whole { Ok(Self(raw.to_owned())) } else { Err(messages::bad_artifact()) }
+        if whole { Ok(Self(raw.to_owned())) } else { Err(bad_params::bad_artifact()) }
     }
 
     /// What was stored.

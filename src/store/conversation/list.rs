@@ -5,10 +5,10 @@
 //! a sort of what matched. A query that asks for nothing but what columns hold is answered by the database, as
 //! `tables::page` has it; what a role, tags or names are part of is answered here.
 
+use super::bad_params;
 use super::context::Context;
 use super::lifecycle::Status;
 use super::members::{Members, text};
-use super::messages;
 use super::number::whole;
 use super::refusal::Refusal;
 use celador::cel::Timestamp;
@@ -79,42 +79,42 @@ impl ListQuery {
     /// # Errors
     /// [`Refusal::Params`] for a known key with a value of a wrong type or out of its range.
     pub fn read(metadata: &RawValue) -> Result<Self, Refusal> {
-        let members = Members::of(metadata).ok_or_else(|| messages::not_an_object("metadata"))?;
+        let members = Members::of(metadata).ok_or_else(|| bad_params::not_an_object("metadata"))?;
         let member = |camel: &str, snake: &str| {
             members.either(camel, snake).filter(|value| !super::members::is_null(value))
         };
         let choice = |name: &str, value: Option<&RawValue>| match value {
             None => Ok(None),
-            Some(value) => text(value).map(Some).ok_or_else(|| messages::wrong_type(name)),
+            Some(value) => text(value).map(Some).ok_or_else(|| bad_params::wrong_type(name)),
         };
         let time = |name: &str, value| match choice(name, value)? {
             None => Ok(None),
             // the parser knows a minus sign beyond ASCII, which RFC 3339 does not
-            Some(text) if !text.is_ascii() => Err(messages::not_a_time(name)),
-            Some(text) => text.parse::<Timestamp>().map(Some).map_err(|_| messages::not_a_time(name)),
+            Some(text) if !text.is_ascii() => Err(bad_params::not_a_time(name)),
+            Some(text) => text.parse::<Timestamp>().map(Some).map_err(|_| bad_params::not_a_time(name)),
         };
         let number = |name: &str, value: Option<&RawValue>| match value {
             None => Ok(None),
-            Some(value) => whole(value).map_err(|_| messages::not_whole(name)),
+            Some(value) => whole(value).map_err(|_| bad_params::not_whole(name)),
         };
         let status = choice("status", member("status", "status"))?;
-        let status = status.map(|name| Status::from_name(&name).ok_or_else(messages::unknown_status));
+        let status = status.map(|name| Status::from_name(&name).ok_or_else(bad_params::unknown_status));
         let sort_by = match choice("sortBy", member("sortBy", "sort_by"))?.as_deref() {
             None => SortBy::default(),
             Some("createdAt" | "created_at") => SortBy::CreatedAt,
             Some("updatedAt" | "updated_at") => SortBy::UpdatedAt,
             Some("name") => SortBy::Name,
-            Some(_) => return Err(messages::not_one_of("sortBy", "`createdAt`, `updatedAt`, `name`")),
+            Some(_) => return Err(bad_params::not_one_of("sortBy", "`createdAt`, `updatedAt`, `name`")),
         };
         let sort_order = match choice("sortOrder", member("sortOrder", "sort_order"))?.as_deref() {
             None => SortOrder::default(),
             Some("asc") => SortOrder::Ascending,
             Some("desc") => SortOrder::Descending,
-            Some(_) => return Err(messages::not_one_of("sortOrder", "`asc`, `desc`")),
+            Some(_) => return Err(bad_params::not_one_of("sortOrder", "`asc`, `desc`")),
         };
         let limit = number("limit", member("limit", "limit"))?;
         if limit == Some(0) {
-            return Err(messages::not_positive("limit"));
+            return Err(bad_params::not_positive("limit"));
         }
         Ok(Self {
             status: status.transpose()?,
@@ -189,6 +189,6 @@ impl ListQuery {
 fn tags(value: &RawValue) -> Result<Vec<String>, Refusal> {
     match text(value) {
         Some(tag) => Ok(vec![tag]),
-        None => serde_json::from_str(value.get()).map_err(|_| messages::wrong_type("tags")),
+        None => serde_json::from_str(value.get()).map_err(|_| bad_params::wrong_type("tags")),
     }
 }

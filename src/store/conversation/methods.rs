@@ -3,6 +3,7 @@
 //! In: the members of `params`. Out: the JSON of a result, or why there is none. Parameters are checked whole before the
 //! store is asked anything, so a wrong one is refused whether or not the store answers.
 
+use super::bad_params;
 use super::history::{Conversation, Message};
 use super::list::ListQuery;
 use super::members::{Members, is_null, is_object, text};
@@ -10,8 +11,9 @@ use super::messages;
 use super::number::whole;
 use super::older;
 use super::refusal::{ConversationError, Refusal};
-use super::service::{Conversations, Window};
+use super::service::Conversations;
 use super::settings::{ListShape, Settings};
+use super::window::Window;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -106,7 +108,7 @@ impl Method {
             Self::ContextsClear => {
                 let id = required_id(params)?;
                 if id.is_empty() {
-                    return Err(messages::no_context_id().into());
+                    return Err(bad_params::no_context_id().into());
                 }
                 let id = conversations.clear(caller, &id)?;
                 json(&Cleared { success: true, message: messages::cleared(&id) })
@@ -222,7 +224,7 @@ fn older(id: &str, conversation: &Conversation) -> Result<Box<RawValue>, Failure
 
 /// `contextId`: a string (J11).
 fn required_id(params: &Members<'_>) -> Result<String, Refusal> {
-    params.either("contextId", "context_id").and_then(text).ok_or_else(messages::no_context_id)
+    params.either("contextId", "context_id").and_then(text).ok_or_else(bad_params::no_context_id)
 }
 
 /// `historyLength` and `historyOffset`; a length of 0 is no limit (A11, G2).
@@ -235,13 +237,13 @@ fn window(params: &Members<'_>) -> Result<Window, Refusal> {
 /// A whole number (J9, J10).
 fn number(params: &Members<'_>, camel: &str, snake: &str) -> Result<Option<u128>, Refusal> {
     let value = params.either(camel, snake);
-    value.map_or(Ok(None), |value| whole(value).map_err(|_| messages::not_whole(camel)))
+    value.map_or(Ok(None), |value| whole(value).map_err(|_| bad_params::not_whole(camel)))
 }
 
 /// `metadata`: an object or null (J6).
 fn metadata<'p>(params: &Members<'p>) -> Result<Option<&'p RawValue>, Refusal> {
     match params.get("metadata").filter(|metadata| !is_null(metadata)) {
-        Some(metadata) if !is_object(metadata) => Err(messages::not_an_object("metadata")),
+        Some(metadata) if !is_object(metadata) => Err(bad_params::not_an_object("metadata")),
         metadata => Ok(metadata),
     }
 }

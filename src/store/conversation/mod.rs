@@ -25,10 +25,12 @@
 //! ```
 
 pub mod aletheia;
+mod bad_params;
 mod card;
 mod context;
 mod extension;
 mod history;
+mod id;
 mod lifecycle;
 mod list;
 mod members;
@@ -43,15 +45,18 @@ mod service;
 mod settings;
 mod tables;
 mod uuid;
+mod window;
 
 pub use aletheia::{ContextStore, StoredContext};
 pub use card::Card;
 pub use context::{Changes, Context, DEFAULT_ROLE, Details, Shown};
 pub use extension::{EXTENSION_HEADERS, EXTENSIONS, Extension, activated};
 pub use history::{Artifact, Conversation, Message, TaskRecord, conversation};
+pub use id::MAX_ID_BYTES;
 pub use lifecycle::{Status, TaskState, owns, sees};
 pub use list::{ListQuery, Page, SortBy, SortOrder};
 pub use refusal::{ConversationError, Refusal};
 pub use rpc::{Scope, answer, forbidden, needed_scope, unauthenticated};
-pub use service::{Conversations, Incoming, MAX_ID_BYTES, Sent, Window};
+pub use service::{Conversations, Incoming, Sent};
 pub use settings::{HistoryOrder, ListShape, Settings};
+pub use window::Window;

@@ -4,27 +4,22 @@
 //! that first takes the context's row, so that servers over one database take turns per context: no message is lost and no
 //! context made twice, and a refused operation leaves nothing behind (L4). Blocks while the database works.
 
+use super::bad_params;
 use super::context::{Changes, Context};
 use super::history::{Artifact, Conversation, Message, TaskRecord, conversation};
+use super::id::is_storable;
 use super::lifecycle::{Status, TaskState, owns, sees};
 use super::list::{ListQuery, Page};
-use super::messages;
 use super::refusal::{ConversationError, Refusal};
 use super::settings::HistoryOrder;
 use super::tables;
 use super::uuid;
+use super::window::Window;
 use crate::{Database, Sql, StoreError};
 use celador::cel::Timestamp;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-
-/// The longest id of a context or a task that is taken in, in bytes.
-///
-/// No row of the limits, for there is nothing to choose: two ids stand in one entry of an index, of which Postgres takes
-/// no more than 2,704 bytes. With a higher bound one database would keep what another refuses; a lower one would lock out
-/// ids that are kept already.
-pub const MAX_ID_BYTES: usize = 1_024;
 
 /// Contexts, their tasks, and what was said in them.
 ///
@@ -62,15 +57,6 @@ pub struct Sent {
     pub new_task: bool,
 }
 
-/// Which of a list, counted from its newest end (A1, G2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// How many are skipped.
-    pub offset: u128,
-    /// How many are kept; nothing for all.
-    pub length: Option<u128>,
-}
-
 impl fmt::Debug for Conversations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Conversations").field("database", &self.database).finish_non_exhaustive()
@@ -105,7 +91,7 @@ impl Conversations {
         now: Timestamp,
     ) -> Result<Sent, ConversationError> {
         let given = |name: &str, id: Option<&str>| match id.filter(|id| !id.is_empty()) {
-            Some(id) if !is_storable(id) => Err(messages::bad_id(name)),
+            Some(id) if !is_storable(id) => Err(bad_params::bad_id(name)),
             id => Ok(id.map(str::to_owned)),
         };
         let context_id = given("contextId", incoming.context_id)?;
@@ -125,7 +111,7 @@ impl Conversations {
             let task = tables::task(sql, id, &task_id)?;
             context.status.message(task.as_ref().map(|task| task.state))?;
             if task.is_none() && elsewhere.as_ref().is_some_and(|elsewhere| elsewhere != id) {
-                return Err(messages::other_context().into());
+                return Err(bad_params::other_context().into());
             }
             let new_task = task.is_none();
             let number = match task {
@@ -151,7 +137,7 @@ impl Conversations {
         status: &str,
         now: Timestamp,
     ) -> Result<(), ConversationError> {
-        let status = Status::from_name(status).ok_or_else(messages::unknown_status)?;
+        let status = Status::from_name(status).ok_or_else(bad_params::unknown_status)?;
         self.change(|sql| {
             let mut context = own(sql, caller, context_id)?;
             let finished = tables::states(sql, context_id)?.into_iter().all(TaskState::is_terminal);
@@ -203,7 +189,7 @@ impl Conversations {
         state: &str,
         message: Option<&Message>,
     ) -> Result<(), ConversationError> {
-        let state = TaskState::from_name(state).ok_or_else(messages::unknown_state)?;
+        let state = TaskState::from_name(state).ok_or_else(bad_params::unknown_state)?;
         self.change(|sql| {
             let (_, task) = seen_task(sql, caller, task_id)?;
             Ok(tables::put_state(sql, task.number, state, message.map(Message::json))?)
@@ -270,7 +256,7 @@ impl Conversations {
         let normal = uuid::normal_form(context_id);
         let unknown = || match &normal {
             Some(normal) => Refusal::Unknown(normal.clone()),
-            None => messages::not_a_uuid(),
+            None => bad_params::not_a_uuid(),
         };
         let id = normal.as_deref().unwrap_or(context_id);
         if !is_storable(id) {
@@ -334,17 +320,17 @@ impl Conversations {
     ) -> Result<(), ConversationError> {
         let ids = contexts.iter().map(|context| &context.id).chain(tasks.iter().map(|(_, task)| &task.id));
         if !ids.into_iter().all(|id| is_storable(id)) {
-            return Err(messages::not_importable().into());
+            return Err(bad_params::not_importable().into());
         }
         self.change(|sql| {
             for context in contexts {
                 if !tables::make(sql, context)? {
-                    return Err(messages::not_importable().into());
+                    return Err(bad_params::not_importable().into());
                 }
             }
             for (context, task) in tasks {
                 if tables::take(sql, context)?.is_none() || tables::task(sql, context, &task.id)?.is_some() {
-                    return Err(messages::not_importable().into());
+                    return Err(bad_params::not_importable().into());
                 }
                 let number = tables::new_task(sql, context, &task.id, task.state)?;
                 let message = task.status_message.as_ref().map(Message::json);
@@ -384,11 +370,6 @@ impl Conversations {
     }
 }
 
-/// Whether databases take it as an id.
-fn is_storable(id: &str) -> bool {
-    id.len() <= MAX_ID_BYTES && !id.contains('\0')
-}
-
 /// The caller's context, taken for a change.
 fn own(sql: &mut Sql<'_>, caller: Option<&str>, id: &str) -> Result<Context, ConversationError> {
     let context = if id.contains('\0') { None } else { tables::take(sql, id)? };
@@ -407,7 +388,7 @@ fn seen_task(
     let id = match contexts.as_slice() {
         [] => return Err(Refusal::TaskNotFound.into()),
         [id] => id,
-        _ => return Err(messages::ambiguous_task().into()),
+        _ => return Err(bad_params::ambiguous_task().into()),
     };
     let context = tables::take(sql, id)?.ok_or(Refusal::TaskNotFound)?;
     let task = tables::task(sql, id, task_id)?.ok_or(Refusal::TaskNotFound)?;
@@ -420,11 +401,11 @@ fn may_be_parent(sql: &mut Sql<'_>, context: &Context, parent: &str) -> Result<(
     let mut next = Some(parent.to_owned());
     while let Some(id) = next {
         if id == context.id || id.contains('\0') {
-            return Err(messages::bad_parent().into());
+            return Err(bad_params::bad_parent().into());
         }
         let ancestor = tables::take(sql, &id)?;
         if id == parent && ancestor.as_ref().is_none_or(|ancestor| ancestor.owner != context.owner) {
-            return Err(messages::bad_parent().into());
+            return Err(bad_params::bad_parent().into());
         }
         // what was brought in may go round in a circle
         let new = passed.insert(id);

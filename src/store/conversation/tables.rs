@@ -9,7 +9,7 @@ use super::history::{Artifact, Message, TaskRecord};
 use super::lifecycle::{Status, TaskState};
 use super::list::{ListQuery, Page, SortBy, SortOrder};
 use super::messages;
-use super::service::Window;
+use super::window::Window;
 use crate::{Row, Sql, SqlValue, StoreError};
 use celador::cel::Timestamp;
 use serde_json::value::RawValue;

@@ -4,7 +4,8 @@
 //! Out: what that gave, or a [`StoreError`] and nothing written. A write that returned is on disk. Everything blocks: a
 //! server calls it from a thread that may wait, and lets the last handle go there too.
 
-use super::connection::{Access, Connection, Failure};
+use super::access::{Access, Failure};
+use super::connection::Connection;
 use super::faults::Faults;
 use super::pool::Pool;
 use super::postgresql::PostgresConnection;

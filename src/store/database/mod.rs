@@ -3,12 +3,14 @@
 //! In: statements that both understand, in transactions. Out: what they gave, or an error and nothing written.
 //! [`connection`] is the only file that tells the two apart.
 
+mod access;
 mod connection;
 mod faults;
 mod handle;
 mod migrations;
 mod pool;
 mod postgres_address;
+mod postgres_mode;
 mod postgres_tls;
 mod postgresql;
 mod sqlite;

@@ -3,7 +3,8 @@
 //! In: how to make a connection. Out: one that is free, or an error once the wait is over. A connection that is given
 //! back in the middle of a transaction is rolled back first, and let go if that fails.
 
-use super::connection::{Connection, Failure};
+use super::access::Failure;
+use super::connection::Connection;
 use crate::{StoreError, messages};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -5,32 +5,12 @@
 //! parameters are taken out of the string here and the rest is left to it. Where libpq goes on without a file that was
 //! named and is not there, this does not: nobody names a certificate to have it ignored.
 
+use super::postgres_mode::{Mode, PATIENCE};
 use super::postgres_tls::{Certificates, Connector, is_handshake};
 use crate::messages;
 use postgres::config::{Host, SslMode};
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls};
-use std::time::Duration;
-
-/// How long a connection may take to come about, and to notice that nobody is there any more.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What is asked of TLS (libpq, `sslmode`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// Never.
-    Disable,
-    /// If the server does not let anybody in without.
-    Allow,
-    /// If the server has it.
-    Prefer,
-    /// Always; with whom is asked only if there is a file of roots.
-    Require,
-    /// Always, with somebody whom a root vouches for.
-    VerifyCa,
-    /// Always, with the host that was named.
-    VerifyFull,
-}
 
 /// A connection string, read.
 #[derive(Clone)]

@@ -4,7 +4,7 @@
 //! crates that join it to the driver check the whole or nothing, and libpq has modes in between, so the joint is made here.
 //! Files are read at each connection: a new certificate needs no restart.
 
-use super::postgres_address::{Mode, PATIENCE};
+use super::postgres_mode::{Mode, PATIENCE};
 use crate::messages;
 use postgres::Socket;
 use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};

@@ -4,7 +4,7 @@
 //! statements end in bounded time, and which remembers the statements that it has prepared. Blocking: never to be used
 //! on a thread of an asynchronous runtime. Whether it is encrypted, and with whom, is said in the string.
 
-use super::connection::{Access, Failure};
+use super::access::{Access, Failure};
 use super::{PostgresAddress, PostgresFailure, Row, SqlValue};
 use crate::{StoreError, messages};
 use postgres::error::SqlState;

@@ -6,7 +6,7 @@
 //! empty was emptied, and is refused like every file that something else made. A transaction begins only while the path leads
 //! to the file that was opened there.
 
-use super::connection::{Access, Failure};
+use super::access::{Access, Failure};
 use super::{Row, SqlValue};
 use crate::same_file::leads_to;
 use crate::{StoreError, messages};

@@ -4,7 +4,8 @@
 //! log. After a sync that failed nobody knows what the disk has, so every line behind the last good sync is taken out again
 //! and told to whoever wrote it: written anew, it is as good as any.
 
-use super::writer::{Current, LogError, failed};
+use super::current::Current;
+use super::error::{LogError, failed};
 use std::sync::{Mutex, PoisonError};
 
 /// A line that was written and perhaps not synced.

@@ -10,13 +10,17 @@
 //! | `entry`, `notice` | what one line says: of a decision, of something else that was done |
 //! | `chain` | a line and its digests, written and read |
 //! | `folder` | the files of a log, in their order |
+//! | `current` | the file that grows: its end, and what a crash left behind it |
 //! | `writer` | appending: rotation, recovery after a crash, a full disk |
 //! | `removal` | the oldest files, removed by their age |
 //! | `flush` | one sync of the disk for all who wait |
 //! | `read`, `verify` | reading all of it again |
 
+mod broken;
 mod chain;
+mod current;
 mod entry;
+mod error;
 mod flush;
 mod folder;
 mod messages;
@@ -26,11 +30,13 @@ mod removal;
 mod verify;
 mod writer;
 
+pub use broken::{Broken, VerifyError};
 pub use celador::digest::Digest;
 pub use chain::Flaw;
 pub use entry::{Entry, Stored};
+pub use error::LogError;
 pub use notice::Notice;
 pub use read::{Read, Recorded, read, read_back};
 pub use removal::Removal;
-pub use verify::{Broken, Intact, VerifyError, verify};
-pub use writer::{DecisionLog, LogError, Settings, Sync};
+pub use verify::{Intact, verify};
+pub use writer::{DecisionLog, Settings, Sync};

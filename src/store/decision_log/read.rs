@@ -3,10 +3,10 @@
 //! In: a folder, and who wants the lines. Out: what there is, or the first line that is not as it was written. It takes the
 //! memory of the longest line.
 
+use super::broken::{Broken, VerifyError};
 use super::chain::{self, Link};
+use super::error::{LogError, failed};
 use super::folder::{LogFile, files};
-use super::verify::{Broken, VerifyError};
-use super::writer::{LogError, failed};
 use super::{Digest, Flaw};
 use serde::Deserialize;
 use std::fs::File;

@@ -5,9 +5,10 @@
 //! digests say, and verifies. The file that grows always stays.
 
 use super::Flaw;
+use super::error::{LogError, failed};
 use super::folder::{LogFile, files};
 use super::read::Recorded;
-use super::writer::{DecisionLog, LogError, failed};
+use super::writer::DecisionLog;
 use celador::cel::Timestamp;
 use serde::Serialize;
 use std::fs::{self, File};

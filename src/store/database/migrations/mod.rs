@@ -5,7 +5,8 @@
 //! there is, and for Postgres a `TEXT` column is one that is ordered by its bytes, as SQLite has it.
 //! A text that was released never changes; what must differ is the next number.
 
-use super::connection::{Access, Connection, Failure};
+use super::access::{Access, Failure};
+use super::connection::Connection;
 use super::sqlite::SqliteConnection;
 use crate::row_digest::digest;
 use crate::{StoreError, messages};

@@ -1,0 +1,47 @@
+//! Why a log cannot be written.
+
+use super::chain::Flaw;
+use super::messages;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a log cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The system refuses: no rights, a full disk.
+    #[error("{what}: {reason}")]
+    Io {
+        /// What was tried, with the path.
+        what: String,
+        /// What the system says.
+        reason: io::Error,
+    },
+    /// Another process has it open.
+    #[error("{}", messages::in_use(.0))]
+    InUse(PathBuf),
+    /// Its last line is not one that can be followed.
+    #[error("{}: {flaw}", messages::broken(.path, *.line))]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The line in it, from 1.
+        line: u64,
+        /// What is wrong.
+        flaw: Flaw,
+    },
+    /// The file that grows was removed, replaced or cut: a line that is written to it is seen by nobody, or follows nothing.
+    #[error("{}", messages::gone(.0))]
+    Gone(PathBuf),
+    /// A sync failed for all who wrote at the same time; none of their lines is in the log.
+    #[error("{}", messages::lost())]
+    Lost,
+    /// An entry that is no JSON object.
+    #[error("the entry cannot be written as JSON")]
+    Entry,
+}
+
+/// What was tried with a path, for the system's reason.
+pub(super) fn failed(what: &str, path: &Path) -> impl FnOnce(io::Error) -> LogError {
+    let what = messages::cannot(what, path);
+    move |reason| LogError::Io { what, reason }
+}
