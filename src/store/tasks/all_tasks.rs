@@ -3,9 +3,10 @@
 //! In: where a page begins. Out: what the rows of tasks say, each held against its digest. Nothing of what was said or done.
 
 use super::StoredTasks;
-use super::rows::{TASK, TaskRow};
-use super::task_records::{Facts, Owner, TaskSummary};
-use crate::{Row, StoreError};
+use super::owner::Owner;
+use super::rows::{TASK, summary};
+use super::task_records::TaskSummary;
+use crate::StoreError;
 
 impl StoredTasks {
     /// The tasks behind one, by owner and id, at most so many.
@@ -37,7 +38,7 @@ impl StoredTasks {
         let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id = $2");
         self.database().read(|sql| match sql.query_one(&statement, &[owner.as_str().into(), id.into()])? {
             Some(row) => Ok(summary(&row)?.1),
-            None => Err(super::purge::missing(sql, owner.as_str(), id)),
+            None => Err(super::tombstones::missing(sql, owner.as_str(), id)),
         })
     }
 
@@ -54,11 +55,4 @@ impl StoredTasks {
         let rows = self.database().read(|sql| sql.query(statement, &[id.into()]))?;
         rows.iter().map(|row| Ok(Owner::caller(row.text(0)?))).collect()
     }
-}
-
-pub(super) fn summary(row: &Row) -> Result<(Owner, TaskSummary), StoreError> {
-    let TaskRow { owner, facts, state, changed_at, version, .. } = TaskRow::read(row)?;
-    let Facts { id, namespace, agent, started_at } = facts;
-    let task = TaskSummary { id, namespace, agent, state, started_at, changed_at, version };
-    Ok((Owner::caller(&owner), task))
 }

@@ -5,8 +5,9 @@
 //! it, so that what waits is taken back as it should be.
 
 use super::decision_lines::DueLine;
-use super::purge::check_reason;
-use super::task_records::{Operation, Owner, Step, TaskHead};
+use super::owner::Owner;
+use super::task_records::{Operation, Step, TaskHead};
+use super::tombstones::check_reason;
 use super::{StoredTasks, Terms};
 use crate::StoreError;
 use crate::decision_log::{Entry, Stored};

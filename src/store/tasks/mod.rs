@@ -7,6 +7,8 @@ mod all_tasks;
 mod audit;
 mod decision_lines;
 mod ending;
+mod owner;
+mod policy_store;
 mod purge;
 mod retention;
 mod rows;
@@ -15,6 +17,7 @@ mod sweep;
 mod switches;
 mod task_policies;
 mod task_records;
+mod tombstones;
 mod verify;
 mod writer;
 
@@ -23,11 +26,12 @@ pub use decision_lines::{
     DueLine, KeptLine, LogBehind, forget, lines_from, lines_of_purged, put_turns, take_over, write_waiting,
 };
 pub use ending::{Ended, Ending};
+pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
 pub use stored_tasks::{StoredTasks, Terms};
 pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
 pub use task_policies::{ManifestSet, PolicyDecided, PolicyDecision, TaskPolicy};
 pub use task_records::{
-    LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
+    LoadedTask, Once, Operation, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
 };

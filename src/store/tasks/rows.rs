@@ -4,7 +4,8 @@
 //! an event is made of its columns and of the digest before it, so an event that was changed, taken away or put elsewhere
 //! is found by whoever reads a later one.
 
-use super::task_records::{Facts, Operation, Owner, StoredEvent};
+use super::owner::Owner;
+use super::task_records::{Facts, Operation, StoredEvent, TaskSummary};
 use crate::row_digest::digest;
 use crate::{Row, StoreError, messages};
 
@@ -128,4 +129,11 @@ pub(super) fn snapshot_digest(owner: &str, task: &str, version: u64, saved: &str
 /// The digest of an answer.
 pub(super) fn answer_digest(owner: &str, task: &str, key: &str, request: &str, answer: &str) -> String {
     digest(&[owner, task, key, request, answer])
+}
+
+pub(super) fn summary(row: &Row) -> Result<(Owner, TaskSummary), StoreError> {
+    let TaskRow { owner, facts, state, changed_at, version, .. } = TaskRow::read(row)?;
+    let Facts { id, namespace, agent, started_at } = facts;
+    let task = TaskSummary { id, namespace, agent, state, started_at, changed_at, version };
+    Ok((Owner::caller(&owner), task))
 }

@@ -4,17 +4,16 @@
 //! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
 //! read is tested against its digest before anything is made of it.
 
-use super::all_tasks::summary;
 use super::decision_lines::DueLine;
-use super::purge;
+use super::owner::Owner;
 use super::rows::{
-    EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest,
+    EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest, summary,
 };
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, policy_of};
 use super::task_records::{
-    Facts, LoadedTask, Once, Operation, Owner, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone,
-    Verified,
+    Facts, LoadedTask, Once, Operation, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
 };
+use super::tombstones;
 use super::writer::{Write, Writer};
 use super::{switches, verify};
 use crate::StoreLimits;
@@ -440,7 +439,7 @@ impl StoredTasks {
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.
     pub fn tombstone(&self, owner: &Owner, id: &str) -> Result<Option<Tombstone>, StoreError> {
-        self.database.read(|sql| purge::tombstone(sql, owner.as_str(), id))
+        self.database.read(|sql| tombstones::tombstone(sql, owner.as_str(), id))
     }
 
     /// Reads everything and tests every digest, and the database its own pages. Linear in all that is stored.
@@ -461,7 +460,7 @@ fn task_row(sql: &mut Sql<'_>, owner: &Owner, id: &str) -> Result<TaskRow, Store
     let row = sql.query_one(&statement, &[owner.as_str().into(), id.into()])?;
     match row {
         Some(row) => TaskRow::read(&row),
-        None => Err(purge::missing(sql, owner.as_str(), id)),
+        None => Err(tombstones::missing(sql, owner.as_str(), id)),
     }
 }
 

@@ -4,9 +4,9 @@
 //! transaction and its rows go in another, each only if it is still the one that was read: so nobody is kept waiting for long,
 //! and of two servers that sweep at once each row is counted by one.
 
-use super::purge::TOMBSTONE;
 use super::retention::Age;
 use super::task_records::Tombstone;
+use super::tombstones::TOMBSTONE;
 use crate::{Database, SqlValue, StoreError};
 use celador::cel::Timestamp;
 

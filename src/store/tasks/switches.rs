@@ -6,7 +6,7 @@
 //!
 //! [`StoredTasks::append_under`]: super::StoredTasks::append_under
 
-use super::purge::check_reason;
+use super::tombstones::check_reason;
 use crate::StoreLimits;
 use crate::row_digest::digest;
 use crate::{Database, Row, Sql, SqlValue, StoreError, messages};

@@ -5,8 +5,7 @@
 //! however many tasks are under it, and goes with the last of them. It is what stood in the files; nothing of an environment
 //! or of the settings of a namespace is in it.
 
-use super::rows::{TASK, TaskRow};
-use super::{Owner, StoredTasks};
+use super::Owner;
 use crate::decision_log::Notice;
 use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
@@ -205,66 +204,6 @@ fn row_digest(facts: [&str; 3], manifests: Option<&str>, decision: [&str; 4]) ->
     digest(&[&facts[..], &[manifests.unwrap_or_default()], &decision].concat())
 }
 
-impl StoredTasks {
-    /// The manifests with a digest; nothing if no task is under them.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`] if they are not what was written, and those of the database.
-    ///
-    /// # Cost
-    /// Linear in the manifests, at most `max_kept_manifests_bytes`.
-    pub fn manifests(&self, digest: &str) -> Result<Option<ManifestSet>, StoreError> {
-        self.database().read(|sql| set(sql, digest))
-    }
-
-    /// What is known of the policies of an owner's tasks behind an id, up to another, by the ids of the tasks.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`], and those of the database.
-    ///
-    /// # Cost
-    /// A row for each of these tasks.
-    pub fn policies(
-        &self,
-        owner: &Owner,
-        after: &str,
-        last: &str,
-    ) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
-        self.database().read(|sql| policies_of(sql, owner.as_str(), after, last))
-    }
-
-    /// The tasks of an agent that take steps, of all callers, behind one, by owner and id, at most so many and at most
-    /// `max_page`.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`], and those of the database.
-    ///
-    /// # Cost
-    /// It looks at the rows of all tasks.
-    pub fn tasks_of_agent(
-        &self,
-        (namespace, agent): (&str, &str),
-        after: Option<&(Owner, String)>,
-        limit: usize,
-    ) -> Result<Vec<(Owner, String)>, StoreError> {
-        let (owner, id) = after.map_or(("", ""), |(owner, id)| (owner.as_str(), id));
-        let statement = format!(
-            "SELECT {TASK} FROM task WHERE namespace = $1 AND agent = $2 AND state IN ('active', 'suspended') \
-             AND (owner > $3 OR (owner = $3 AND id > $4)) ORDER BY owner, id LIMIT $5"
-        );
-        let values = [namespace.into(), agent.into(), owner.into(), id.into(), self.page(limit)];
-        let rows = self.database().read(|sql| sql.query(&statement, &values))?;
-        let found = |row| TaskRow::read(row).map(|row| (Owner::caller(&row.owner), row.facts.id));
-        rows.iter().map(found).collect()
-    }
-
-    /// Takes sets of manifests away that no task is under any more. What cannot be done now is done when the next task
-    /// leaves a set.
-    pub(super) fn forget_sets(&self) {
-        let _ = self.database().write_rows(forget_sets);
-    }
-}
-
 impl PolicyWrite {
     /// Writes it beside the row of its task. The text of the manifests goes over the wire only if it is not there.
     pub(super) fn put(&self, sql: &mut Sql<'_>, owner: &str, task: &str) -> Result<(), StoreError> {
@@ -309,7 +248,7 @@ pub(super) fn policy_of(
 }
 
 /// The policies of an owner's tasks behind an id, up to another, by the ids.
-fn policies_of(
+pub(super) fn policies_of(
     sql: &mut Sql<'_>,
     owner: &str,
     after: &str,
@@ -333,7 +272,7 @@ pub(super) fn set(sql: &mut Sql<'_>, name: &str) -> Result<Option<ManifestSet>, 
 
 /// Takes the sets away that no task is under. If a task comes under one at this moment, the database refuses, and the set
 /// is looked at again when the next task leaves one.
-fn forget_sets(sql: &mut Sql<'_>) -> Result<u64, StoreError> {
+pub(super) fn forget_sets(sql: &mut Sql<'_>) -> Result<u64, StoreError> {
     sql.execute(
         "DELETE FROM manifest_set WHERE NOT EXISTS \
          (SELECT 1 FROM task_policy WHERE task_policy.manifests = manifest_set.digest)",

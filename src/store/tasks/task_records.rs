@@ -4,35 +4,12 @@
 //! task as it was after its last step. Two writers of one task never both succeed on the same version. Whoever asks for
 //! a task says for whom: of another's it learns nothing, not even that it is there. All of it blocks.
 
-use super::{PolicyDecision, TaskPolicy};
+use super::owner::Owner;
+use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
 use celador::task::{Decision, SavedTask, Task, TaskMark};
 use std::sync::Arc;
-
-/// Whose a task is: the identity of the caller that created it, as authentication gives it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Owner(Arc<str>);
-
-impl Owner {
-    /// An identity. The empty one is nobody's: authentication must not give it to anybody.
-    #[must_use]
-    pub fn caller(identity: &str) -> Self {
-        Self(identity.into())
-    }
-
-    /// Nobody: where callers are not told apart.
-    #[must_use]
-    pub fn nobody() -> Self {
-        Self("".into())
-    }
-
-    /// The identity; empty of nobody.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {

@@ -3,10 +3,11 @@
 //! In: a database. Out: how much is there, or the first place where something is not what was written. It reads in pages,
 //! each in a transaction of its own, so that nobody waits for it.
 
-use super::purge::{TABLES, TOMBSTONE};
+use super::owner::Owner;
 use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest};
 use super::task_policies::{POLICY, TaskPolicy};
-use super::task_records::{Owner, Tombstone, Verified};
+use super::task_records::{Tombstone, Verified};
+use super::tombstones::{TABLES, TOMBSTONE};
 use super::{switches, task_policies};
 use crate::{Database, Row, SqlValue, StoreError, messages};
 

@@ -5,11 +5,11 @@
 //! processes do not wait for each other in turn. While one transaction commits, the next gathers: nobody waits for company.
 
 use super::decision_lines::DueLine;
-use super::purge::{missing, tombstone};
 use super::rows::TaskRow;
 use super::switches::version;
 use super::task_policies::PolicyWrite;
 use super::task_records::{Facts, Once};
+use super::tombstones::{missing, tombstone};
 use crate::database::storable;
 use crate::{Database, Sql, SqlValue, StoreError, messages};
 use std::sync::Arc;

@@ -1,0 +1,27 @@
+//! Whose a task is.
+
+use std::sync::Arc;
+
+/// Whose a task is: the identity of the caller that created it, as authentication gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner(Arc<str>);
+
+impl Owner {
+    /// An identity. The empty one is nobody's: authentication must not give it to anybody.
+    #[must_use]
+    pub fn caller(identity: &str) -> Self {
+        Self(identity.into())
+    }
+
+    /// Nobody: where callers are not told apart.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self("".into())
+    }
+
+    /// The identity; empty of nobody.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
