@@ -22,7 +22,7 @@ impl Connection {
         }
     }
 
-    /// Makes all that was written durable. The error [`StoreError::Uncertain`] leaves open whether that happened.
+    /// Makes all that was written durable. The error [`StoreError::Uncertain`](crate::StoreError::Uncertain) leaves open whether that happened.
     pub(super) fn commit(&mut self) -> Result<(), Failure> {
         match self {
             Self::Sqlite(connection) => connection.commit(),
