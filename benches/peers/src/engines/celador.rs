@@ -8,7 +8,7 @@ use crate::questions::{expected, expression};
 use crate::roots::Roots;
 use celador::cel::Cache;
 use celador::context::TaskContext;
-use celador::limits::EngineLimits;
+use celador::limits::EvalLimits;
 use std::hint::black_box;
 
 pub const NAME: &str = "celador";
@@ -41,7 +41,7 @@ impl Engine for Celador {
                 }))
             }
             Kind::CompileCached => {
-                let (state, cache) = (self.state, Cache::new(&EngineLimits::default()));
+                let (state, cache) = (self.state, Cache::new(&EvalLimits::default()));
                 Some(Case::repeated(NAME, move || cache.compile(state.scope.env(), black_box(text)).is_ok()))
             }
             Kind::Decision => Some(decision::before(NAME, self.n)),

@@ -92,7 +92,9 @@ pub fn before(name: &'static str, n: usize) -> Case {
     let prepare = move |calls: u32| {
         let mut task = task(&engine, n);
         // the bindings have replaced and added what they should, and all three asserts were answered
-        let Progress::Decided(decision) = task.before(&call, now()).into_progress() else { panic!("nobody is asked") };
+        let Progress::Decided(decision) = task.before(&call, now()).into_progress() else {
+            panic!("nobody is asked")
+        };
         let arguments = decision.value.as_ref().map(|value| serde_json::json!(value));
         let resolved =
             serde_json::json!({"amount": 180, "customer": "u-1", "order": format!("ticket-{}", n - 1)});
