@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
-use super::readiness::Reason;
+use super::reasons::Reason;
 use super::request::{Answer, Request};
 use super::steps::Step;
 use celador::cel::Timestamp;

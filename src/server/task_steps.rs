@@ -6,8 +6,8 @@
 use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
+use super::seat::{Open, has_ended, sit};
 use super::steps::{Circumstances, Step, WhileHeld};
-use super::task_opening::{Open, has_ended, sit};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
 use celador::task::{Progress, Question, Task};
