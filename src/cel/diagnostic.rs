@@ -1,5 +1,12 @@
 //! What is wrong with a text that a person wrote: one type for every phase, rendered for people or for programs.
 //!
+//! Three types say that something is wrong, and differ in what it is wrong with:
+//!
+//! - An [`Issue`](super::Issue) is about one expression. It knows the characters of that expression, and no file.
+//! - A [`Diagnostic`] is about a file or another text that has a name: an issue whose place in a file is known, or a problem of a
+//!   manifest. The command, `Engine::open` and `/v1/manifests` show diagnostics.
+//! - A `Finding` (in `celador::task`) is about one decision: what failed or was ignored while it was made. It is part of the decision.
+//!
 //! A diagnostic is shown, never branched on: phases return `(thing, Vec<Diagnostic>)` and go on to the next problem.
 //! It knows no phase; each phase builds its own in one file, one function a message. Messages follow one rule book:
 //! lower case, no final stop, no line break, the user's words in backticks, what was expected and what was found.
@@ -44,7 +51,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// One finding about a text.
+/// One problem in a text that has a name, such as a manifest.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// A stable word for programs, such as `unknown_key`.

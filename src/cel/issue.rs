@@ -5,7 +5,8 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Embedded, Span};
 
-/// One finding about an expression.
+/// One problem in an expression. [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
+/// difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// A stable word for programs, such as `undeclared_name`.

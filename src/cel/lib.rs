@@ -71,7 +71,7 @@ pub use program::Program;
 pub use stdlib::pattern::PatternPrice;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
-    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
+    BlockBinding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, MACROS,
     Macro, Name, RESERVED, StructField, parse,
 };
 pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};

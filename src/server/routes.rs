@@ -13,7 +13,8 @@ use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::service::Service;
 use super::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Step,
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    StepBody,
 };
 use super::task_opening::Open;
 use super::{switches, task_policies};
@@ -310,7 +311,7 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 /// Any step of a task.
-fn step<S: Step>(service: &Service, request: &Request) -> Result<Answer, Problem> {
+fn step<S: StepBody>(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let step: S = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &step)
 }

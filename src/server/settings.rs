@@ -37,7 +37,7 @@ pub struct Settings {
     /// Settings of namespaces, for the secrets of webhooks (WH-07).
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     /// The settings of the context protocols.
-    pub conversation: conversation::Settings,
+    pub conversation: conversation::ConversationSettings,
     /// Where clients reach it, if not where it listens: what the agent card says, an origin and a host of its own.
     pub public_url: Option<String>,
     /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
@@ -46,7 +46,7 @@ pub struct Settings {
     /// Origins of web pages that may use the server from a browser (CORS), such as `https://console.example`.
     pub allowed_origins: Vec<String>,
     /// Whether a decision is answered only when the decision log has it on disk. Then there has to be a log, and it has to
-    /// sync ([`Sync::Always`](celador_store::decision_log::Sync::Always)).
+    /// sync ([`SyncMode::Always`](celador_store::decision_log::SyncMode::Always)).
     pub log_required: bool,
     /// Whether the decision log holds what was handled and answered.
     pub log_content: bool,
@@ -141,7 +141,7 @@ impl Settings {
             allow_unauthenticated: false,
             tls: None,
             namespaces: BTreeMap::new(),
-            conversation: conversation::Settings::default(),
+            conversation: conversation::ConversationSettings::default(),
             public_url: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::task_fixture::{Script, at, call, decided, engine, noon, see, start, task, text_of};
 use celador::cel::{Json, Timestamp};
-use celador::context::Status;
+use celador::context::InvocationStatus;
 use celador::limits::EvalLimits;
 use celador::task::{
     Answer, Call, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Request, Task, TaskError,
@@ -10,13 +10,13 @@ use celador::task::{
 };
 use serde_json::{Value, json};
 
-fn past(function: &str, status: Status) -> PastCall {
+fn past(function: &str, status: InvocationStatus) -> PastCall {
     PastCall {
         function: function.into(),
         arguments: json!({}).into(),
         output: Some(json!({ "ok": true }).into()),
         status,
-        executed: status != Status::Restricted,
+        executed: status != InvocationStatus::Restricted,
         task_id: None,
         at: None,
     }
@@ -224,7 +224,7 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
         .record(
             Past::Call(PastCall {
                 output: Some(json!({ "id": 7 }).into()),
-                ..past("probe", Status::Successful)
+                ..past("probe", InvocationStatus::Successful)
             }),
             noon(),
         )
@@ -349,13 +349,13 @@ fn first_is_for_each_entry_and_with_match_for_each_action() {
     let post = json!({ "account": "a", "amount": 1 });
     assert_eq!(first(&mut task, "ledger_lookup", lookup.clone()).as_deref(), Some("any"));
     // a blocked attempt and an invocation by middleware do not count
-    task.record(Past::Invoke(past("ledger_lookup", Status::Successful)), noon()).unwrap();
+    task.record(Past::Invoke(past("ledger_lookup", InvocationStatus::Successful)), noon()).unwrap();
     assert_eq!(first(&mut task, "ledger_lookup", lookup.clone()).as_deref(), Some("any"));
     // one that ran does, also if it failed: for the entry, not for the other action
-    task.record(Past::Call(past("ledger_lookup", Status::Errored)), noon()).unwrap();
+    task.record(Past::Call(past("ledger_lookup", InvocationStatus::Errored)), noon()).unwrap();
     assert_eq!(first(&mut task, "ledger_lookup", lookup), None);
     assert_eq!(first(&mut task, "ledger_post_entry", post.clone()).as_deref(), Some("post"));
-    task.record(Past::Call(past("ledger_post_entry", Status::Successful)), noon()).unwrap();
+    task.record(Past::Call(past("ledger_post_entry", InvocationStatus::Successful)), noon()).unwrap();
     assert_eq!(first(&mut task, "ledger_post_entry", post), None);
 }
 

@@ -10,7 +10,7 @@ use crate::function::{Code, Declaration};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 use crate::stdlib::{Extent, Pattern};
-use crate::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::syntax::{BlockBinding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::types::{At, Type};
 use crate::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 use std::sync::Arc;
@@ -443,7 +443,7 @@ impl Planner<'_> {
 
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the
     /// locals of each value, and those of the body, get places that no other part of the block has.
-    fn block(&mut self, expr: &Expr, bindings: &[Binding], body: &Expr) -> NodeId {
+    fn block(&mut self, expr: &Expr, bindings: &[BlockBinding], body: &Expr) -> NodeId {
         let (outside, in_use, first) = (self.known.len(), self.in_use, Memo(self.memos));
         for binding in bindings {
             let value = self.expr(&binding.value);

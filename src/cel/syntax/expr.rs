@@ -93,7 +93,7 @@ pub enum ExprKind {
     /// `cel.block([a, b], body)`
     Block {
         /// The bindings; each knows those before it.
-        bindings: Vec<Binding>,
+        bindings: Vec<BlockBinding>,
         /// Where all of them are known.
         body: Box<Expr>,
     },
@@ -230,7 +230,7 @@ pub struct Entry {
 
 /// A binding of a block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Binding {
+pub struct BlockBinding {
     /// The variable, whose name is the call that names it: `cel.index(0)`.
     pub variable: String,
     /// Its value, which is computed when it is first asked for.

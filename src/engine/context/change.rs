@@ -4,7 +4,7 @@
 //! the state after it. Histories only grow, but for the last input and the last response, which may still be replaced or
 //! taken back, and invocations that become restricted: so all costs are linear in what changed.
 
-use super::history::Status;
+use super::history::InvocationStatus;
 use super::snapshot::{ContextState, Kept, StoredInvocation};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
@@ -195,7 +195,7 @@ impl ContextState {
         fits &= change.outputs.put_to(&mut self.outputs);
         for position in change.restricted {
             match self.invocations.get_mut(position as usize) {
-                Some(invocation) => invocation.status = Status::Restricted,
+                Some(invocation) => invocation.status = InvocationStatus::Restricted,
                 None => fits = false,
             }
         }

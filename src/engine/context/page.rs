@@ -6,7 +6,7 @@
 //! can say what it likes, but not what stands beside it.
 
 use super::TaskContext;
-use super::history::Status;
+use super::history::InvocationStatus;
 use super::part::Part;
 use super::secret::{MASK, SecretView};
 use crate::cel::{At, List, Map, Shortened, Value, View};
@@ -157,7 +157,7 @@ impl Pass<'_> {
         if part == Part::RecordInputs {
             return secrets.arguments(function);
         }
-        secrets.outcome(function, call.is_some_and(|call| call.status == Status::Successful))
+        secrets.outcome(function, call.is_some_and(|call| call.status == InvocationStatus::Successful))
     }
 
     /// What is secret of a field of an entry of inputs or responses.

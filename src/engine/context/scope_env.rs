@@ -10,7 +10,7 @@ use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::scope::{Root, Scope};
-use super::surroundings::{Mount, Runtime};
+use super::surroundings::{MountFacts, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
     Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
@@ -76,7 +76,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Now => Type::String,
             Root::Runtime => Runtime::cel_type(),
             Root::Mount if !self.has_mount => return None,
-            Root::Mount => Mount::cel_type(),
+            Root::Mount => MountFacts::cel_type(),
             Root::Parameters => self.parameters.clone(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
@@ -146,7 +146,7 @@ pub struct Bound<'a> {
     /// `runtime`.
     pub runtime: Option<&'a Runtime>,
     /// `mount`.
-    pub mount: Option<&'a Mount>,
+    pub mount: Option<&'a MountFacts>,
     /// `parameters` of a filter.
     pub parameters: Option<Value<'a>>,
     /// `item` of a poll.
@@ -225,7 +225,7 @@ impl ScopeEnv {
             Root::Event => bound.event.clone(),
             Root::Now => bound.now.map(Moment::value),
             Root::Runtime => bound.runtime.map(Runtime::value),
-            Root::Mount => bound.mount.map(Mount::value),
+            Root::Mount => bound.mount.map(MountFacts::value),
             Root::Parameters => bound.parameters.clone(),
             Root::Item => bound.item.clone(),
             Root::Response => bound.response.clone(),

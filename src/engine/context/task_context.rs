@@ -5,7 +5,7 @@
 //! kept. Expressions cannot change anything here (`CTX-21`), a child's task has a context of its own (`CTX-24`,
 //! `DEL-07`), and time comes in as an argument.
 
-use super::history::{Counts, History, Invocation, InvocationId, KeptPart};
+use super::history::{Counts, History, InvocationId, InvocationRecord, KeptPart};
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -166,7 +166,7 @@ impl TaskContext {
 
     /// Records an invocation: in its function's record, its tool's, and `_meta` (`MW-46`, `REC-13`, `REC-17`). One of
     /// a function that the schema does not have enters `_meta` only, and limits count it.
-    pub fn record(&mut self, mut invocation: Invocation) -> InvocationId {
+    pub fn record(&mut self, mut invocation: InvocationRecord) -> InvocationId {
         // a result of null and none are the same to expressions, and a document of its own costs memory
         invocation.output = invocation.output.filter(|output| !output.root().is_null());
         self.history.record(&self.schema, invocation)
@@ -260,12 +260,12 @@ impl TaskContext {
 
     /// An invocation on record.
     #[must_use]
-    pub fn invocation(&self, id: InvocationId) -> Option<&Invocation> {
+    pub fn invocation(&self, id: InvocationId) -> Option<&InvocationRecord> {
         self.history.get(id)
     }
 
     /// All invocations, oldest first.
-    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &Invocation> + ExactSizeIterator {
+    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &InvocationRecord> + ExactSizeIterator {
         self.history.log().iter()
     }
 

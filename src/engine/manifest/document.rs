@@ -12,7 +12,7 @@ use super::node::Node;
 use super::reader::{Path, Reader};
 use super::schedule::Schedule;
 use super::tool::Tool;
-use super::trigger::Trigger;
+use super::trigger::DeclaredTrigger;
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
@@ -29,7 +29,7 @@ pub enum Document {
     /// A schedule.
     Schedule(Box<Schedule>),
     /// A trigger.
-    Trigger(Box<Trigger>),
+    Trigger(Box<DeclaredTrigger>),
     /// What a bundle says about itself.
     Descriptor(Box<Descriptor>),
 }
@@ -63,7 +63,7 @@ impl Document {
                 Some(Self::Schedule(Box::new(schedule)))
             }
             Family::Trigger => {
-                let trigger = Trigger::read(document, kind, &path, &mut reader)?;
+                let trigger = DeclaredTrigger::read(document, kind, &path, &mut reader)?;
                 Some(Self::Trigger(Box::new(trigger)))
             }
             Family::BundleDescription => {

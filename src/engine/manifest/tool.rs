@@ -53,8 +53,8 @@ impl Tool {
     #[must_use]
     pub fn has_derived_parameters(&self) -> bool {
         let actions = self.actions.iter().filter_map(|action| match &action.execute {
-            Execute::Cel(_) => None,
-            Execute::Runtime(runtime) => Some(runtime),
+            DeclaredExecute::Cel(_) => None,
+            DeclaredExecute::Runtime(runtime) => Some(runtime),
         });
         self.runtimes.iter().chain(actions).any(|runtime| runtime.kind.derives_parameters())
     }
@@ -74,12 +74,12 @@ pub struct ActionDecl {
     /// What it returns where it succeeds, if it says so: any JSON Schema, whose references lead into it.
     pub output: Option<Arc<Schema>>,
     /// How it is carried out.
-    pub execute: Execute,
+    pub execute: DeclaredExecute,
 }
 
 /// How an action is carried out: exactly one way (TOOL-01).
 #[derive(Clone, Debug)]
-pub enum Execute {
+pub enum DeclaredExecute {
     /// The expression whose value is the output (TOOL-06).
     Cel(Embedded),
     /// A runtime of the host, declared with the action or at the top of the tool (TOOL-02).
@@ -241,7 +241,7 @@ fn read_action(node: &Node, path: &Path, shared: &[Runtime], reader: &mut Reader
     let output = output.and_then(|field| read_alone(field.node, &field.path, reader));
     let execute = match (fields.get("execute"), shorthand) {
         (Some(field), _) => read_execute(&field, reader),
-        (None, Some(field)) => Some(Execute::Runtime(Runtime {
+        (None, Some(field)) => Some(DeclaredExecute::Runtime(Runtime {
             kind: RuntimeKind::Filesystem,
             path: field.path.into(),
             node: field.node.clone(),
@@ -253,7 +253,7 @@ fn read_action(node: &Node, path: &Path, shared: &[Runtime], reader: &mut Reader
 }
 
 /// The one backend of `execute` (TOOL-01).
-fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<Execute> {
+fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<DeclaredExecute> {
     let mut fields = reader.fields(field.node, &field.path)?;
     let cel = fields.get("cel");
     let mut runtimes = read_runtimes(&mut fields, reader);
@@ -268,18 +268,18 @@ fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<Execute> {
         reader.report(&field.path, finding);
     }
     fields.warn_of_others("`execute`", &[], reader);
-    let Some(cel) = cel else { return runtimes.pop().map(Execute::Runtime) };
+    let Some(cel) = cel else { return runtimes.pop().map(DeclaredExecute::Runtime) };
     let mut fields = reader.fields(cel.node, &cel.path)?;
     let expression = fields.required("expression", "TOOL-06", reader);
     let expression = expression.and_then(|field| reader.expression(field.node, &field.path, "TOOL-06"));
     fields.warn_of_others("`cel`", &[], reader);
-    expression.map(Execute::Cel)
+    expression.map(DeclaredExecute::Cel)
 }
 
 /// The runtime at the top of the tool, for an action that has none of its own (TOOL-02).
-fn inherited(place: &Place, path: &Path, shared: &[Runtime], reader: &mut Reader) -> Option<Execute> {
+fn inherited(place: &Place, path: &Path, shared: &[Runtime], reader: &mut Reader) -> Option<DeclaredExecute> {
     let finding = match shared {
-        [runtime] => return Some(Execute::Runtime(runtime.clone())),
+        [runtime] => return Some(DeclaredExecute::Runtime(runtime.clone())),
         [] => messages::no_backend(place, &backend_names()),
         _ => {
             let found = shared.iter().map(|runtime| runtime.kind.name()).collect::<Vec<_>>();

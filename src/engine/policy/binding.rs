@@ -10,7 +10,7 @@ use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ErrorCode, EvalError, Fault, HostFunctions, Json, RESERVED, Stop, Value};
 use crate::context::{Activations, Root, ScopeEnv};
-use crate::manifest::binding::Binding as Written;
+use crate::manifest::binding::DeclaredBinding;
 use crate::source::{Place, Span};
 use std::sync::Arc;
 
@@ -36,7 +36,11 @@ enum BindingValue {
 
 impl Binding {
     /// Compiles a binding; what is wrong with it is reported.
-    pub(super) fn compile(scope: &Arc<ScopeEnv>, written: &Written, texts: &mut Texts<'_>) -> Option<Self> {
+    pub(super) fn compile(
+        scope: &Arc<ScopeEnv>,
+        written: &DeclaredBinding,
+        texts: &mut Texts<'_>,
+    ) -> Option<Self> {
         let text = &written.value;
         let value = if is_bare_word(&text.text, scope) {
             texts.findings.push(messages::bare_word(text.place.clone(), &text.text).path(&written.path));

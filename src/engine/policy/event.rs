@@ -17,7 +17,7 @@ use crate::cel::{Json, Part, STANDARD, Storage, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::Agent;
-use crate::manifest::binding::Binding as Written;
+use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, EventEntry};
 use crate::manifest::event::{EventDecl, ReceiveKind};
@@ -258,7 +258,7 @@ pub(super) fn check_payload(declared: Option<&Shape>, payload: &Json) -> Result<
 
 /// The map of names, over `event` or, for a poll, `item`.
 fn compile_names(
-    written: &[Written],
+    written: &[DeclaredBinding],
     source: EventSource,
     payload: &Type,
     limits: &EngineLimits,
@@ -274,7 +274,7 @@ fn compile_names(
         ..ScopeDecl::new(scope, limits.eval)
     };
     let scope = Arc::new(ScopeEnv::new(&declared));
-    let compile = |alias: &Written| {
+    let compile = |alias: &DeclaredBinding| {
         let value = Expression::compile(&scope, &alias.value, &alias.path, texts)?;
         Some((alias.name.text.clone(), value))
     };

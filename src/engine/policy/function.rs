@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A function of an agent. Its position among the policy's functions is its id in the task context.
 #[derive(Debug)]
-pub struct Function {
+pub struct AgentFunction {
     /// The name that the model calls and the key of its record (KEY-04).
     pub key: Arc<str>,
     /// The action's or agent's name, sanitised: what `match` selects (MW-22).

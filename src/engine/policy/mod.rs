@@ -70,7 +70,7 @@ pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, whole_failure};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
-pub use function::{Execute, Function, InvocationTarget};
+pub use function::{AgentFunction, Execute, InvocationTarget};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub use origin::Origin;
@@ -86,7 +86,7 @@ pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
-use crate::context::{ContextSchema, FunctionId, Mount as MountFacts, Scope, ScopeDecl, ScopeEnv};
+use crate::context::{ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mount::Mount;
@@ -99,7 +99,7 @@ pub struct Policy {
     agent: Arc<Agent>,
     mount: Option<Arc<Mount>>,
     schema: Arc<ContextSchema>,
-    functions: Vec<Function>,
+    functions: Vec<AgentFunction>,
     events: Vec<Event>,
     /// By capability.
     bindings: Vec<Vec<Arc<Binding>>>,
@@ -156,13 +156,13 @@ impl Policy {
 
     /// What the model or an invoke step can call, in the order of the manifest.
     #[must_use]
-    pub fn functions(&self) -> &[Function] {
+    pub fn functions(&self) -> &[AgentFunction] {
         &self.functions
     }
 
     /// A function by its position.
     #[must_use]
-    pub fn function(&self, position: usize) -> Option<&Function> {
+    pub fn function(&self, position: usize) -> Option<&AgentFunction> {
         self.functions.get(position)
     }
 

@@ -5,7 +5,7 @@
 use super::schema_type::constant;
 use super::shape::Shape;
 use crate::cel::{Constant, Domain, Json, Type};
-use crate::manifest::catalog::Parameter as Declared;
+use crate::manifest::catalog::DeclaredParameter;
 use crate::manifest::schema::Schema;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub enum Missing {
 }
 
 impl Parameter {
-    pub(super) fn of(declared: &Declared) -> Self {
+    pub(super) fn of(declared: &DeclaredParameter) -> Self {
         let schema = declared.declared.as_ref().map(|property| &property.schema);
         let source = match (declared.bound, declared.offered) {
             (true, _) => ParameterSource::Binding,

@@ -11,7 +11,7 @@ use super::parameter::{Missing, Parameter, ParameterSource};
 use super::shape::Shape;
 use crate::cel::{Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
 use crate::limits::EvalLimits;
-use crate::manifest::catalog::Parameter as Declared;
+use crate::manifest::catalog::DeclaredParameter;
 use crate::manifest::schema::Property;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ pub type Supplied<'b> = (&'b str, Option<JsonValue<'b>>);
 impl Parameters {
     /// The parameters of a function that takes what it declares.
     #[must_use]
-    pub fn closed(declared: &[Declared]) -> Self {
+    pub fn closed(declared: &[DeclaredParameter]) -> Self {
         Self::of_all(declared.iter().map(Parameter::of).collect())
     }
 
     /// The parameters of a sub-agent: its `message` is text, whatever the agent declares (DEL-01), and what it has defaults
     /// for stays out of the call.
     #[must_use]
-    pub fn of_delegation(declared: &[Declared]) -> Self {
+    pub fn of_delegation(declared: &[DeclaredParameter]) -> Self {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
         for parameter in &mut list {
             if *parameter.name == *MESSAGE {
@@ -57,7 +57,7 @@ impl Parameters {
 
     /// The parameters of a function whose declarations lie elsewhere: what is declared, what is bound, and whatever else
     /// comes (PAR-12).
-    pub fn open<'b>(declared: &[Declared], bound: impl Iterator<Item = &'b Arc<str>>) -> Self {
+    pub fn open<'b>(declared: &[DeclaredParameter], bound: impl Iterator<Item = &'b Arc<str>>) -> Self {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
         for name in bound {
             if !list.iter().any(|parameter| parameter.name == *name) {

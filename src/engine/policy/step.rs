@@ -12,7 +12,7 @@ use super::template::{Placeholder, Template};
 use crate::cel::{ExprKind, Literal, Value};
 use crate::context::{Bound, MASK, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
-use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
+use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::Place;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(super) struct StepScopes {
 impl Step {
     /// Compiles a step. `function` is the target of an invoke step.
     pub(super) fn compile(
-        written: &Written,
+        written: &DeclaredStep,
         scopes: &StepScopes,
         function: Option<usize>,
         texts: &mut Texts<'_>,
@@ -85,7 +85,7 @@ impl Step {
             compiled
         });
         let action = match &written.action {
-            WrittenAction::Assert(text) => {
+            DeclaredAction::Assert(text) => {
                 let compiled = Expression::compile(&scopes.action, text, &path, texts);
                 if let Some(truth) = decided(compiled.as_ref())
                     && !(compiled.as_ref().is_some_and(says_never) && written.on_fail != OnFail::Continue)
@@ -94,10 +94,10 @@ impl Step {
                 }
                 compiled.map(StepAction::Assert)
             }
-            WrittenAction::Transform(text) => {
+            DeclaredAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
-            WrittenAction::Invoke(invoke) => {
+            DeclaredAction::Invoke(invoke) => {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();

@@ -48,11 +48,11 @@ pub struct Case {
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
     /// The operation under test.
-    pub operation: Operation,
+    pub operation: TestedOperation,
     /// Where it stands.
     pub operation_place: Place,
     /// The verdicts that are given, one for each time the operation suspends.
-    pub resume: Vec<Verdict>,
+    pub resume: Vec<ReviewAnswer>,
     /// What must hold.
     pub expect: Vec<Check>,
 }
@@ -75,7 +75,7 @@ pub enum Manifests {
 
 /// The operation under test.
 #[derive(Clone, Debug)]
-pub enum Operation {
+pub enum TestedOperation {
     /// Are the manifests valid?
     Validate,
     /// Which functions does the model see?
@@ -137,7 +137,7 @@ pub enum Operation {
     Trigger(Json),
 }
 
-impl Operation {
+impl TestedOperation {
     /// The word for it in a case.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -178,7 +178,7 @@ pub struct BoundVariables {
 
 /// The verdict of a reviewer.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct ReviewAnswer {
     /// Who gives it.
     pub reviewer: Embedded,
     /// Whether it approves.

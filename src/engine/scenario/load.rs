@@ -7,7 +7,7 @@
 use super::case::{Case, Manifests};
 use super::messages;
 use super::read::read;
-use super::report::{Outcome, Report};
+use super::report::{CaseOutcome, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::manifest::load::{File, FileOrigin, LoadError, load};
@@ -53,7 +53,7 @@ fn broken(source: &Source, findings: Vec<Diagnostic>) -> Report {
         name: name.to_owned(),
         about: String::new(),
         file: source.name().to_owned(),
-        outcome: Outcome::Broken(findings),
+        outcome: CaseOutcome::Broken(findings),
     }
 }
 

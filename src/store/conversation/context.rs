@@ -5,9 +5,9 @@
 //! in here: a list of contexts never reads what was said in them.
 
 use super::bad_params;
-use super::lifecycle::Status;
+use super::lifecycle::ContextStatus;
 use super::members::{Members, is_null, is_object};
-use super::refusal::Refusal;
+use super::refusal::ContextRefusal;
 use celador::cel::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -27,7 +27,7 @@ pub struct Context {
     /// When a task or a message came, or the status or the description changed.
     pub updated_at: Timestamp,
     /// Where it is in its life.
-    pub status: Status,
+    pub status: ContextStatus,
     /// The context that it came out of.
     pub parent: Option<String>,
     /// What describes it.
@@ -70,7 +70,7 @@ impl Context {
             owner: owner.map(str::to_owned),
             created_at: now,
             updated_at: now,
-            status: Status::Active,
+            status: ContextStatus::Active,
             parent: None,
             details: Details { role: Some(DEFAULT_ROLE.to_owned()), ..Details::default() },
         }
@@ -157,9 +157,9 @@ impl Changes {
     /// `parentContextId`, `referenceContextIds`, each also in snake_case. `null` unsets a member.
     ///
     /// # Errors
-    /// [`Refusal::Params`] for what is no object, for members that are unknown or not the client's to change, and for
+    /// [`ContextRefusal::Params`] for what is no object, for members that are unknown or not the client's to change, and for
     /// values of a wrong type.
-    pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
+    pub fn read(raw: &RawValue) -> Result<Self, ContextRefusal> {
         let members = Members::of(raw).ok_or_else(|| bad_params::not_an_object("changes"))?;
         let mut changes = Self::default();
         for (name, value) in members.iter() {
@@ -219,10 +219,10 @@ fn replace_json(old: &mut Option<Box<RawValue>>, new: Option<Box<RawValue>>) -> 
     changed
 }
 
-fn typed<T: for<'de> Deserialize<'de>>(name: &str, value: &RawValue) -> Result<T, Refusal> {
+fn typed<T: for<'de> Deserialize<'de>>(name: &str, value: &RawValue) -> Result<T, ContextRefusal> {
     serde_json::from_str(value.get()).map_err(|_| bad_params::wrong_type(name))
 }
 
-fn object(name: &str, value: &RawValue) -> Result<Box<RawValue>, Refusal> {
+fn object(name: &str, value: &RawValue) -> Result<Box<RawValue>, ContextRefusal> {
     if is_object(value) { Ok(value.to_owned()) } else { Err(bad_params::wrong_type(name)) }
 }

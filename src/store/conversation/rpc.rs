@@ -8,7 +8,7 @@ use super::members::{Members, is_null};
 use super::messages;
 use super::methods::{Failure, Method};
 use super::service::Conversations;
-use super::settings::Settings;
+use super::settings::ConversationSettings;
 use celador::cel::Timestamp;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -32,14 +32,14 @@ const AUTHORIZATION: i32 = -32013;
 
 /// What a caller's token has to allow for a method, where a server looks at scopes (section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum TokenScope {
     /// `agent:read`: every method that only reads.
     Read,
     /// `agent:write`: `contexts/clear`.
     Write,
 }
 
-impl Scope {
+impl TokenScope {
     /// The name in a token.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -59,7 +59,7 @@ impl Scope {
 /// Linear in the body, and what the method costs: see [`Conversations`].
 pub fn answer(
     conversations: &Conversations,
-    settings: &Settings,
+    settings: &ConversationSettings,
     caller: Option<&str>,
     body: &[u8],
     _now: Timestamp,
@@ -76,9 +76,9 @@ pub fn answer(
 /// What a request's method needs to be allowed, for servers that look at scopes. Nothing for a body that [`answer`] will
 /// refuse anyway.
 #[must_use]
-pub fn needed_scope(body: &[u8]) -> Option<Scope> {
+pub fn needed_scope(body: &[u8]) -> Option<TokenScope> {
     let request = Envelope::read(body).ok()?;
-    Some(if request.method == Method::ContextsClear { Scope::Write } else { Scope::Read })
+    Some(if request.method == Method::ContextsClear { TokenScope::Write } else { TokenScope::Read })
 }
 
 /// The answer to somebody without an identity where there has to be one; it goes out with HTTP status 401. The `id` is

@@ -8,9 +8,9 @@ use super::bad_params;
 use super::context::{Changes, Context};
 use super::history::{Artifact, Conversation, Message, TaskRecord, conversation};
 use super::id::is_storable;
-use super::lifecycle::{Status, TaskState, owns, sees};
+use super::lifecycle::{A2aTaskState, ContextStatus, owns, sees};
 use super::list::{ListQuery, Page};
-use super::refusal::{ConversationError, Refusal};
+use super::refusal::{ContextRefusal, ConversationError};
 use super::settings::HistoryOrder;
 use super::tables;
 use super::uuid;
@@ -106,7 +106,7 @@ impl Conversations {
             let id = context_id.as_ref().or(elsewhere.as_ref()).unwrap_or(&new_context_id);
             let (mut context, new_context) = tables::take_or_make(sql, &Context::implicit(id, caller, now))?;
             if !owns(context.owner.as_deref(), caller) {
-                return Err(Refusal::ContextNotFound.into());
+                return Err(ContextRefusal::ContextNotFound.into());
             }
             let task = tables::task(sql, id, &task_id)?;
             context.status.message(task.as_ref().map(|task| task.state))?;
@@ -116,7 +116,7 @@ impl Conversations {
             let new_task = task.is_none();
             let number = match task {
                 Some(task) => task.number,
-                None => tables::new_task(sql, id, &task_id, TaskState::Submitted)?,
+                None => tables::new_task(sql, id, &task_id, A2aTaskState::Submitted)?,
             };
             tables::append(sql, tables::Part::Message, number, incoming.message.map(Message::json))?;
             context.updated_at = now;
@@ -137,10 +137,10 @@ impl Conversations {
         status: &str,
         now: Timestamp,
     ) -> Result<(), ConversationError> {
-        let status = Status::from_name(status).ok_or_else(bad_params::unknown_status)?;
+        let status = ContextStatus::from_name(status).ok_or_else(bad_params::unknown_status)?;
         self.change(|sql| {
             let mut context = own(sql, caller, context_id)?;
-            let finished = tables::states(sql, context_id)?.into_iter().all(TaskState::is_terminal);
+            let finished = tables::states(sql, context_id)?.into_iter().all(A2aTaskState::is_terminal);
             if context.status.change(status, finished)? {
                 context.status = status;
                 context.updated_at = now;
@@ -189,7 +189,7 @@ impl Conversations {
         state: &str,
         message: Option<&Message>,
     ) -> Result<(), ConversationError> {
-        let state = TaskState::from_name(state).ok_or_else(bad_params::unknown_state)?;
+        let state = A2aTaskState::from_name(state).ok_or_else(bad_params::unknown_state)?;
         self.change(|sql| {
             let (_, task) = seen_task(sql, caller, task_id)?;
             Ok(tables::put_state(sql, task.number, state, message.map(Message::json))?)
@@ -255,7 +255,7 @@ impl Conversations {
     pub fn clear(&self, caller: Option<&str>, context_id: &str) -> Result<String, ConversationError> {
         let normal = uuid::normal_form(context_id);
         let unknown = || match &normal {
-            Some(normal) => Refusal::Unknown(normal.clone()),
+            Some(normal) => ContextRefusal::Unknown(normal.clone()),
             None => bad_params::not_a_uuid(),
         };
         let id = normal.as_deref().unwrap_or(context_id);
@@ -374,7 +374,7 @@ impl Conversations {
 fn own(sql: &mut Sql<'_>, caller: Option<&str>, id: &str) -> Result<Context, ConversationError> {
     let context = if id.contains('\0') { None } else { tables::take(sql, id)? };
     let context = context.filter(|context| owns(context.owner.as_deref(), caller));
-    context.ok_or_else(|| Refusal::ContextNotFound.into())
+    context.ok_or_else(|| ContextRefusal::ContextNotFound.into())
 }
 
 /// A task that the caller may see, with its context taken for a change.
@@ -386,12 +386,12 @@ fn seen_task(
     let contexts =
         if task_id.contains('\0') { Vec::new() } else { tables::contexts_of_task(sql, caller, task_id)? };
     let id = match contexts.as_slice() {
-        [] => return Err(Refusal::TaskNotFound.into()),
+        [] => return Err(ContextRefusal::TaskNotFound.into()),
         [id] => id,
         _ => return Err(bad_params::ambiguous_task().into()),
     };
-    let context = tables::take(sql, id)?.ok_or(Refusal::TaskNotFound)?;
-    let task = tables::task(sql, id, task_id)?.ok_or(Refusal::TaskNotFound)?;
+    let context = tables::take(sql, id)?.ok_or(ContextRefusal::TaskNotFound)?;
+    let task = tables::task(sql, id, task_id)?.ok_or(ContextRefusal::TaskNotFound)?;
     Ok((context, task))
 }
 

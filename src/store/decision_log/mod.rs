@@ -39,4 +39,4 @@ pub use notice::Notice;
 pub use read::{Read, Recorded, read, read_back};
 pub use removal::Removal;
 pub use verify::{Intact, verify};
-pub use writer::{DecisionLog, Settings, Sync};
+pub use writer::{DecisionLog, LogSettings, SyncMode};

@@ -24,18 +24,18 @@ const PROBE_BYTES: usize = 8_192;
 
 /// Where and how a log is written.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct LogSettings {
     /// The folder; made if it is not there.
     pub folder: PathBuf,
     /// A file that is longer, in bytes, gets a successor.
     pub max_file_bytes: u64,
     /// When lines are on the disk.
-    pub sync: Sync,
+    pub sync: SyncMode,
 }
 
 /// When lines are on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncMode {
     /// When the system puts them there: they outlive the process, not a power cut.
     #[default]
     System,
@@ -43,18 +43,18 @@ pub enum Sync {
     Always,
 }
 
-impl Settings {
+impl LogSettings {
     /// A log in a folder: files of 64 MiB. Old ones go with [`DecisionLog::remove_before`] alone, which leaves a line.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), max_file_bytes: 64 << 20, sync: Sync::System }
+        Self { folder: folder.into(), max_file_bytes: 64 << 20, sync: SyncMode::System }
     }
 }
 
 /// A log that is being written.
 #[derive(Debug)]
 pub struct DecisionLog {
-    settings: Settings,
+    settings: LogSettings,
     /// Held as long as the log is open.
     _lock: File,
     current: Mutex<Current>,
@@ -71,7 +71,7 @@ impl DecisionLog {
     ///
     /// # Cost
     /// Linear in the newest file.
-    pub fn open(settings: Settings, now: Timestamp) -> Result<Self, LogError> {
+    pub fn open(settings: LogSettings, now: Timestamp) -> Result<Self, LogError> {
         let folder = &settings.folder;
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
         let path = folder.join("lock");
@@ -116,7 +116,7 @@ impl DecisionLog {
             let number = current.append(entry)?;
             Written { number, era: current.era }
         };
-        if self.settings.sync == Sync::Always {
+        if self.settings.sync == SyncMode::Always {
             self.turns.flush(&self.current, written)?;
         }
         Ok(written.number)

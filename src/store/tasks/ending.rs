@@ -6,7 +6,7 @@
 
 use super::decision_lines::DueLine;
 use super::owner::Owner;
-use super::task_records::{Operation, Step, TaskHead};
+use super::task_records::{NewEvent, OperationKind, TaskHead};
 use super::tombstones::check_reason;
 use super::{StoredTasks, Terms};
 use crate::StoreError;
@@ -92,8 +92,8 @@ impl StoredTasks {
         let mut task = given.or_else(kept).ok_or(StoreError::Waits)?;
         let before = task.mark();
         let decision = task.end(ending.reason, ending.at);
-        let step = Step {
-            operation: Operation::End,
+        let step = NewEvent {
+            operation: OperationKind::End,
             at: ending.at,
             task: &task,
             before: &before,
@@ -127,7 +127,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         namespace: &head.facts.namespace,
         agent: &head.facts.agent,
         policy: head.fingerprint,
-        operation: Operation::End.as_str(),
+        operation: OperationKind::End.as_str(),
         function: None,
         verdict: "",
         step: None,

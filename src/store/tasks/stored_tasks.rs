@@ -11,7 +11,8 @@ use super::rows::{
 };
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, policy_of};
 use super::task_records::{
-    Facts, LoadedTask, Once, Operation, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
+    Facts, LoadedTask, NewEvent, Once, OperationKind, Purge, StoredEvent, TaskHead, TaskSummary, Tombstone,
+    Verified,
 };
 use super::tombstones;
 use super::writer::{Write, Writer};
@@ -34,7 +35,7 @@ pub struct StoredTasks {
 
 /// What a step does to a stored task, before it is rows.
 struct Happening<'s> {
-    operation: Operation,
+    operation: OperationKind,
     at: Timestamp,
     decision: Option<String>,
     change: String,
@@ -152,7 +153,7 @@ impl StoredTasks {
         due: Option<DueLine>,
     ) -> Result<TaskHead, StoreError> {
         let happening = Happening {
-            operation: Operation::End,
+            operation: OperationKind::End,
             at,
             decision: Some(json(decision)?),
             change: json(change)?,
@@ -193,7 +194,7 @@ impl StoredTasks {
         let (owner, facts) = (owner.clone(), Arc::new(facts));
         let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
         let happening = Happening {
-            operation: Operation::Started,
+            operation: OperationKind::Started,
             at,
             decision: None,
             change: json(&task.save())?,
@@ -211,7 +212,7 @@ impl StoredTasks {
     pub fn append_under(
         &self,
         head: &TaskHead,
-        step: &Step<'_>,
+        step: &NewEvent<'_>,
         terms: Terms,
     ) -> Result<TaskHead, StoreError> {
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
@@ -312,7 +313,7 @@ impl StoredTasks {
     ///
     /// # Cost
     /// Linear in what the step changed; once in `max_events_to_replay` steps, in the task.
-    pub fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError> {
+    pub fn append(&self, head: &TaskHead, step: &NewEvent<'_>) -> Result<TaskHead, StoreError> {
         self.append_under(head, step, Terms::default())
     }
 

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
-        /// What was done to a task, in the words of its events.
+        /// Which operation an event of a task tells of.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Operation { $($(#[doc = $doc])+ $name,)+ }
+        pub enum OperationKind { $($(#[doc = $doc])+ $name,)+ }
 
-        impl Operation {
+        impl OperationKind {
             /// The word that is stored.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
@@ -70,11 +70,11 @@ operations! {
     Policy = "policy",
 }
 
-/// One operation that was done to a task and is to be stored.
+/// One operation on a task, to be stored as the next event; [`StoredEvent`] is an event that is read back.
 #[derive(Clone, Debug)]
-pub struct Step<'t> {
+pub struct NewEvent<'t> {
     /// Which one.
-    pub operation: Operation,
+    pub operation: OperationKind,
     /// When.
     pub at: Timestamp,
     /// The task after it.
@@ -218,7 +218,7 @@ pub struct StoredEvent {
     /// When: RFC 3339.
     pub at: String,
     /// What was done.
-    pub operation: Operation,
+    pub operation: OperationKind,
     /// The [`Decision`] as JSON.
     pub decision: Option<String>,
     /// The [`TaskChange`](celador::task::TaskChange) as JSON; of the first event the [`SavedTask`].

@@ -259,8 +259,8 @@ impl StepOutcome {
     }
 }
 
-/// What went wrong or was ignored at a place of the manifests: an expression that failed, a bound parameter that the
-/// model tried to set.
+/// Something that failed or was ignored while one decision was made: an expression that failed, a bound parameter that the
+/// model tried to set. What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A stable word for programs, such as `no_such_key`.

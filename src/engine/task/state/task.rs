@@ -9,7 +9,7 @@ use super::start::Offer;
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
-use crate::context::{Mount, Runtime, TaskContext};
+use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::policy::{AllowList, OutputSchema, Policy};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Task {
     pub(in crate::task) cache: Arc<Cache>,
     pub(in crate::task) context: TaskContext,
     pub(in crate::task) runtime: Runtime,
-    pub(in crate::task) mount: Option<Mount>,
+    pub(in crate::task) mount: Option<MountFacts>,
     pub(in crate::task) end: Option<End>,
     pub(in crate::task) pending: Option<Box<Pending>>,
     /// Calls that were let through and have no result yet.
@@ -70,7 +70,7 @@ impl Task {
 
     /// The mount, if the agent works in one; requests name paths below its prefix.
     #[must_use]
-    pub fn mount(&self) -> Option<&Mount> {
+    pub fn mount(&self) -> Option<&MountFacts> {
         self.mount.as_ref()
     }
 
