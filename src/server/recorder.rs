@@ -13,7 +13,7 @@ use super::request::{Answer, Request};
 use super::steps::StepBody;
 use celador::cel::Timestamp;
 use celador::task::{Progress, Task};
-use celador_store::decision_log::{DecisionLog, Entry, LogError, Notice, Removal, Stored};
+use celador_store::decision_log::{DecisionLog, LogEntry, LogError, Notice, Removal, Stored};
 use celador_store::{Database, DueLine, LogBehind, Owner, StoreError, SwitchTurn, TaskHead};
 use serde::Serialize;
 use serde_json::Value;
@@ -305,9 +305,9 @@ fn of_turn<'t>(turn: &'t SwitchTurn, subject: &'t str, now: Timestamp) -> Notice
     }
 }
 
-fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&'e Value>) -> Entry<'e> {
+fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&'e Value>) -> LogEntry<'e> {
     let policy = taken.task.policy();
-    let entry = Entry {
+    let entry = LogEntry {
         at: taken.at,
         who: taken.request.caller.identity.as_deref(),
         task: taken.task.id(),

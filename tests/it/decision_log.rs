@@ -2,7 +2,7 @@
 
 use celador::Timestamp;
 use celador_store::decision_log::{
-    DecisionLog, Digest, Entry, Flaw, LogError, LogSettings, SyncMode, VerifyError, verify,
+    DecisionLog, Digest, Flaw, LogEntry, LogError, LogSettings, SyncMode, VerifyError, verify,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ fn now() -> Timestamp {
     "2026-11-22T04:05:06.5Z".parse().unwrap()
 }
 
-fn entry(task: &str) -> Entry<'_> {
-    Entry {
+fn entry(task: &str) -> LogEntry<'_> {
+    LogEntry {
         at: now(),
         who: Some("did:web:kim.example"),
         task,

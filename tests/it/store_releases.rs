@@ -14,7 +14,7 @@ use celador::task::{
     Answer, Call, CallId, CallResult, Decision, Progress, Request, StartTask, Task, TaskError, TaskMark,
     TaskState, Usage, User, Verdict,
 };
-use celador_store::decision_log::{DecisionLog, Entry, LogSettings, Notice, read_back, verify};
+use celador_store::decision_log::{DecisionLog, LogEntry, LogSettings, Notice, read_back, verify};
 use celador_store::{
     Database, Location, ManifestSet, NewEvent, OperationKind, Owner, StoreLimits, StoredTasks, TaskHead,
     Terms,
@@ -98,7 +98,7 @@ impl<'r> Running<'r> {
         };
         let terms = Terms { manifests: Some(Arc::new(ManifestSet::of(&manifests()))), ..Terms::default() };
         self.head = self.store.append_under(&self.head, &step, terms).unwrap();
-        let entry = Entry {
+        let entry = LogEntry {
             at: now,
             who: Some("kim"),
             task: self.task.id(),

@@ -62,7 +62,7 @@ pub enum ExprKind {
     /// `[a, ?b]`
     List(Vec<Element>),
     /// `{k: v, ?k: v}`
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
     /// `Name{field: value}`
     Struct {
         /// The name of the message type, as written: with a dot in front if no container is to be searched.
@@ -219,7 +219,7 @@ pub struct Element {
 
 /// An entry of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct MapEntry {
     /// The key.
     pub key: Expr,
     /// The value.

@@ -5,7 +5,7 @@
 //! It never looks at another document and never reads an expression.
 
 use super::binding::DeclaredBinding;
-use super::kind::Kind;
+use super::kind::DocumentKind;
 use super::messages;
 use super::node::{Data, Entry};
 use super::reader::{Fields, Path, Reader};
@@ -27,7 +27,7 @@ pub struct Agent {
     /// Whether nothing in this document is an error. An agent that is not sound may lack checks: it must never run.
     pub sound: bool,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Its namespace (AG-01).
     pub namespace: Embedded,
     /// Its name, unique in the namespace (AG-01).
@@ -147,7 +147,7 @@ impl Agent {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {

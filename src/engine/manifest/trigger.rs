@@ -3,7 +3,7 @@
 //! In: the mapping of one document. Out: a [`DeclaredTrigger`] with its asserts and its message still as text. Whether an event
 //! makes a task is for the layer above, which compiles them. Who may see or change a trigger (TRG-13) is the host's affair.
 
-use super::kind::Kind;
+use super::kind::DocumentKind;
 use super::launch::{Launch, Launches};
 use super::reader::{Path, Reader};
 use super::schema::{Schema, read_payload};
@@ -29,7 +29,7 @@ impl DeclaredTrigger {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {

@@ -10,7 +10,7 @@ use crate::manifest::agent::MountScope;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction};
 use crate::manifest::event::{Receive, ReceiveKind};
 use crate::manifest::node::{Data, Node};
-use crate::manifest::tool::{DeclaredExecute, Runtime, RuntimeKind, Tool};
+use crate::manifest::tool::{DeclaredExecute, DeclaredRuntime, RuntimeKind, Tool};
 use crate::source::Embedded;
 
 /// The roots of a tool's fields (INT-03).
@@ -34,7 +34,7 @@ pub(super) fn check_tool_templates(
     let Some(tool) = entry.tool() else { return };
     for function in &entry.functions {
         let execute = entry.action(function).map(|action| &action.execute);
-        let Some(DeclaredExecute::Runtime(Runtime { kind, path, node })) = execute else { continue };
+        let Some(DeclaredExecute::Runtime(DeclaredRuntime { kind, path, node })) = execute else { continue };
         // what they describe lies elsewhere, and their fields are no templates (INT-21)
         if !kind.derives_parameters() {
             let block = Block { tool, function: Some(function), kind: Some(*kind), mount };

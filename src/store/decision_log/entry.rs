@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// One decision.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry<'e> {
+pub struct LogEntry<'e> {
     /// When it was made.
     #[serde(serialize_with = "text")]
     pub at: Timestamp,
@@ -73,7 +73,7 @@ pub struct Stored<'e> {
     pub event: Option<&'e str>,
 }
 
-impl<'e> Entry<'e> {
+impl<'e> LogEntry<'e> {
     /// The entry with what a decision says of itself: verdict, step, limit, cost.
     #[must_use]
     pub fn of(self, decision: &'e Decision) -> Self {

@@ -33,7 +33,7 @@ mod writer;
 pub use broken::{Broken, VerifyError};
 pub use celador::digest::Digest;
 pub use chain::Flaw;
-pub use entry::{Entry, Stored};
+pub use entry::{LogEntry, Stored};
 pub use error::LogError;
 pub use notice::Notice;
 pub use read::{Read, Recorded, read, read_back};

@@ -10,7 +10,7 @@ use super::task_records::{NewEvent, OperationKind, TaskHead};
 use super::tombstones::check_reason;
 use super::{StoredTasks, Terms};
 use crate::StoreError;
-use crate::decision_log::{Entry, Stored};
+use crate::decision_log::{LogEntry, Stored};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::manifest::Catalog;
@@ -42,9 +42,9 @@ pub struct Ended {
 impl Ended {
     /// What a decision log says of it, at the time that it took.
     #[must_use]
-    pub fn entry<'e>(&'e self, ending: &Ending<'e>, took: Duration) -> Entry<'e> {
+    pub fn entry<'e>(&'e self, ending: &Ending<'e>, took: Duration) -> LogEntry<'e> {
         let stored = Stored { event: Some(self.head.digest()), ..stored(&self.head, self.head.version()) };
-        Entry { took, stored: Some(stored), ..entry(&self.head, &self.decision, ending) }
+        LogEntry { took, stored: Some(stored), ..entry(&self.head, &self.decision, ending) }
     }
 }
 
@@ -79,7 +79,7 @@ impl StoredTasks {
         }
         let line = |decision: &Decision| {
             let stored = stored(&head, head.version().saturating_add(1));
-            let entry = Entry { stored: Some(stored), ..entry(&head, decision, ending) };
+            let entry = LogEntry { stored: Some(stored), ..entry(&head, decision, ending) };
             due(serde_json::to_string(&entry).unwrap_or_default())
         };
         if let Some(ended) = saved.ending(ending.reason) {
@@ -118,8 +118,8 @@ fn stored(head: &TaskHead, version: u64) -> Stored<'_> {
     Stored { owner: head.owner().as_str(), version, event: None }
 }
 
-fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) -> Entry<'e> {
-    let entry = Entry {
+fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) -> LogEntry<'e> {
+    let entry = LogEntry {
         at: ending.at,
         who: Some(ending.who).filter(|who| !who.is_empty()),
         task: head.id(),
