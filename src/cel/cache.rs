@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What compiling a text gave.
+/// The result of compiling a text: the program, or the issues of the text.
 pub type Compiled = Result<Arc<Program>, Arc<[Issue]>>;
 
 /// A bounded store of compiled expressions.
@@ -26,7 +26,7 @@ pub struct Cache {
     evictions: CountEvictions,
 }
 
-/// What a cache has done and holds.
+/// Counters of a cache: how often it was used, and how much it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Texts found.
@@ -60,7 +60,7 @@ impl Cache {
     /// The program of a text in a scope, compiled now or before.
     ///
     /// # Errors
-    /// What [`Program::compile`] found.
+    /// The issues that [`Program::compile`] found.
     ///
     /// # Cost
     /// A hash of the text if it is known; else that of compiling it.
@@ -80,7 +80,7 @@ impl Cache {
         compiled
     }
 
-    /// What the cache has done and holds.
+    /// The counters of this cache.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         CacheStats {

@@ -27,10 +27,10 @@ pub enum Severity {
     Error,
 }
 
-/// What becomes of a warning where manifests are opened to be used.
+/// Whether a warning keeps manifests from being used.
 ///
-/// A warning leaves its text valid, as the specification has it. Whoever serves or tests the manifests does not have to
-/// take them: a host says which warnings it refuses, and which ones the author may allow.
+/// A warning leaves its text valid, as the specification has it. Those who serve or test the manifests do not have to
+/// take it: a host says which warnings it refuses, and which ones the author may allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// It is told, and nothing follows.
@@ -42,12 +42,12 @@ pub enum Standing {
     Allowed(Arc<str>),
 }
 
-/// Characters to underline and what to write under them.
+/// Characters to underline, and the text under them.
 #[derive(Clone, Debug)]
 pub struct Label {
     /// Where.
     pub place: Place,
-    /// What to say there; may be empty.
+    /// The text under the characters; may be empty.
     pub text: String,
 }
 
@@ -58,11 +58,11 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// Its weight.
     pub severity: Severity,
-    /// One line: what is wrong.
+    /// The problem, on one line.
     pub message: String,
     /// Where it is wrong.
     pub place: Place,
-    /// What to write under the characters.
+    /// The text under the characters.
     pub label: String,
     /// Further places that explain it.
     pub related: Vec<Label>,
@@ -72,7 +72,7 @@ pub struct Diagnostic {
     pub rule: Option<&'static str>,
     /// The manifest path, such as `capabilities.ledger.before[0].assert`; empty outside manifests.
     pub path: String,
-    /// What becomes of it, if it is a warning. An error is always refused.
+    /// Whether it keeps manifests from being used, if it is a warning. An error always does.
     pub standing: Standing,
 }
 
@@ -204,7 +204,7 @@ impl Diagnostic {
         (source, snippet)
     }
 
-    /// The diagnostic for a program. A warning also says what becomes of it: `told`, `refused`, or `allowed` with the
+    /// The diagnostic for a program. A warning also has its standing: `told`, `refused`, or `allowed` with the
     /// `reason` of its author.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {

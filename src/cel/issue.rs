@@ -11,13 +11,13 @@ use crate::source::{Embedded, Span};
 pub struct Issue {
     /// A stable word for programs, such as `undeclared_name`.
     pub code: &'static str,
-    /// Its weight. What only fails when it runs is a warning; a host may refuse warnings.
+    /// Its weight. An expression that can only fail when it runs has a warning; a host may refuse warnings.
     pub severity: Severity,
-    /// One line: what is wrong.
+    /// The problem, on one line.
     pub message: String,
     /// The characters of the expression.
     pub span: Span,
-    /// What to write under them; may be empty.
+    /// The text under the characters; may be empty.
     pub label: String,
     /// What to do about it.
     pub help: Option<String>,

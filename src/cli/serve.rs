@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WAY", value_parser = ["close", "keep"], default_value = "close")]
     unreadable_tokens: String,
 
-    /// Listen beyond loopback although nobody has to say who he is
+    /// Listen beyond loopback although callers need no token
     #[arg(long)]
     allow_unauthenticated: bool,
 

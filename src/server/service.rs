@@ -23,7 +23,7 @@ use tracing::{info, warn};
 /// Where the time comes from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// What a server stands on, made by whoever starts it.
+/// The parts that the caller of [`Server::start`](crate::Server::start) makes for a server.
 pub struct Parts {
     /// The time.
     pub clock: Clock,

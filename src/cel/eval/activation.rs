@@ -32,7 +32,7 @@ impl<'a> Activation<'a> {
         Self { env: EnvId::NONE, few: [const { None }; FEW], more: Vec::new() }
     }
 
-    /// An activation of a scope with the values of its slots in their order; slots beyond the last have none.
+    /// An activation of a scope with the values of its slots in their order; slots beyond the last value are unbound.
     #[must_use]
     pub fn of(env: &Env, values: impl IntoIterator<Item = Option<Value<'a>>>) -> Self {
         let mut activation = Self::new(env);

@@ -19,10 +19,10 @@ pub enum Stop {
     Asked,
 }
 
-/// A failed evaluation: what went wrong, where in the expression, and between which kinds of value; never a value.
+/// A failed evaluation: the code of the error, the place in the expression, and the kinds of the values; never a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError {
-    /// What went wrong.
+    /// The error, for programs to branch on.
     pub code: ErrorCode,
     /// The characters of the part that failed.
     pub span: Span,
@@ -32,12 +32,12 @@ pub struct EvalError {
     pub function: Option<Cow<'static, str>>,
     /// The name and value of the bound that was exceeded.
     pub bound: Option<(&'static str, u64)>,
-    /// What a function of the host expected of an argument that it refused.
+    /// The argument that a function of the host expected, in words, if it refused one.
     pub expected: Option<&'static str>,
 }
 
 impl EvalError {
-    /// What went wrong and, of a refused argument, what was expected; without the place, the function and the kinds.
+    /// The error as text, with the expected argument if one was refused; without the place, the function and the kinds.
     #[must_use]
     pub fn reason(&self) -> String {
         let expected = self.expected.map(|expected| format!(": {expected}")).unwrap_or_default();

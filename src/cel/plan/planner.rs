@@ -51,7 +51,7 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
 
 struct Planner<'c> {
     checked: &'c Checked,
-    /// The scope's bounds, with what folding may still cost.
+    /// The scope's bounds, with the rest of the budget for folding.
     limits: EvalLimits,
     fold: Fold,
     nodes: Vec<Node>,
@@ -64,7 +64,7 @@ struct Planner<'c> {
     locals: u32,
     /// The bindings of blocks so far.
     memos: u32,
-    /// What the patterns hold.
+    /// The bytes that compiled patterns hold.
     pattern_bytes: usize,
     /// Classes by property that patterns may still name.
     properties: usize,

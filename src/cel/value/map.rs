@@ -43,7 +43,7 @@ pub enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The key that a value makes in a map literal, or nothing if values of its kind are none.
+    /// The key for a value in a map literal; `None` if values of this kind cannot be keys.
     #[must_use]
     pub fn from_value(value: &Value<'a>) -> Option<Self> {
         match value {
@@ -81,7 +81,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The same key, holding what it needs.
+    /// The same key, with its text copied.
     #[must_use]
     pub fn to_static(&self) -> Key<'static> {
         match self {

@@ -32,7 +32,7 @@ pub struct Duration {
     nanos: i32,
 }
 
-/// What a getter of a timestamp reads off the calendar.
+/// A field of the calendar that a getter of a timestamp reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalendarField {
     /// `getFullYear()`
@@ -236,7 +236,7 @@ impl Timestamp {
     /// The longest text: `2026-05-20T03:45:00.123456789Z`.
     pub const MAX_TEXT: usize = 30;
 
-    /// What [`fmt::Display`] writes, and zeros up to [`Self::MAX_TEXT`] bytes. Many times as quick as formatting.
+    /// The text of [`fmt::Display`], followed by zeros up to [`Self::MAX_TEXT`] bytes. Many times as quick as formatting.
     #[must_use]
     pub fn to_text(self) -> [u8; Self::MAX_TEXT] {
         let mut text = [0; Self::MAX_TEXT];
@@ -320,7 +320,7 @@ impl Duration {
     /// Reads Go's grammar: an optional sign, then decimal numbers with `h`, `m`, `s`, `ms`, `us`, `µs` or `ns`; or `0`.
     ///
     /// # Errors
-    /// [`DurationError`]: what is wrong with the text.
+    /// [`DurationError`] for a text that is not a duration or out of range.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         Self::from_nanos(duration_text::nanos(text)?).map_err(|_| DurationError::TooLong)
     }
@@ -354,7 +354,7 @@ impl Duration {
     }
 
     /// `getHours()`, `getMinutes()`, `getSeconds()`: the whole length in that unit, rounded towards zero;
-    /// `getMilliseconds()`: the milliseconds of the second. Other fields are none of a duration.
+    /// `getMilliseconds()`: the milliseconds of the second. `None` for other fields, which durations do not have.
     #[must_use]
     pub fn field(self, field: CalendarField) -> Option<i64> {
         match field {

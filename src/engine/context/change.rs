@@ -31,7 +31,7 @@ struct EntriesMark {
     last: Option<TaskIo>,
 }
 
-/// What happened between two moments of one context, as plain data.
+/// The change of one context between two marks, as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextChange {
@@ -50,7 +50,7 @@ pub struct ContextChange {
     /// Positions of earlier invocations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     restricted: Vec<u32>,
-    /// Earlier invocations of which less is kept now.
+    /// Earlier invocations whose values were shortened since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shortened: Vec<(u32, Kept)>,
 }
@@ -111,7 +111,7 @@ impl TaskContext {
             && self.outputs.is_at(&mark.outputs)
     }
 
-    /// What happened since this context was at a mark. Linear in that; documents are shared.
+    /// The change since this context was at a mark. Linear in the change; documents are shared.
     #[must_use]
     pub fn change_since(&self, mark: &ContextMark) -> ContextChange {
         let turns = self.turns().skip(mark.turns).collect();
@@ -168,7 +168,7 @@ impl Entries {
 }
 
 impl ContextState {
-    /// What it takes to leave the state as it is.
+    /// A change that leaves the state as it is.
     #[must_use]
     pub fn no_change(&self) -> ContextChange {
         ContextChange {

@@ -49,11 +49,11 @@ pub struct InvocationRecord {
     pub at: Moment,
     /// The resolved arguments (`REC-08`).
     pub input: Json,
-    /// The result as the capability gave it (`MW-16`); nothing if none ran.
+    /// The result as the capability gave it (`MW-16`); `None` if the capability did not run.
     pub output: Option<Json>,
     /// How it ended.
     pub status: InvocationStatus,
-    /// Whether the capability itself ran: what `before_first` asks (`MW-41`).
+    /// Whether the capability itself ran; `before_first` depends on it (`MW-41`).
     pub executed: bool,
     /// Who asked for it.
     pub origin: Caller,
@@ -106,7 +106,7 @@ pub(super) struct Record {
     pub(super) shortened: u64,
 }
 
-/// What of an invocation may be kept as its digest only.
+/// A part of an invocation that may be kept as its digest only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptPart {
     /// The arguments that middleware formed.

@@ -18,7 +18,7 @@ use crate::cel::{
 use crate::limits::EvalLimits;
 use std::sync::Arc;
 
-/// What the environment of a scope is made from.
+/// The declarations that the environment of a scope is made from.
 #[derive(Clone, Debug)]
 pub struct ScopeDecl<'d> {
     /// The scope.
@@ -130,7 +130,7 @@ pub struct ScopeEnv {
     roots: Box<[Root]>,
 }
 
-/// The values of one run. What the scope does not know is left out, so one of these may serve several scopes.
+/// The values of one run. A scope ignores the values that it does not know, so one of these may serve several scopes.
 #[derive(Clone, Debug, Default)]
 pub struct Bound<'a> {
     /// `context`, and in guardrails and `exposes` the entries under test.
@@ -187,7 +187,7 @@ impl ScopeEnv {
         self.scope
     }
 
-    /// What expressions of the scope are compiled with.
+    /// The environment in which expressions of the scope are compiled.
     #[must_use]
     pub fn env(&self) -> &Env {
         &self.env

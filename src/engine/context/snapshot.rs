@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The version of [`ContextState`] that is written and read here.
 const VERSION: u32 = 1;
 
-/// A stored task context. Its form on the wire is its own; what programs should read is [`TaskContext::to_json`].
+/// A stored task context. Its serialised form is for storing; programs should read [`TaskContext::to_json`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextState {
@@ -107,7 +107,7 @@ pub enum RestoreError {
 }
 
 impl TaskContext {
-    /// The whole context as JSON, in the shape of the specification: what `context` is to an expression. Linear.
+    /// The whole context as JSON, in the shape of the specification: the value of `context` in expressions. Linear.
     ///
     /// # Errors
     /// `not_json` if a document that was recorded holds a number that is not finite.

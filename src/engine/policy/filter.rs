@@ -87,7 +87,7 @@ impl Filter {
         Some(Self { expression, uses: rewriter.uses, whole: rewriter.whole })
     }
 
-    /// The expression, with what stands for sets in it.
+    /// The expression, after comparisons with parameters were rewritten to look into sets of values.
     #[must_use]
     pub fn expression(&self) -> &Expression {
         &self.expression

@@ -154,7 +154,7 @@ impl Policy {
         &self.agent.limits
     }
 
-    /// What the model or an invoke step can call, in the order of the manifest.
+    /// The functions that the model or an invoke step can call, in the order of the manifest.
     #[must_use]
     pub fn functions(&self) -> &[AgentFunction] {
         &self.functions
@@ -179,7 +179,7 @@ impl Policy {
         functions.filter(move |(_, function)| function.capability == capability).map(|(position, _)| position)
     }
 
-    /// What may happen outside, of all tools, in the order of the manifests.
+    /// The events that the tools declare, in the order of the manifests.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -219,7 +219,7 @@ impl Policy {
         }
     }
 
-    /// What goes out with each response.
+    /// The values that go out with each response.
     #[must_use]
     pub fn exposes(&self) -> &[Expose] {
         &self.exposes
@@ -243,13 +243,13 @@ impl Policy {
         &self.limits
     }
 
-    /// What tells the policy from others.
+    /// The fingerprint of the policy, to tell it from others.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The mount as a task of this id sees it (MNT-02, MNT-03); none if the agent's scope is `none` or no mount is
+    /// The mount as a task of this id sees it (MNT-02, MNT-03). `None` if the agent's scope is `none` or no mount is
     /// loaded.
     #[must_use]
     pub fn mount(&self, task: &str) -> Option<MountFacts> {
@@ -274,7 +274,7 @@ impl Policy {
         })
     }
 
-    /// The scope in which somebody tries out an expression: the agent's context, and `dyn` for what a call brings.
+    /// The scope in which somebody tries out an expression: the agent's context, with type `dyn` for values that a call brings.
     #[must_use]
     pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
         let declared = || {

@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub struct Parameter {
     /// Its name.
     pub name: Arc<str>,
-    /// What its values look like.
+    /// The shape of its values.
     pub shape: Shape,
     /// Who supplies it.
     pub source: ParameterSource,
-    /// What becomes of it if nobody does.
+    /// What happens to the call if nobody supplies it.
     pub missing: Missing,
 }
 
@@ -29,11 +29,11 @@ pub enum ParameterSource {
     Model,
     /// A binding, and nobody else.
     Binding,
-    /// Nobody: only a binding may, and there is none. The model does not see it (KV-11, DEL-01).
+    /// Nobody: only a binding may supply it, and the manifest has no such binding. The model does not see it (KV-11, DEL-01).
     Nobody,
 }
 
-/// What becomes of a parameter that nobody supplies.
+/// How a call treats a parameter that nobody supplies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Missing {
     /// The call cannot be formed (PAR-02).

@@ -33,7 +33,7 @@ pub struct Parameters {
 pub type Supplied<'b> = (&'b str, Option<JsonValue<'b>>);
 
 impl Parameters {
-    /// The parameters of a function that takes what it declares.
+    /// The parameters of a function that takes its declared parameters and no others.
     #[must_use]
     pub fn closed(declared: &[DeclaredParameter]) -> Self {
         Self::of_all(declared.iter().map(Parameter::of).collect())
@@ -100,7 +100,7 @@ impl Parameters {
     /// (PAR-05). Where that is just what the model wrote, its document is the arguments.
     ///
     /// What the model wrote keeps the order in which it came; what bindings and defaults add stands where the manifest
-    /// declares it. So whoever is shown the arguments sees what was written, and two renderings of it are alike.
+    /// declares it. So a reviewer sees the arguments as they were written, and two renderings of them are alike.
     ///
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
@@ -171,7 +171,7 @@ impl Parameters {
     /// else the default. What is not declared is dropped.
     ///
     /// # Errors
-    /// What is wrong, in words for the sender.
+    /// The fault, in words for the sender.
     pub fn admit(
         &self,
         given: JsonRef<'_>,
@@ -209,7 +209,7 @@ impl Parameters {
     /// one after the other. Builds the text only if the schema says more than that it is one.
     ///
     /// # Errors
-    /// What is wrong, in words for the sender.
+    /// The fault, in words for the sender.
     pub fn admit_message(&self, text: impl FnOnce() -> String) -> Result<(), String> {
         let declared = self.list.iter().find(|parameter| *parameter.name == *MESSAGE);
         let Some(shape) = declared.map(|parameter| &parameter.shape).filter(|shape| shape.restricts_texts())

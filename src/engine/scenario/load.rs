@@ -58,7 +58,7 @@ fn broken(source: &Source, findings: Vec<Diagnostic>) -> Report {
 }
 
 impl Case {
-    /// The files and folders of its manifests, from where its own file was named from; none if it brings them along.
+    /// The files and folders of its manifests, relative like its own path; empty if it brings its manifests along.
     #[must_use]
     pub fn manifest_paths(&self) -> Vec<PathBuf> {
         let Manifests::Files { paths, .. } = &self.manifests else { return Vec::new() };

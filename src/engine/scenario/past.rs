@@ -18,7 +18,7 @@ pub struct StateEntry {
     pub place: Place,
     /// The time of the processing step, if the entry says so; else that of the entry before.
     pub at: Option<Timestamp>,
-    /// What happened.
+    /// The recorded step.
     pub past: Past,
 }
 

@@ -71,17 +71,17 @@ pub struct ReplayedEvent {
     pub place: Place,
     /// When it happened.
     pub at: Timestamp,
-    /// What happened.
+    /// The step that was taken.
     pub happened: Happened,
-    /// What the engine said.
+    /// The decision of the engine.
     pub decision: Decision,
-    /// What was executed on the way: function and arguments, in order.
+    /// The executions on the way: function and arguments, in order.
     pub invoked: Vec<(String, Json)>,
     /// The task afterwards.
     pub state: TaskState,
 }
 
-/// What happened.
+/// The step that was taken.
 #[derive(Clone, Debug)]
 pub enum Happened {
     /// Somebody said something.
@@ -101,7 +101,7 @@ pub enum Happened {
         id: String,
         /// The function.
         function: String,
-        /// What came of it.
+        /// Its result.
         result: CallResult,
     },
     /// A reviewer decided.

@@ -20,7 +20,7 @@ pub struct Report {
     pub about: String,
     /// The file.
     pub file: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: CaseOutcome,
 }
 
@@ -33,14 +33,14 @@ pub enum CaseOutcome {
     Failed {
         /// Which ones.
         mismatches: Vec<Mismatch>,
-        /// What the operation did.
+        /// The outcome of the operation.
         found: Box<Found>,
     },
     /// The case cannot be read or run.
     Broken(Vec<Diagnostic>),
 }
 
-/// How many cases came to what.
+/// The number of cases by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Passed.
@@ -50,7 +50,7 @@ pub struct Summary {
 }
 
 impl Report {
-    /// The word for what came of it.
+    /// The word for the outcome.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self.outcome {

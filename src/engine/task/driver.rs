@@ -6,7 +6,7 @@
 use super::state::{Answer, CallResult, Invocation, Request};
 use crate::cel::Timestamp;
 
-/// Carries out what operations ask for.
+/// Answers the requests of operations: carries out capabilities, gets reviews, reads and writes the mount.
 pub trait Host {
     /// The time: after an answer an operation goes on at a later one.
     fn now(&mut self) -> Timestamp;

@@ -74,7 +74,7 @@ const TYPES: &[(&str, &str)] = &[
 const UNKNOWN: &str = "application/octet-stream";
 
 impl FileReference {
-    /// A reference to a file below the mount's prefix; none if the path leaves it (SCR-08).
+    /// A reference to a file below the mount's prefix; `None` if the path leaves it (SCR-08).
     #[must_use]
     pub fn new(path: &str, size: Option<u64>) -> Option<Self> {
         mount_path::check(path).is_ok().then(|| Self { path: path.to_owned(), size })
@@ -127,7 +127,7 @@ impl FileReference {
         row.map_or(UNKNOWN, |(_, mime_type)| mime_type)
     }
 
-    /// What a capability gets: an object.
+    /// The reference as a capability receives it: an object.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let text = |text: &str| Json::string(text);
@@ -136,7 +136,7 @@ impl FileReference {
         Json::object(members)
     }
 
-    /// What the model sees: `summary.pdf (application/pdf, 1.2MB)` (SCR-07).
+    /// The text that the model sees: `summary.pdf (application/pdf, 1.2MB)` (SCR-07).
     #[must_use]
     pub fn summary(&self) -> String {
         let (name, mime_type) = (self.name(), self.mime_type());

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// What came of forming the arguments.
 enum Formed {
     Arguments(Json),
-    /// What there is of arguments that could not be formed, and why they could not.
+    /// The arguments as far as they could be formed, and the findings that say why no more could be.
     Incomplete(Json, Vec<Finding>),
     /// A binding asks; this many answers are still good.
     Asks(Request, usize),

@@ -6,7 +6,7 @@
 use super::state::{CallId, Decision, EventStage, LimitReached, Request, Verdict};
 use crate::cel::Json;
 
-/// What an operation came to.
+/// The end of an operation: it goes on, is refused, or waits for an answer.
 ///
 /// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`] or
 /// [`DeliveredOutput`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
@@ -33,7 +33,7 @@ pub struct AllowedCall {
     pub decision: Decision,
 }
 
-/// What the model receives of a call or of a script, from [`Task::after`](super::Task::after),
+/// A result for the model, of a call or of a script, from [`Task::after`](super::Task::after),
 /// [`Task::execute`](super::Task::execute), [`Task::invoke`](super::Task::invoke) and [`Task::script`](super::Task::script).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -70,7 +70,7 @@ pub struct RoutedEvent {
 pub struct DeliveredOutput {
     /// The entry of `context.output` that is delivered: an object with `message` and what the agent exposes.
     pub entry: Json,
-    /// What `exposes` added, if the agent exposes something: an object.
+    /// The values that `exposes` added, as an object, if the agent exposes any.
     pub exposes: Option<Json>,
     /// The whole decision.
     pub decision: Decision,
@@ -80,7 +80,7 @@ pub struct DeliveredOutput {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The whole decision. Its verdict is none of allow, route and suspend.
+    /// The whole decision. Its verdict is neither allow nor route nor suspend.
     pub decision: Decision,
 }
 
@@ -88,13 +88,13 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// What is asked.
+    /// The request that is to be answered.
     pub request: Request,
     /// The whole decision, whose verdict is suspend.
     pub decision: Decision,
 }
 
-/// What an operation that goes on hands over. Only this crate implements it.
+/// The data that an operation hands over when it goes on. Only this crate implements it.
 pub trait HandedOver: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn of(decision: Decision) -> Self;
@@ -208,7 +208,7 @@ impl Refusal {
         self.decision.verdict
     }
 
-    /// What the model is told in the place of a result, or the caller in the place of an answer.
+    /// The text for the model in the place of a result, or for the caller in the place of an answer.
     #[must_use]
     pub fn message(&self) -> &str {
         self.decision.message.as_deref().unwrap_or_default()

@@ -34,7 +34,7 @@ pub struct PastCall {
     pub function: String,
     /// The resolved arguments.
     pub arguments: Json,
-    /// What it gave, if it ran.
+    /// Its result, if it ran.
     pub output: Option<Json>,
     /// How it ended.
     pub status: InvocationStatus,

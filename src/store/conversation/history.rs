@@ -20,18 +20,18 @@ pub struct Message(Box<RawValue>);
 #[derive(Clone, Debug)]
 pub struct Artifact(Box<RawValue>);
 
-/// What a task of A2A holds.
+/// A task of A2A with its messages and artifacts.
 #[derive(Clone, Debug)]
 pub struct TaskRecord {
     /// Its id, which its client may have chosen.
     pub id: String,
     /// How far it is.
     pub state: A2aTaskState,
-    /// What was said, oldest first.
+    /// Its messages, oldest first.
     pub history: Vec<Message>,
     /// The message inside its status.
     pub status_message: Option<Message>,
-    /// What came of it, in stored order.
+    /// Its artifacts, in stored order.
     pub artifacts: Vec<Artifact>,
 }
 
@@ -53,10 +53,10 @@ const TYPE_KEYS: [&str; 2] = ["aion:messageType", "aion:message_type"];
 const REPEATED_MESSAGE: &str = "Message Result";
 
 impl Message {
-    /// Takes a message as it is. A2A's JSON leaves empty members out, so none has to be there.
+    /// Takes a message as it is. A2A's JSON leaves empty members out, so every member is optional.
     ///
     /// # Errors
-    /// [`ContextRefusal::Params`] for what is no object, or has a `messageId` or `role` that is no string, or `parts` that are no
+    /// [`ContextRefusal::Params`] if it is not an object, or has a `messageId` or `role` that is no string, or `parts` that are no
     /// list.
     pub fn read(raw: &RawValue) -> Result<Self, ContextRefusal> {
         let whole = Members::of(raw).is_some_and(|members| {
@@ -94,7 +94,7 @@ impl Artifact {
     /// Takes an artifact as it is.
     ///
     /// # Errors
-    /// [`ContextRefusal::Params`] for what is no object, or has `parts` that are no list.
+    /// [`ContextRefusal::Params`] if it is not an object, or has `parts` that are no list.
     pub fn read(raw: &RawValue) -> Result<Self, ContextRefusal> {
         let whole = Members::of(raw).is_some_and(|members| starts(&members, "parts", '['));
         if whole { Ok(Self(raw.to_owned())) } else { Err(bad_params::bad_artifact()) }

@@ -8,12 +8,12 @@ use super::refusal::ContextRefusal;
 /// The state of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ContextStatus {
-    /// Takes tasks and messages. What has no status counts as this.
+    /// Takes tasks and messages. A context without a status counts as active.
     #[default]
     Active,
     /// Goes on with its unfinished tasks and takes no new ones.
     Paused,
-    /// Takes nothing; what describes it may still change.
+    /// Takes no tasks and no messages; its details may still change.
     Completed,
     /// Read only.
     Archived,
@@ -70,7 +70,7 @@ impl ContextStatus {
     /// Whether name, tags, metadata and the like may change (L2).
     ///
     /// # Errors
-    /// [`ContextRefusal::Unsupported`] for what is archived.
+    /// [`ContextRefusal::Unsupported`] if it is archived.
     pub fn description(self) -> Result<(), ContextRefusal> {
         if self == Self::Archived { Err(ContextRefusal::Unsupported) } else { Ok(()) }
     }
@@ -146,13 +146,13 @@ impl A2aTaskState {
     }
 }
 
-/// Whether the caller may change what is `owner`'s: they are equal, nobody equal to nobody (K3).
+/// Whether the caller may change the things of `owner`: only if the two are equal. No caller and no owner are equal (K3).
 #[must_use]
 pub fn owns(owner: Option<&str>, caller: Option<&str>) -> bool {
     owner == caller
 }
 
-/// Whether the caller may read what is `owner`'s: a caller without identity reads everything (B9, A13).
+/// Whether the caller may read the things of `owner`. A caller without identity reads everything (B9, A13).
 #[must_use]
 pub fn sees(owner: Option<&str>, caller: Option<&str>) -> bool {
     caller.is_none() || owner == caller

@@ -28,7 +28,7 @@ pub struct ListQuery {
     pub created_after: Option<Timestamp>,
     /// Only contexts made then or earlier.
     pub created_before: Option<Timestamp>,
-    /// What the order goes by.
+    /// The member that decides the order.
     pub sort_by: SortBy,
     /// Which end comes first.
     pub sort_order: SortOrder,
@@ -38,7 +38,7 @@ pub struct ListQuery {
     pub limit: Option<u128>,
 }
 
-/// What contexts are sorted by.
+/// The member by which contexts are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
     /// When they were made.
@@ -63,7 +63,7 @@ pub enum SortOrder {
 /// A page with its numbers (B6).
 #[derive(Clone, Debug)]
 pub struct Page<T> {
-    /// What is on it.
+    /// Its items, in order.
     pub items: Vec<T>,
     /// How many matched, on all pages.
     pub total: usize,

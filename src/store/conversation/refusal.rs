@@ -22,7 +22,7 @@ pub enum ContextRefusal {
     TaskFinished,
     /// −32004: the context's status does not allow it (L1, L2).
     Unsupported,
-    /// −32021: what is archived is not cleared (K5).
+    /// −32021: an archived context cannot be cleared (K5).
     Archived,
 }
 

@@ -30,7 +30,7 @@ const AUTHENTICATION: i32 = -32009;
 /// The code when a token does not allow the method (section 4.5).
 const AUTHORIZATION: i32 = -32013;
 
-/// What a caller's token has to allow for a method, where a server looks at scopes (section 4.5).
+/// The scope that a caller's token needs for a method, where a server looks at scopes (section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenScope {
     /// `agent:read`: every method that only reads.
@@ -50,13 +50,13 @@ impl TokenScope {
     }
 }
 
-/// Answers one request: the body of a `POST /`, from `caller` (an authenticated identity, or nobody), at `now`, which
-/// none of the six methods needs so far: what they change, they remove.
+/// Answers one request: the body of a `POST /`, from `caller` (an authenticated identity, or nobody), at `now`. No method needs
+/// the time so far: the only change, `contexts/clear`, removes rows.
 ///
 /// Blocks while the store is read; a server calls it where blocking is allowed.
 ///
 /// # Cost
-/// Linear in the body, and what the method costs: see [`Conversations`].
+/// Linear in the body, and the cost of the method: see [`Conversations`].
 pub fn answer(
     conversations: &Conversations,
     settings: &ConversationSettings,
@@ -73,7 +73,7 @@ pub fn answer(
     }
 }
 
-/// What a request's method needs to be allowed, for servers that look at scopes. Nothing for a body that [`answer`] will
+/// The scope that a request's method needs, for servers that look at scopes. `None` for a body that [`answer`] will
 /// refuse anyway.
 #[must_use]
 pub fn needed_scope(body: &[u8]) -> Option<TokenScope> {
@@ -88,7 +88,7 @@ pub fn unauthenticated(body: &[u8]) -> Vec<u8> {
     refused(body, AUTHENTICATION, messages::NO_IDENTITY)
 }
 
-/// The answer to somebody whose token lacks what [`needed_scope`] names; it goes out with HTTP status 403. The `id` is as
+/// The answer to a caller whose token lacks the [`needed_scope`]; it goes out with HTTP status 403. The `id` is as
 /// above.
 #[must_use]
 pub fn forbidden(body: &[u8]) -> Vec<u8> {

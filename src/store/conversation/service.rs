@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Contexts, their tasks, and what was said in them.
+/// The service of conversation contexts: contexts, their tasks, messages and artifacts, in a database.
 ///
 /// # Cost
 /// A change costs what it changes, whatever the length of the history. A list costs a look at the columns of the contexts
@@ -40,7 +40,7 @@ pub struct Incoming<'i> {
     pub context_id: Option<&'i str>,
     /// Its task; one that is unknown is made. Without it a new one is made.
     pub task_id: Option<&'i str>,
-    /// What was said.
+    /// The message.
     pub message: Option<&'i Message>,
 }
 
@@ -150,7 +150,7 @@ impl Conversations {
         })
     }
 
-    /// Changes what describes a context (L2, L5). Changes that change nothing leave `updatedAt` where it is.
+    /// Changes the details of a context (L2, L5). If no value differs, `updatedAt` stays.
     ///
     /// # Errors
     /// −32001 for a context that is not the caller's, −32004 for one that is archived, −32602 for a parent that cannot be;
@@ -196,7 +196,7 @@ impl Conversations {
         })
     }
 
-    /// Adds what an agent said and made in an unfinished task, under the rules of messages (L2).
+    /// Adds messages and artifacts of an agent to an unfinished task, under the rules of messages (L2).
     ///
     /// # Errors
     /// −32001 for a task that is not the caller's, −32008 for one that is finished, −32004 for a context that takes
@@ -250,8 +250,8 @@ impl Conversations {
     /// Removes a context with its tasks, whatever their states (K1 to K6); answers its id in normal form.
     ///
     /// # Errors
-    /// −32001 for what is unknown or not the caller's, −32602 for an id that is no UUID and none of the caller's, −32021
-    /// for what is archived; those of the store.
+    /// −32001 for a context that is unknown or not the caller's, −32602 for an id that is neither a UUID nor the caller's, −32021
+    /// for an archived context; those of the store.
     pub fn clear(&self, caller: Option<&str>, context_id: &str) -> Result<String, ConversationError> {
         let normal = uuid::normal_form(context_id);
         let unknown = || match &normal {
@@ -272,7 +272,7 @@ impl Conversations {
         })
     }
 
-    /// What was said in the window of a context's tasks (A1 to A13). An unknown context gives an empty conversation.
+    /// The messages in the window of a context's tasks (A1 to A13). An unknown context gives an empty conversation.
     ///
     /// # Errors
     /// Those of the store.

@@ -16,7 +16,7 @@ pub struct ConversationSettings {
     pub aion_history_order: HistoryOrder,
 }
 
-/// What `contexts/list` answers with.
+/// The shape of the answer to `contexts/list`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ListShape {

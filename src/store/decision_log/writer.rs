@@ -59,7 +59,7 @@ pub struct DecisionLog {
     _lock: File,
     current: Mutex<Current>,
     turns: Turns,
-    /// What tells it from other logs.
+    /// The id of this log.
     id: String,
 }
 
@@ -88,7 +88,7 @@ impl DecisionLog {
         Ok(Self { settings, _lock: lock, current, turns, id })
     }
 
-    /// What tells it from other logs: made once, when the folder is, and kept in its file `id`.
+    /// The id of this log, different from that of every other. It is made together with the folder and kept in its file `id`.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -130,7 +130,7 @@ impl DecisionLog {
         self.record(notice)
     }
 
-    /// Puts on the disk what was written so far.
+    /// Puts all lines that were written so far on the disk.
     ///
     /// # Errors
     /// Those of the system.

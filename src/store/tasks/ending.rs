@@ -17,12 +17,12 @@ use celador::manifest::Catalog;
 use celador::task::Decision;
 use std::time::Duration;
 
-/// Why a task is ended, and on whose word.
+/// Why a task is ended, and who asked for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'e> {
     /// When.
     pub at: Timestamp,
-    /// Who: what an operator calls themselves, or the rule.
+    /// Who asked for it: the name that an operator gives, or the rule.
     pub who: &'e str,
     /// Why, in their words: at least one byte and at most `max_reason_bytes`.
     pub reason: &'e str,
@@ -35,12 +35,12 @@ pub struct Ending<'e> {
 pub struct Ended {
     /// The task after its end.
     pub head: TaskHead,
-    /// What its last event says.
+    /// The decision of its last event.
     pub decision: Decision,
 }
 
 impl Ended {
-    /// What a decision log says of it, at the time that it took.
+    /// Its entry for a decision log. `took` is the time that it took.
     #[must_use]
     pub fn entry<'e>(&'e self, ending: &Ending<'e>, took: Duration) -> LogEntry<'e> {
         let stored = Stored { event: Some(self.head.digest()), ..stored(&self.head, self.head.version()) };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// Whose a task is: the identity of the caller that created it, as authentication gives it.
+/// The owner of a task: the identity of the caller that created it, as authentication gives it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner(Arc<str>);
 

@@ -44,7 +44,7 @@ struct Happening<'s> {
     terms: Terms,
 }
 
-/// What else is stored with a step, and what must hold when it is.
+/// Further rows to store with a step, and conditions under which it is stored at all.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     /// The version of the operator's switches under which it was decided: it is stored only if no switch was turned since,
@@ -55,7 +55,7 @@ pub struct Terms {
     /// The manifests that the policy of the task is made of. They are stored with the first step that names them, if it is
     /// another policy than before, and with each snapshot; a set of more than `max_kept_manifests_bytes` never is.
     pub manifests: Option<Arc<ManifestSet>>,
-    /// What an operator has decided about the policy of the task, if the step is that.
+    /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
 }
 
@@ -312,7 +312,7 @@ impl StoredTasks {
     /// step may have been stored.
     ///
     /// # Cost
-    /// Linear in what the step changed; once in `max_events_to_replay` steps, in the task.
+    /// Linear in the change of the step; once in `max_events_to_replay` steps, linear in the task.
     pub fn append(&self, head: &TaskHead, step: &NewEvent<'_>) -> Result<TaskHead, StoreError> {
         self.append_under(head, step, Terms::default())
     }
@@ -357,7 +357,7 @@ impl StoredTasks {
         })
     }
 
-    /// The number of a task's last event: whether what is in memory is still the latest. One row.
+    /// The number of a task's last event, to see whether a copy in memory is still the latest. Reads one row.
     ///
     /// # Errors
     /// As [`StoredTasks::load`].
@@ -365,7 +365,7 @@ impl StoredTasks {
         self.database.read(|sql| Ok(task_row(sql, owner, id)?.version))
     }
 
-    /// What was answered to a request: one on a task, or without a task one that created one.
+    /// The stored answer to a request on a task, or without a task, to a request that created one.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.
@@ -435,7 +435,7 @@ impl StoredTasks {
         self.purge_due(owner, id, purge, None, |_| None)
     }
 
-    /// What is left of a task that was purged; nothing of one that is there or never was. One row.
+    /// The tombstone of a purged task; `None` if the task is stored or never was. Reads one row.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.

@@ -28,7 +28,7 @@ pub struct SwitchTurn {
     pub who: String,
     /// On, or off.
     pub on: bool,
-    /// What it stops.
+    /// The target that it stops.
     pub switch: Switch,
     /// Why.
     pub reason: String,
@@ -103,7 +103,7 @@ impl StoredSwitches {
     /// The switches that are on. Linear in all turns; [`StoredSwitches::version`] says whether there was one.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if a turn is not what was written, and those of the database.
+    /// [`StoreError::Corrupt`] if a turn is damaged, and those of the database.
     pub fn on(&self) -> Result<SwitchesOn, StoreError> {
         self.database.read(|sql| {
             let turns = all(sql)?;

@@ -21,7 +21,7 @@ pub(super) use word::{SMALL, SORTED_FROM, Tag, Word};
 
 use triomphe::Arc;
 
-/// A JSON value that owns what it holds.
+/// An owned JSON value. A clone shares the document.
 #[derive(Clone)]
 pub struct Json(Arc<Document>);
 

@@ -16,9 +16,9 @@ use std::fmt;
 /// The answer to one operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What is to happen.
+    /// Whether the step may go on, and otherwise why not.
     pub verdict: Verdict,
-    /// What goes on: resolved arguments (`before`), what the model receives (`after`, `invoke`), the admitted input or
+    /// The value to go on with: resolved arguments (`before`), the result for the model (`after`, `invoke`), the admitted input or
     /// the delivered response as an object with `message` (`input`, `output`, `event`), the result of an expression.
     pub value: Option<Json>,
     /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34, A-94); for the
@@ -42,11 +42,11 @@ pub struct Decision {
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
     pub trace: Vec<TraceEntry>,
-    /// What `exposes` adds to a response (EXP-01): an object.
+    /// The values that `exposes` adds to a response (EXP-01): an object.
     pub exposes: Option<Json>,
-    /// What went wrong or was ignored on the way without deciding by itself.
+    /// Failures and ignored values on the way that did not decide by themselves.
     pub findings: Vec<Finding>,
-    /// What the conditions, asserts and transforms of its steps cost, in cost units. One that asked and was evaluated
+    /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
     /// The places in it that a manifest marks as secret. Views show `***` there ([`Decision::masked`]), and so should
@@ -55,7 +55,7 @@ pub struct Decision {
     pub secret: Option<Box<Hidden>>,
 }
 
-/// What is to happen.
+/// Whether a step may go on, and otherwise why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -82,7 +82,7 @@ pub enum Verdict {
     Discard,
 }
 
-/// What an event has to pass, in this order (EVT-15).
+/// The checks that an event has to pass, in this order (EVT-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventStage {
@@ -140,7 +140,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A call that was let through and whose result is awaited. Unique in its task.
+/// The id of a call that was let through and whose result is awaited. Unique in its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub u64);
@@ -156,9 +156,9 @@ impl fmt::Display for CallId {
 pub struct LimitReached {
     /// Its name, such as `max_turns`.
     pub which: Cow<'static, str>,
-    /// What the manifest allows; nanoseconds for `max_age`.
+    /// The greatest value that the manifest allows; nanoseconds for `max_age`.
     pub bound: u64,
-    /// What the step would have made of it.
+    /// The value that the step would have led to.
     pub value: u64,
 }
 
@@ -218,7 +218,7 @@ pub struct TraceEntry {
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
-    /// What views show in the place of the message, if a secret is in it.
+    /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
 }

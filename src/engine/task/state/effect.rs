@@ -8,7 +8,7 @@ use crate::context::Caller;
 use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
 
-/// What an operation asks for.
+/// A request of an operation to its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -46,7 +46,7 @@ pub struct Invocation {
     pub function: String,
     /// Who wants it.
     pub caller: Caller,
-    /// What it is.
+    /// The action or agent to carry out.
     pub target: InvocationTarget,
     /// The resolved arguments: an object.
     pub arguments: Json,
@@ -71,12 +71,12 @@ pub enum Answer {
     Failed,
 }
 
-/// What came of carrying out a capability.
+/// The result of carrying out a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallResult {
     /// Whether it worked.
     pub status: CallStatus,
-    /// What it gave: the result, or the error as data.
+    /// The result, or the error as data.
     pub output: Json,
     /// The child task, if it was a delegation (REC-14).
     pub task_id: Option<String>,

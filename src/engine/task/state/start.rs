@@ -3,7 +3,7 @@
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
 
-/// What a task begins with. None of it is a secret: settings and tokens never enter a task (CTX-22).
+/// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
 #[derive(Clone, Debug)]
 pub struct StartTask {
     /// Its id, unique for the host.
@@ -55,15 +55,15 @@ pub struct Call {
 pub struct Offer<'t> {
     /// The name that it calls (KEY-04).
     pub name: &'t str,
-    /// What the function is for, in the words of the manifest, if they are there.
+    /// The description of the function in the manifest, if it has one.
     pub description: Option<&'t str>,
     /// The JSON Schema of its arguments, without those that are bound (BND-03, BND-20).
     pub schema: &'t serde_json::Value,
-    /// The JSON Schema of what it returns where it succeeds, if its tool says so.
+    /// The JSON Schema of its successful results, if its tool declares one.
     pub output: Option<&'t serde_json::Value>,
 }
 
-/// What one turn of the model cost.
+/// The tokens that one turn of the model used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// Tokens read.
@@ -72,7 +72,7 @@ pub struct Usage {
     pub completion_tokens: u64,
 }
 
-/// What is about to be done, for [`Task::limits`](super::Task::limits).
+/// The coming step, for [`Task::limits`](super::Task::limits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A turn of the model.

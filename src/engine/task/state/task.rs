@@ -80,13 +80,13 @@ impl Task {
         self.activity.is_interrupted()
     }
 
-    /// What the pending operation asks for; none if nothing is pending.
+    /// The request of the pending operation; `None` if nothing is pending.
     #[must_use]
     pub fn request(&self) -> Option<&Request> {
         self.pending.as_ref().map(|pending| &pending.request)
     }
 
-    /// What the model is offered, in the order of the manifest (AG-11, AG-22): what its interface calls tools.
+    /// The functions that the model is offered, in the order of the manifest (AG-11, AG-22); interfaces of models call them tools.
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| Offer {
