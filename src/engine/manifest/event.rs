@@ -144,7 +144,7 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
     })
 }
 
-/// Whether the `parameters` of an event are a schema; any other mapping names parts of the payload.
+/// Whether the `parameters` of an event are a schema; any other mapping names parts of the payload (EVT-08).
 fn is_schema(node: &Node) -> bool {
     let is_object = |node: &Node| node.as_string().is_some_and(|text| &*text.text == "object");
     node.get("properties").is_some_and(|node| node.as_string().is_none())

@@ -1,7 +1,7 @@
 //! Kinds of manifests (KV): `commonagents.info/<version>/<type>`.
 //!
 //! In: the text of `kind`. Out: a [`DocumentKind`], or which part of it is unknown. Three spellings of the version mean one body
-//! format; a pair of version and type that no page prints is accepted with a warning.
+//! format (KV-07, KV-08); a pair of version and type that no page prints is accepted with a warning.
 
 /// The kind of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

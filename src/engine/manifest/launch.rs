@@ -127,8 +127,7 @@ impl Launch {
         self.sound = document.sound && !reader.has_errors();
     }
 
-    /// Whether a task begins with an input: always that of a schedule; that of a trigger unless it says nothing of one
-    ///
+    /// Whether a task begins with an input: always that of a schedule; that of a trigger if it gives a message or inputs.
     #[must_use]
     pub fn has_input(&self) -> bool {
         self.kind.family == Family::Schedule || self.message.is_some() || self.inputs.is_some()
@@ -196,7 +195,7 @@ impl Launch {
     }
 }
 
-/// Whether a value is a message: text, or a list of content parts.
+/// Whether a value is a message: text, or a list of content parts (CTX-13).
 fn is_message(node: &Node) -> bool {
     match &node.data {
         Data::String(_) => true,

@@ -2,7 +2,7 @@
 //!
 //! In: documents that were read. Out: the [`Catalog`], and a diagnostic for every problem at the place in the agent's
 //! manifest. Linear in the documents and in the functions with their parameters, which `max_yaml_nodes` bounds for one
-//! agent. A reference that names nothing is a warning and what hangs on it is left unchecked.
+//! agent. A reference that names nothing is a warning and what hangs on it is left unchecked.
 
 use super::agent::{Agent, Capability, MountScope};
 use super::binding::DeclaredBinding;
@@ -337,7 +337,7 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// The function of an invoke step and its arguments (MW-11, MW-12, A-75).
+    /// The function of an invoke step and its arguments (MW-11, MW-12).
     fn link_invoke(&mut self, step: &DeclaredStep, invoke: &DeclaredInvoke) {
         self.check_mount_templates(&invoke.bindings);
         let path = Path::document(&step.path).key("invoke");

@@ -51,7 +51,7 @@ pub enum Target {
     Tool(Arc<Tool>),
     /// An agent.
     Agent(Arc<Agent>),
-    /// Nothing that is loaded; what depends on it is not checked.
+    /// A document that is not loaded; everything that depends on it is left unchecked.
     Unknown,
 }
 
@@ -123,8 +123,8 @@ impl ResolvedAgent {
         Some((entry, entry.functions.get(at.function)?))
     }
 
-    /// The function that an invoke step of this agent calls; none if it names nothing that is loaded, in which case the
-    /// step fails when it runs.
+    /// The function that an invoke step of this agent calls; `None` if its target is not loaded, in which case the
+    /// step fails when it runs (MW-11).
     #[must_use]
     pub fn invoke_target(&self, invoke: &DeclaredInvoke) -> Option<FunctionRef> {
         self.invoked.get(&(invoke.tool.clone(), invoke.capability.clone())).copied()

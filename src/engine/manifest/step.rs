@@ -89,7 +89,7 @@ pub enum Hook {
     GuardrailBefore,
     /// `guardrails.after`.
     GuardrailAfter,
-    /// `source.before` of a trigger: asserts alone, before there is a task.
+    /// `source.before` of a trigger: asserts alone, before there is a task (TRG-02).
     Trigger,
 }
 

@@ -21,7 +21,7 @@ pub struct Resolution {
     pub faults: Vec<String>,
     /// Bound parameters whose binding gave no value, or a value that does not fit.
     pub unbound: SmallVec<[Arc<str>; 2]>,
-    /// Bound parameters that the model tried to set.
+    /// Bound parameters that the model tried to set (KV-15).
     pub ignored: SmallVec<[Arc<str>; 2]>,
 }
 

@@ -1,6 +1,6 @@
 //! Bindings (BND): the values that a policy gives to parameters in the model's stead.
 //!
-//! In: a name and the text of a value: an expression, a bare word or a template of `{mount.…}`. Out: a
+//! In: a name and the text of a value: an expression, a bare word (BND-10) or a template of `{mount.…}` (BND-13). Out: a
 //! [`Binding`] that gives one JSON value for each call. A bare word is the narrow exception that published manifests need:
 //! anything else that names what the scope does not know is an error, so that a typo never becomes a constant (BND-12).
 

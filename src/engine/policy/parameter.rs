@@ -40,7 +40,7 @@ pub enum Missing {
     Fault,
     /// This stands in for it (PAR-03).
     Default(Json),
-    /// It stays out: the sub-agent has a default of its own.
+    /// It stays out: the sub-agent has a default of its own.
     LeftOut,
 }
 

@@ -40,7 +40,7 @@ impl Parameters {
     }
 
     /// The parameters of a sub-agent: its `message` is text, whatever the agent declares (DEL-01), and what it has defaults
-    /// for stays out of the call.
+    /// for stays out of the call.
     #[must_use]
     pub fn of_delegation(declared: &[DeclaredParameter]) -> Self {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
@@ -168,7 +168,7 @@ impl Parameters {
     }
 
     /// Works out the parameters of an agent's input but for its message: what is given, else what the input before had,
-    /// else the default. What is not declared is dropped.
+    /// else the default (CTX-15). What is not declared is dropped.
     ///
     /// # Errors
     /// The fault, in words for the sender.
@@ -191,7 +191,7 @@ impl Parameters {
     }
 
     /// The parameters of an input that cannot give any, such as an event: what the input before had, else the default
-    /// . What nobody supplies stays out.
+    /// (CTX-15). What nobody supplies stays out.
     #[must_use]
     pub fn inherit(&self, previous: Option<JsonRef<'_>>) -> Json {
         let others = self.list.iter().filter(|parameter| *parameter.name != *MESSAGE);
@@ -275,7 +275,7 @@ impl Parameters {
 pub enum InputOf {
     /// By the tool itself, alone: all of it is there.
     FormedCall,
-    /// By middleware and off the record: a call that could not be formed has what there was of it.
+    /// By middleware and off the record: a call that could not be formed keeps the arguments that there were (REC-07).
     Attempt,
     /// By middleware that events run too: then it is `{message: text}` (EVT-12).
     AttemptOrEvent,

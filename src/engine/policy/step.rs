@@ -49,7 +49,7 @@ pub enum StepAction {
 #[derive(Debug)]
 pub struct Invoke {
     /// The position of the function among those of the policy; `None` if the target is not loaded: the step then fails
-    /// whenever it runs.
+    /// whenever it runs (MW-11).
     pub function: Option<usize>,
     /// The arguments that the step itself gives (BND-16).
     pub bindings: Vec<Binding>,

@@ -1,7 +1,7 @@
 //! Calls by the model: parameters, steps ahead, execution, record, steps behind (MW, PAR, BND).
 //!
-//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
-//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
+//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
+//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
 use super::execution::{Carried, held_to_schema};
@@ -185,7 +185,7 @@ impl Task {
     }
 
     /// Bindings, then the model's arguments, then defaults. What is wrong with a binding is a finding; the call is told
-    /// of it when its steps had their say.
+    /// of it when its steps had their say (BND-08).
     fn resolve_parameters(
         &self,
         function: &AgentFunction,

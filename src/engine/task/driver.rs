@@ -8,7 +8,7 @@ use crate::cel::Timestamp;
 
 /// Answers the requests of operations: carries out capabilities, gets reviews, reads and writes the mount.
 pub trait Host {
-    /// The time: after an answer an operation goes on at a later one.
+    /// The time: after an answer an operation goes on at a later one.
     fn now(&mut self) -> Timestamp;
 
     /// Carries out a capability; none if it is not done yet, such as a delegation whose child task is at work.

@@ -221,7 +221,7 @@ impl Task {
     }
 
     /// Puts the formatted event to the guardrails, as the last of the task's inputs. What parameters an event cannot give
-    /// it inherits.
+    /// it inherits (CTX-15).
     pub(super) fn put_under_test(&mut self, operation: &mut UnderWay) {
         let Subject::Event(event) = &operation.subject else { return };
         let previous = self.context.last_input().map(TaskIo::extra);
@@ -236,7 +236,7 @@ impl Task {
     }
 
     /// Ends an event that a step stopped: nothing of it reaches the model (EVT-10), and the message stays for the caller and
-    /// the trace.
+    /// the trace.
     pub(super) fn stop_event(&mut self, operation: UnderWay, stopped: Stopped) -> Decision {
         let Stopped { verdict, message, origin } = stopped;
         let stage = operation.course.stage.of_event();

@@ -147,7 +147,7 @@ impl FileReference {
     }
 }
 
-/// Bytes as people write them: one decimal, by 1024. What would be rounded up to 1024.0 is one of the next unit.
+/// Bytes as people write them: one decimal, by 1024. What would be rounded up to 1024.0 is one of the next unit.
 fn readable(size: u64) -> String {
     const KB: u64 = 1 << 10;
     const MB: u64 = 1 << 20;

@@ -21,7 +21,7 @@ pub struct Decision {
     /// The value to go on with: resolved arguments (`before`), the result for the model (`after`, `invoke`), the admitted input or
     /// the delivered response as an object with `message` (`input`, `output`, `event`), the result of an expression.
     pub value: Option<Json>,
-    /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34, A-94); for the
+    /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34); for the
     /// caller in all other cases but allow.
     pub message: Option<String>,
     /// How far an event came that was discarded.
@@ -74,7 +74,7 @@ pub enum Verdict {
     Rejected,
     /// The input does not fit the agent's parameters (CTX-18, CTX-20).
     InvalidInput,
-    /// The call could not be formed; the model gets the message.
+    /// The call could not be formed; the model gets the message (REC-07).
     Error,
     /// The event became an input of the task: [`Decision::value`] (EVT-16).
     Route,
@@ -216,7 +216,7 @@ pub struct TraceEntry {
     pub action: StepKind,
     /// How it ended.
     pub outcome: StepOutcome,
-    /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
+    /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
     /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ pub struct StartTask {
     pub agent: String,
     /// For whom it runs.
     pub user: User,
-    /// When it was created: `context.agent.started_at`, and what `max_age` counts from.
+    /// When it was created: `context.agent.started_at`, and what `max_age` counts from (CTX-03).
     pub started_at: Timestamp,
     /// The resolved model; the agent's own wish if the host does not say (AG-17).
     pub model: Option<String>,
