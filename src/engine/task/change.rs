@@ -23,7 +23,7 @@ pub struct TaskMark {
     is_waiting: bool,
 }
 
-/// The change of a task's state between two marks, as plain data.
+/// What happened to a task between two moments, as plain data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskChange {
@@ -81,7 +81,7 @@ impl Task {
             && self.context.is_at(&mark.context)
     }
 
-    /// The change of this task since a mark. The mark must be of this task; with another task's mark the change means nothing.
+    /// What happened since this task was at a mark; of another task's mark it is nonsense.
     ///
     /// # Cost
     /// Linear in what happened, in the operation that waits, and in the calls that are let through and not reported.
@@ -109,8 +109,8 @@ impl Task {
 }
 
 impl SavedTask {
-    /// The change and the decision that [`Task::end`] would make, for a task that waits for nothing and has not ended. It needs no policy.
-    /// `None` for any other task, because an operation that waits can be taken back under its policy only.
+    /// What [`Task::end`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
+    /// Nothing for any other task, because what waits can be taken back under its policy only.
     #[must_use]
     pub fn ending(&self, reason: &str) -> Option<(TaskChange, Decision)> {
         if self.has_ended() || self.pending.is_some() {
@@ -133,7 +133,7 @@ impl SavedTask {
         Some((change, decision))
     }
 
-    /// The task after a change, as [`Task::save`] would give it.
+    /// The task after a change: what [`Task::save`] gave, or would have given, once it had happened.
     ///
     /// # Errors
     /// [`TaskError::NotRestorable`] if it is no change of this task as it is here.
