@@ -18,6 +18,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub type Compiled = Result<Arc<Program>, Arc<[Issue]>>;
 
 /// A bounded store of compiled expressions.
+///
+/// ```
+/// use celador_cel::{Cache, Env, EvalLimits, Type};
+///
+/// let limits = EvalLimits { max_cache_bytes: 1_000_000, ..EvalLimits::default() };
+/// let cache = Cache::new(&limits);
+/// let env = Env::builder().variable("name", Type::String).build();
+/// for _ in 0..3 {
+///     cache.compile(&env, "has(name)").expect("it compiles");
+/// }
+/// assert_eq!((cache.stats().misses, cache.stats().hits), (1, 2));
+/// ```
 #[derive(Debug)]
 pub struct Cache {
     store: Store<Key, Compiled, Weigh, DefaultHashBuilder, CountEvictions>,

@@ -52,6 +52,18 @@ pub struct Label {
 }
 
 /// One problem in a text that has a name, such as a manifest.
+///
+/// ```
+/// use celador_cel::diagnostic::Diagnostic;
+/// use celador_cel::source::{Place, Source, Span};
+///
+/// let source = Source::new("rule.cel", "amount > limt");
+/// let place = Place::new(&source, Span::new(9, 13));
+/// let found = Diagnostic::error("undeclared_name", "no variable `limt` is declared here", place).help("did you mean `limit`?");
+/// assert!(found.is_error());
+/// assert!(found.render(false).contains("^^^^"));
+/// assert_eq!(found.to_json()["column"], 10);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// A stable word for programs, such as `unknown_key`.

@@ -7,6 +7,15 @@ use crate::source::{Embedded, Span};
 
 /// One problem in an expression. [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
 /// difference.
+///
+/// ```
+/// use celador_cel::{Env, Program, Type};
+///
+/// let env = Env::builder().variable("amount", Type::Int).build();
+/// let issues = Program::compile(&env, "amuont").unwrap_err();
+/// assert_eq!(issues[0].code, "undeclared_name");
+/// assert_eq!((issues[0].span.start, issues[0].span.end), (0, 6));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// A stable word for programs, such as `undeclared_name`.

@@ -68,6 +68,15 @@ pub struct Engine {
 }
 
 /// Why an engine was not opened.
+///
+/// ```
+/// use celador::{Engine, OpenError};
+///
+/// let Err(OpenError::Refused(diagnostics)) = Engine::parse("agent.yaml", "kind: commonagents.info/v1beta2/agent") else {
+///     panic!("a name is missing")
+/// };
+/// assert!(diagnostics.iter().all(|diagnostic| diagnostic.is_refused()));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

@@ -15,6 +15,20 @@ use std::time::Duration;
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8717);
 
 /// The settings of a server.
+///
+/// ```
+/// use celador_server::{Authentication, Settings};
+/// use std::time::Duration;
+///
+/// let mut settings = Settings::new(vec!["policies/support-desk".into()]);
+/// settings.address = "127.0.0.1:8800".parse()?;
+/// settings.authentication = Authentication { tokens: Some("tokens.json".into()), ..Authentication::default() };
+/// settings.allowed_origins.push("https://console.example".into());
+/// settings.retention.set("ended-tasks=30d")?;
+/// settings.sweep_every = Duration::from_secs(600);
+/// settings.limits.store.max_commit_batch = 16;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where it listens; port 0 for one that is free.

@@ -8,6 +8,19 @@ use crate::value::Value;
 const FEW: usize = 6;
 
 /// The values of a scope's variables. Made for each run in a few nanoseconds; nothing is converted.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, Program, STANDARD, Type, Value};
+///
+/// let scope = Env::builder().variable("name", Type::String).optional_variable("age", Type::Int);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "has(age) ? age : size(name)").unwrap();
+///
+/// let activation = Activation::new(&env).with(&env, "name", Value::from("Kim"));
+/// assert!(matches!(program.run(&activation, None), Ok(Value::Int(3))));
+/// let activation = activation.with(&env, "age", Value::Int(41));
+/// assert!(matches!(program.run(&activation, None), Ok(Value::Int(41))));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Activation<'a> {
     env: EnvId,

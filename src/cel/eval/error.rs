@@ -20,6 +20,19 @@ pub enum Stop {
 }
 
 /// A failed evaluation: the code of the error, the place in the expression, and the kinds of the values; never a value.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, ErrorCode, Program, STANDARD, Stop, Type, Value};
+///
+/// let scope = Env::builder().variable("order", Type::Dyn);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "order.total / 0").unwrap();
+/// let order = celador_cel::Json::from(serde_json::json!({"total": 42}));
+/// let activation = Activation::new(&env).with(&env, "order", order.value());
+/// let Err(Stop::Failed(error)) = program.run(&activation, None) else { panic!("it divides by zero") };
+/// assert_eq!(error.code, ErrorCode::DivideByZero);
+/// assert_eq!((error.span.start, error.span.end), (0, 15));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError {
     /// The error, for programs to branch on.

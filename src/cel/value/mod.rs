@@ -38,6 +38,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A CEL value. Clones in constant time.
+///
+/// ```
+/// use celador_cel::{Kind, Value};
+///
+/// let list = Value::list(vec![Value::from(1), Value::from("two"), Value::Null]);
+/// assert_eq!(list.kind(), Kind::List);
+/// let Value::List(list) = list else { panic!("it is a list") };
+/// assert_eq!(list.size(), 3);
+/// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// `null`

@@ -19,6 +19,15 @@ const MAX_SECONDS: i64 = 253_402_300_799;
 const MAX_DURATION_SECONDS: i128 = 315_576_000_000;
 
 /// A point in time, to the nanosecond, between the years 1 and 9999.
+///
+/// ```
+/// use celador_cel::{Duration, Timestamp};
+///
+/// let noon: Timestamp = "2026-06-01T12:00:00Z".parse().expect("RFC 3339");
+/// let later = noon.plus(Duration::parse("1h30m").expect("a duration")).expect("within the calendar");
+/// assert_eq!(later.to_string(), "2026-06-01T13:30:00Z");
+/// assert_eq!(Timestamp::from(std::time::SystemTime::UNIX_EPOCH).seconds(), 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     seconds: i64,
@@ -26,6 +35,15 @@ pub struct Timestamp {
 }
 
 /// A length of time, to the nanosecond, either way.
+///
+/// ```
+/// use celador_cel::Duration;
+///
+/// let whole = Duration::parse("1h30m")?;
+/// assert_eq!(whole.nanos(), 90 * 60 * 1_000_000_000);
+/// assert_eq!(whole.to_string(), "5400s");
+/// # Ok::<(), celador_cel::DurationError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
     seconds: i64,

@@ -10,6 +10,28 @@ use crate::cel::Json;
 ///
 /// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`] or
 /// [`DeliveredOutput`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, Outcome, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let mut pay = |amount: i64| {
+///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///     match task.before(&call, now).outcome() {
+///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
+///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
+///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
+///     }
+/// };
+/// assert_eq!(pay(40), r#"run it with {"customer":"u-7","amount":40}"#);
+/// assert_eq!(pay(2_000), "tell the model: 2000 is outside what a clerk may pay.");
+/// assert_eq!(pay(250), "ask lead@example.com");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "what was not let through must not be done"]
 pub enum Outcome<T> {

@@ -52,6 +52,22 @@ impl LogSettings {
 }
 
 /// A log that is being written.
+///
+/// ```
+/// use celador_store::decision_log::{DecisionLog, LogSettings, Notice, verify};
+/// # let folder = std::env::temp_dir().join(format!("celador-log-{}", std::process::id()));
+/// # let folder = &*folder;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// let log = DecisionLog::open(LogSettings::new(folder), now)?;
+/// let line = log.record(&Notice { who: Some("kim"), task: Some("t-1"), ..Notice::new(now, "purge") })?;
+/// log.sync()?;
+/// let intact = verify(folder, None)?;
+/// assert_eq!(intact.last, line);
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct DecisionLog {
     settings: LogSettings,

@@ -26,6 +26,31 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// Tasks in a database. Clones share the database and the thread that writes.
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::{Database, Location, NewEvent, OperationKind, Owner, StoreLimits, StoredTasks};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+///
+/// let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// let owner = Owner::caller("desk");
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let head = tasks.create(&owner, &task, now, None)?;
+///
+/// // a step: where the task was, the decision, where it is now
+/// let before = task.mark();
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+/// let operation = OperationKind::Before;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
+/// let head = tasks.append(&head, &step)?;
+/// assert_eq!(head.version(), 2);
+/// assert_eq!(tasks.load(&owner, "t-1")?.head.digest(), head.digest());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredTasks {
     database: Database,

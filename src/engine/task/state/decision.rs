@@ -14,6 +14,26 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The answer to one operation.
+///
+/// ```
+/// use celador::{Call, Decision, Engine, EngineLimits, StartTask, User, Verdict};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+/// assert_eq!(decision.verdict, Verdict::Block);
+/// let rule = decision.decided_by.as_ref().expect("an assert has failed");
+/// assert_eq!(rule.path, "capabilities.payout.before[0].assert");
+///
+/// // the form for wires, logs and stores
+/// let text = serde_json::to_string(&decision)?;
+/// assert_eq!(serde_json::from_str::<Decision>(&text)?, decision);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Whether the step may go on, and otherwise why not.

@@ -53,6 +53,25 @@ pub struct Invocation {
 }
 
 /// The answer to a [`Request`].
+///
+/// ```
+/// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
+/// let Outcome::Waits(waiting) = task.before(&call, now).outcome() else { panic!("250 needs a review") };
+/// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into() });
+///
+/// // days later, in any process: the task is restored and the lead has answered
+/// let mut task = engine.restore(task.save())?;
+/// let Outcome::Allowed(decision) = task.resume(Answer::Review(true), now)?.outcome() else { panic!("it is approved") };
+/// assert!(decision.call.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {

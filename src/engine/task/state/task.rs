@@ -14,6 +14,29 @@ use crate::policy::{AllowList, OutputSchema, Policy};
 use std::sync::Arc;
 
 /// A running task of one agent. It keeps the policy that it started with.
+///
+/// ```
+/// use celador::{Call, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, Usage, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
+/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
+/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// assert_eq!(allowed.arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
+///
+/// // the host has carried it out
+/// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
+/// let Outcome::Allowed(seen) = task.after(allowed.call, result, now)?.outcome() else { panic!("no rule hides it") };
+/// assert_eq!(seen.value.to_string(), r#"{"paid":true}"#);
+/// assert_eq!(task.context().calls_by_model(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Task {
     pub(in crate::task) id: String,
