@@ -17,12 +17,20 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 /// The settings of a server.
 ///
 /// ```
-/// use celador_server::{Authentication, Settings};
+/// use celador_server::{Authentication, Jwt, LiveTasks, Settings, Tls};
 /// use std::time::Duration;
 ///
 /// let mut settings = Settings::new(vec!["policies/support-desk".into()]);
 /// settings.address = "127.0.0.1:8800".parse()?;
-/// settings.authentication = Authentication { tokens: Some("tokens.json".into()), ..Authentication::default() };
+/// let jwt = Jwt {
+///     jwks: "keys.json".into(),
+///     issuer: "https://login.example".into(),
+///     audience: "celador".into(),
+///     identity_claim: "sub".into(),
+/// };
+/// settings.authentication = Authentication { jwt: Some(jwt), ..Authentication::default() };
+/// settings.tls = Some(Tls { certificates: "chain.pem".into(), key: "key.pem".into() });
+/// settings.live_tasks = LiveTasks::Keep;
 /// settings.allowed_origins.push("https://console.example".into());
 /// settings.retention.set("ended-tasks=30d")?;
 /// settings.sweep_every = Duration::from_secs(600);

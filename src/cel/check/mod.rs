@@ -64,6 +64,18 @@ pub enum Reference {
 }
 
 /// The static cost in cost units: a range, and whether every evaluation stays in it.
+///
+/// ```
+/// use celador_cel::{CostEstimate, Env, EnvBuilder, Program, STANDARD, Type};
+///
+/// let scope = Env::builder().variable("names", Type::List(Type::String.into()));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let CostEstimate { min, max, assumes } = Program::compile(&env, "names.all(n, n != '')").unwrap().cost();
+/// assert!(min > 0);
+/// // the list may have any number of elements
+/// assert_eq!(max, None);
+/// assert!(assumes.unbounded.is_some());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostEstimate {
     /// The least that an evaluation which ends without an error costs.

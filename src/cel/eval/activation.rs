@@ -98,6 +98,34 @@ impl<'a> Activation<'a> {
 ///
 /// A host that does not know an answer yet keeps the question and interrupts; the expression is evaluated again when
 /// the answer is known, and must then be answered in the same order.
+///
+/// ```
+/// use celador_cel::{Activation, Code, Env, EnvBuilder, Function, HostFunctions, Interruption, Program, STANDARD, Stop, Value};
+///
+/// static REVIEW: Function = Function {
+///     name: "review",
+///     doc: "Whether a person approves.",
+///     cost: "constant",
+///     overloads: &[("review_string", "review(string) -> bool")],
+///     examples: &[],
+///     code: Code::Host,
+/// };
+///
+/// /// The answer of a person, once there is one.
+/// struct Answer(Option<bool>);
+///
+/// impl HostFunctions for Answer {
+///     fn call(&mut self, _function: &str, _args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+///         self.0.map(Value::from).ok_or(Interruption::Asked)
+///     }
+/// }
+///
+/// let env = STANDARD.iter().copied().fold(Env::builder().row(&REVIEW), EnvBuilder::library).build();
+/// let program = Program::compile(&env, "review('lead@example.com')").unwrap();
+/// let activation = Activation::new(&env);
+/// assert_eq!(program.holds(&activation, Some(&mut Answer(None))), Err(Stop::Asked));
+/// assert_eq!(program.holds(&activation, Some(&mut Answer(Some(true)))), Ok(true));
+/// ```
 pub trait HostFunctions {
     /// Answers one call of a function whose row says [`Code::Host`](crate::Code::Host).
     ///

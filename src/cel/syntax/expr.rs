@@ -10,6 +10,15 @@ use crate::source::Span;
 pub struct ExprId(pub u32);
 
 /// One expression.
+///
+/// ```
+/// use celador_cel::{EvalLimits, Expr, ExprKind, parse};
+///
+/// let expr: Expr = parse("order.total", &EvalLimits::default()).unwrap();
+/// let ExprKind::Select { operand, field, .. } = &expr.kind else { panic!("it is a selection") };
+/// assert_eq!(field.text, "total");
+/// assert_eq!((operand.span.start, operand.span.end), (0, 5));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// Its number.

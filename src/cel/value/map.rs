@@ -30,6 +30,16 @@ pub enum Map<'a> {
 }
 
 /// A key of a map. An `int` and a `uint` of one number are one key, as CEL's equality has it.
+///
+/// ```
+/// use celador_cel::{Entries, Key, Value};
+///
+/// let key = Key::from_value(&Value::from("total")).expect("texts may be keys");
+/// let entries: Entries<'_> = [(key, Value::from(42))].into_iter().collect();
+/// let Value::Map(map) = Value::map(entries) else { panic!("it is a map") };
+/// assert_eq!(map.len(), 1);
+/// assert!(Key::from_value(&Value::Null).is_none());
+/// ```
 #[derive(Clone, Debug)]
 pub enum Key<'a> {
     /// `true: …`

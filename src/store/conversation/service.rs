@@ -27,6 +27,27 @@ use std::sync::Arc;
 /// A change costs what it changes, whatever the length of the history. A list costs a look at the columns of the contexts
 /// that the caller may see, and reading its page; with a role, tags or an order by name, reading all that the other filters
 /// leave. A conversation costs its window.
+///
+/// ```
+/// use celador_store::conversation::{Conversations, Incoming, ListQuery, Message, Page, Sent, SortBy};
+/// use celador_store::{Database, Location, StoreLimits};
+/// use serde_json::value::RawValue;
+/// # let now: celador::Timestamp = "2026-01-15T12:00:00Z".parse()?;
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
+/// let text = r#"{"messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "Hello"}]}"#;
+/// let message = Message::read(&RawValue::from_string(text.to_owned())?)?;
+/// let sent: Sent = conversations.send(Some("kim"), &Incoming { message: Some(&message), ..Incoming::default() }, now)?;
+///
+/// let query = ListQuery { sort_by: SortBy::Name, ..ListQuery::default() };
+/// let page: Page<_> = conversations.list(Some("kim"), &query)?;
+/// assert_eq!((page.total, &page.items[0].0.id), (1, &sent.context_id));
+///
+/// // nobody else may read it, and nobody else learns that it is there
+/// assert!(conversations.send(Some("max"), &Incoming { context_id: Some(&sent.context_id), ..Incoming::default() }, now).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Conversations {
     database: Database,

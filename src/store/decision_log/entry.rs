@@ -11,6 +11,40 @@ use std::fmt;
 use std::time::Duration;
 
 /// One decision.
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::decision_log::LogEntry;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+/// let entry = LogEntry {
+///     at: now,
+///     who: Some("desk"),
+///     task: "t-1",
+///     stored: None,
+///     namespace: "shop",
+///     agent: "clerk",
+///     policy: task.policy().fingerprint(),
+///     operation: "before",
+///     function: Some("payout"),
+///     verdict: "",
+///     step: None,
+///     limit: None,
+///     switch: None,
+///     reason: None,
+///     cost: 0,
+///     took: std::time::Duration::from_micros(30),
+///     content: None,
+/// }
+/// .of(&decision);
+/// assert_eq!((entry.verdict, entry.step), ("block", Some("capabilities.payout.before[0].assert")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct LogEntry<'e> {
     /// When it was made.

@@ -105,6 +105,18 @@ pub struct RetentionRow {
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $field:ident = $name:literal;)+) => {
         /// How long each kind of row is kept. Without a setting it is kept for ever.
+        ///
+        /// ```
+        /// use celador_store::{Retention, RetentionRow};
+        ///
+        /// let mut retention = Retention::default();
+        /// retention.set("ended-tasks=30d")?;
+        /// retention.check()?;
+        /// assert_eq!(retention.rules().map(|(name, _)| name).collect::<Vec<_>>(), ["ended-tasks"]);
+        /// let names: Vec<_> = Retention::ROWS.iter().map(|RetentionRow { name, .. }| *name).collect();
+        /// assert!(names.contains(&"tombstones"));
+        /// # Ok::<(), celador_store::RetentionError>(())
+        /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Retention { $($(#[doc = $doc])+ pub $field: Option<Age>,)+ }
 

@@ -44,6 +44,20 @@ pub struct SwitchesOn {
 }
 
 /// The switches of a database. Clones share it.
+///
+/// ```
+/// use celador::task::Switch;
+/// use celador_store::{Database, Location, StoreLimits, StoredSwitches};
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// let limits = StoreLimits::default();
+/// let switches = StoredSwitches::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// let refunds = Switch::Tool { namespace: "shop".into(), name: "refund".into(), function: None };
+/// let turn = switches.turn(&refunds, true, now, "kim", "The provider pays twice.")?;
+/// assert_eq!(turn.number, 1);
+/// assert_eq!(switches.on()?.on[0].switch, refunds);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredSwitches {
     database: Database,

@@ -250,6 +250,25 @@ pub struct Purge<'p> {
 }
 
 /// The tombstone of a purged task: the facts that stay. The task's id is never used again.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Tombstone};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// tasks.create(&owner, &task, now, None)?;
+/// let purge = Purge { at: now, who: "kim", reason: "The customer asked for it." };
+/// let tombstone: Tombstone = tasks.purge(&owner, "t-1", &purge)?;
+/// assert_eq!(tombstone.events, 1);
+/// assert!(matches!(tasks.load(&owner, "t-1"), Err(StoreError::Purged { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
     /// Its owner.

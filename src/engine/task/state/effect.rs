@@ -55,7 +55,7 @@ pub struct Invocation {
 /// The answer to a [`Request`].
 ///
 /// ```
-/// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, StartTask, User};
+/// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, SavedTask, StartTask, User};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
@@ -67,7 +67,9 @@ pub struct Invocation {
 /// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into() });
 ///
 /// // days later, in any process: the task is restored and the lead has answered
-/// let mut task = engine.restore(task.save())?;
+/// let text = serde_json::to_string(&task.save())?;
+/// let saved: SavedTask = serde_json::from_str(&text)?;
+/// let mut task = engine.restore(saved)?;
 /// let Outcome::Allowed(decision) = task.resume(Answer::Review(true), now)?.outcome() else { panic!("it is approved") };
 /// assert!(decision.call.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
