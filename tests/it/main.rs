@@ -84,6 +84,7 @@ mod public_examples;
 #[cfg(feature = "server")]
 mod readiness;
 mod readme;
+mod reads;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]
