@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
-use super::readiness::Reason;
+use super::reasons::Reason;
 use super::request::{Answer, Request};
 use super::steps::Step;
 use celador::cel::Timestamp;
@@ -281,7 +281,8 @@ impl Recorder {
         let mut answer: Value = serde_json::from_slice(&taken.answer.body).unwrap_or_default();
         let (key, shown) = match taken.progress {
             Progress::Decided(decision) => ("decided", serde_json::to_value(decision.clone().masked())),
-            Progress::Asks(asked) => {
+            Progress::Asks(question) => {
+                let asked = &question.request;
                 ("asks", serde_json::to_value(taken.task.policy().masked_request(asked)))
             }
         };

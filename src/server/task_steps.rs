@@ -6,11 +6,11 @@
 use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
+use super::seat::{Open, has_ended, sit};
 use super::steps::{Circumstances, Step, WhileHeld};
-use super::task_opening::{Open, has_ended, sit};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{Progress, Task};
+use celador::task::{Progress, Question, Task};
 use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -118,8 +118,8 @@ impl Tasks {
             }
             let (shown, secret, suspension) = match &progress {
                 Progress::Decided(decision) => (Shown::Decided(decision), Vec::new(), None),
-                Progress::Asks(asked) => {
-                    (Shown::Asks(asked), task.policy().secret_places(asked), task.suspension())
+                Progress::Asks(Question { id, request }) => {
+                    (Shown::Asks(request), task.policy().secret_places(request), task.suspension_at(*id))
                 }
             };
             let (id, version) = (&*request.id, head.version().saturating_add(1));

@@ -120,6 +120,7 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;

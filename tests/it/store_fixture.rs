@@ -81,7 +81,9 @@ impl<'s> Kept<'s> {
         let before = self.task.mark();
         let decision = match step(&mut self.task) {
             Progress::Decided(decision) => decision,
-            Progress::Asks(Request::Review { .. }) => self.task.suspension().unwrap(),
+            Progress::Asks(celador::Question { request: Request::Review { .. }, .. }) => {
+                self.task.suspension().unwrap()
+            }
             Progress::Asks(request) => panic!("asks {request:?}"),
         };
         let (task, at) = (&self.task, second(self.head.version()));

@@ -365,7 +365,7 @@ const REVIEWED: &str = "limits: {max_age: 2h}\ncapabilities:\n  probe:\n    befo
 
 fn asks<P: Into<Progress>>(progress: P) -> Request {
     match progress.into() {
-        Progress::Asks(request) => request,
+        Progress::Asks(question) => question.request,
         Progress::Decided(decision) => panic!("decides {decision:?}"),
     }
 }

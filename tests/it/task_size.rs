@@ -154,11 +154,14 @@ fn the_steps_of_the_call_see_the_whole_result_also_after_a_review_and_in_another
     let before = decided(task.before(&call("probe", json!({})), noon()));
     let progress =
         task.after(before.call.unwrap(), CallResult::successful(large(5_000).into()), noon()).unwrap();
-    assert!(matches!(progress.into_progress(), Progress::Asks(Request::Invoke(_))));
+    assert!(matches!(
+        progress.into_progress(),
+        Progress::Asks(celador::Question { request: Request::Invoke(_), .. })
+    ));
     let written = Answer::Result(CallResult::successful(large(3_000).into()));
     assert!(matches!(
         task.resume(written, noon()).unwrap().into_progress(),
-        Progress::Asks(Request::Review { .. })
+        Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
     ));
     let stored = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();

@@ -31,10 +31,8 @@ impl Task {
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
-        if let Some(refusal) = self.refusal(now) {
-            if self.end.is_some() {
-                self.withhold(position, result, now);
-            }
+        if let Some(refusal) = self.refusal_at_end(now) {
+            self.withhold(position, result, now);
             return Ok(refusal.into());
         }
         self.take_step(now);
@@ -44,6 +42,7 @@ impl Task {
         match self.record_result(&policy, &mut operation, result, &moment) {
             Flow::Ended(verdict, reason) => {
                 self.keep_what_fits(&operation.course.recorded);
+                self.take_back_waiting(moment);
                 Ok(ended(operation, verdict, reason).into())
             }
             _ => Ok(self.advance_under(&policy, operation, moment)),
@@ -56,7 +55,7 @@ impl Task {
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
         let stopped = |task: &Self| function.and_then(|function| task.stopped_function(function));
         // the call stays open: it may have run elsewhere, and its result is taken
-        let hindrance = self.hindrance(now);
+        let hindrance = self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off));
         if let Some(refusal) = hindrance.or_else(|| stopped(self).map(Decision::switched_off)) {
             return Ok(refusal.into());
         }
@@ -76,7 +75,7 @@ impl Task {
         self.record_result(&policy, &mut operation, result, &moment);
         // an error that nothing can recover does not change why the task has ended
         self.end = end;
-        self.withdraw(&operation, moment);
+        self.revoke(&operation, moment);
         self.keep_what_fits(&operation.course.recorded);
     }
 
@@ -87,13 +86,13 @@ impl Task {
         self.policy.function(open.function).map(|function| &*function.key)
     }
 
-    fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
+    pub(super) fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
         let position = self.open.iter().position(|open| open.id == call);
         position.ok_or(TaskError::UnknownCall(call.0))
     }
 
     /// A call that was let through, as an operation that goes on from there.
-    fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
+    pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
         let call = CallUnderWay {
@@ -260,7 +259,7 @@ impl Task {
         Flow::Passed
     }
 
-    fn record_call(
+    pub(super) fn record_call(
         &mut self,
         call: &CallUnderWay,
         result: Option<CallResult>,
@@ -332,11 +331,12 @@ impl Task {
         if let Subject::Event(_) = &operation.subject {
             return self.stop_event(operation, stopped);
         }
-        self.withdraw(&operation, now);
+        self.revoke(&operation, now);
         let Stopped { verdict, message, origin } = stopped;
         let mut decision = operation.decide(verdict);
         if verdict == Verdict::LockTask {
             self.end = Some(End::Locked(message.shown().to_owned()));
+            self.take_back_waiting(now);
             decision.reason = Some(message.text.clone());
         } else {
             self.context.turn(TurnKind::Capability);
@@ -349,7 +349,7 @@ impl Task {
 
     /// Takes back what an operation that does not come through was about: a call becomes restricted (REC-05, REC-06), an
     /// input was never accepted, a response never delivered.
-    pub(super) fn withdraw(&mut self, operation: &UnderWay, now: Moment) {
+    pub(super) fn revoke(&mut self, operation: &UnderWay, now: Moment) {
         match &operation.subject {
             Subject::Event(_) => {}
             Subject::Input(_) => drop(self.context.pop_input()),

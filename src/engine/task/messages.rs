@@ -79,6 +79,14 @@ pub(super) fn waiting() -> String {
     "the task waits for an answer".to_owned()
 }
 
+pub(super) fn withdrawn() -> String {
+    "the call was withdrawn".to_owned()
+}
+
+pub(super) fn nobody_knows() -> String {
+    "nobody knows whether the call has run".to_owned()
+}
+
 pub(super) fn switched_off(switch: &Switch) -> String {
     format!("an operator has stopped {switch}")
 }

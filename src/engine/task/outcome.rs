@@ -3,7 +3,7 @@
 //! In: a [`Decision`], which is the form for wires, logs and stores. Out: an [`Outcome`], in which each operation has the fields
 //! that are its own. The decision stays inside, for whoever writes it down.
 
-use super::state::{CallId, Decision, EventStage, LimitReached, Request, Verdict};
+use super::state::{CallId, Decision, EventStage, LimitReached, Question, QuestionId, Request, Verdict};
 use crate::cel::Json;
 
 /// What an operation came to.
@@ -88,6 +88,8 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Waiting {
+    /// Names what is asked, for [`Task::answer`](super::Task::answer).
+    pub question: QuestionId,
     /// What is asked.
     pub request: Request,
     /// The whole decision, whose verdict is suspend.
@@ -96,8 +98,9 @@ pub struct Waiting {
 
 /// What an operation that goes on hands over. Only this crate implements it.
 pub trait HandedOver: Sized + sealed::Sealed {
+    /// What a decision comes to that lets the operation go on; one that lacks what is handed over refuses it.
     #[doc(hidden)]
-    fn of(decision: Decision) -> Self;
+    fn of(decision: Decision) -> Outcome<Self>;
 
     /// The whole decision.
     fn decision(&self) -> &Decision;
@@ -115,7 +118,7 @@ macro_rules! handed_over {
         impl sealed::Sealed for $name {}
 
         impl HandedOver for $name {
-            fn of($decision: Decision) -> Self {
+            fn of($decision: Decision) -> Outcome<Self> {
                 $made
             }
 
@@ -131,23 +134,23 @@ macro_rules! handed_over {
 }
 
 handed_over! {
-    AllowedCall = |decision| Self {
-        // a call that is let through has an id
-        call: decision.call.unwrap_or(CallId(u64::MAX)),
-        arguments: value_of(&decision),
-        decision,
+    AllowedCall = |decision| match decision.call {
+        Some(call) => Outcome::Allowed(Self { call, arguments: value_of(&decision), decision }),
+        None => Outcome::Refused(Refusal { decision }),
     };
-    Received = |decision| Self { value: value_of(&decision), decision };
-    AcceptedInput = |decision| Self { entry: value_of(&decision), decision };
-    RoutedEvent = |decision| Self { entry: value_of(&decision), decision };
-    DeliveredOutput = |decision| Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision };
+    Received = |decision| Outcome::Allowed(Self { value: value_of(&decision), decision });
+    AcceptedInput = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
+    RoutedEvent = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
+    DeliveredOutput = |decision| {
+        Outcome::Allowed(Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision })
+    };
 }
 
 impl sealed::Sealed for Decision {}
 
 impl HandedOver for Decision {
-    fn of(decision: Decision) -> Self {
-        decision
+    fn of(decision: Decision) -> Outcome<Self> {
+        Outcome::Allowed(decision)
     }
 
     fn decision(&self) -> &Decision {
@@ -165,13 +168,14 @@ fn value_of(decision: &Decision) -> Json {
 }
 
 impl<T: HandedOver> Outcome<T> {
-    /// What an operation came to that is decided, or waits for this.
-    pub(super) fn new(decision: Decision, request: Option<Request>) -> Self {
-        match request {
-            Some(request) => Self::Waits(Waiting { request, decision }),
-            None if decision.is_allowed() => Self::Allowed(T::of(decision)),
-            None => Self::Refused(Refusal { decision }),
-        }
+    /// What an operation came to that is decided.
+    pub(super) fn new(decision: Decision) -> Self {
+        if decision.is_allowed() { T::of(decision) } else { Self::Refused(Refusal { decision }) }
+    }
+
+    /// What an operation came to that asks.
+    pub(super) fn waits(question: Question, decision: Decision) -> Self {
+        Self::Waits(Waiting { question: question.id, request: question.request, decision })
     }
 
     /// The decision, whichever it is.

@@ -53,7 +53,7 @@ impl Task {
     /// [`TaskError::Waiting`] while an operation waits; [`TaskError::UnknownFunction`] for a call of a function that the agent does not have;
     /// [`TaskError::NotAMessage`] for an input or output that is no message.
     pub fn record(&mut self, past: Past, at: Timestamp) -> Result<(), TaskError> {
-        if self.pending.is_some() {
+        if !self.waiting.is_empty() {
             return Err(TaskError::Waiting);
         }
         match past {

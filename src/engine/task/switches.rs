@@ -84,7 +84,7 @@ impl Task {
 
     /// Ends an operation that a switch stopped on its way.
     pub(super) fn switch_off(&mut self, operation: UnderWay, switch: Switch, now: Moment) -> Decision {
-        self.withdraw(&operation, now);
+        self.revoke(&operation, now);
         let is_call = operation.subject.call().is_some();
         let is_event = matches!(operation.subject, Subject::Event(_));
         let stage: Option<EventStage> = if is_event { operation.course.stage.of_event() } else { None };

@@ -4,6 +4,7 @@
 //! rendered, or fixed words of [`messages`](crate::task::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
+use super::effect::QuestionId;
 use super::hidden::Hidden;
 use super::switch::Switch;
 use crate::cel::Json;
@@ -29,6 +30,9 @@ pub struct Decision {
     pub stage: Option<EventStage>,
     /// Why the task is in its state, when it is locked or terminated (MW-38, GR-14, LIM-01).
     pub reason: Option<String>,
+    /// What it waits for, when the verdict is [`Verdict::Suspend`]: the name under which the answer is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<QuestionId>,
     /// Who is asked, when the verdict is [`Verdict::Suspend`] for a review (RV-01).
     pub reviewer: Option<String>,
     /// The limit that ended the task.
@@ -280,6 +284,7 @@ impl Decision {
             message: None,
             stage: None,
             reason: None,
+            question: None,
             reviewer: None,
             limit: None,
             switch: None,

@@ -7,6 +7,27 @@ use crate::cel::Json;
 use crate::context::Caller;
 use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Names a question of a task, for [`Task::resume_question`](super::Task::resume_question). Unique in its task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QuestionId(pub u32);
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A request of one operation. Several operations of a task may ask at once, each its own question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name.
+    pub id: QuestionId,
+    /// What is asked.
+    pub request: Request,
+}
 
 /// What an operation asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,6 +101,16 @@ pub struct CallResult {
     pub output: Json,
     /// The child task, if it was a delegation (REC-14).
     pub task_id: Option<String>,
+}
+
+/// What is known of a call that is withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ran {
+    /// It has not run and never will: a person said no.
+    Never,
+    /// Nobody knows: the process that ran it died.
+    Unknown,
 }
 
 /// Whether carrying out a capability worked.

@@ -31,6 +31,12 @@ pub enum TaskError {
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,
+    /// `task.resume` while several operations ask: `task.answer` names the question
+    #[error("several questions are open: name one")]
+    SeveralPending,
+    /// `task.answer` to a question that is not open
+    #[error("question {0} is not open")]
+    UnknownQuestion(u32),
     /// `task.resume(Answer::Written)` to a review
     #[error("the answer is not of the kind that was asked for")]
     WrongAnswer,

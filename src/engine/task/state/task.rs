@@ -2,7 +2,7 @@
 
 use super::activity::Activity;
 use super::delivered::Deliveries;
-use super::effect::Request;
+use super::effect::{Question, Request};
 use super::error::TaskError;
 use super::lifecycle::End;
 use super::start::Offer;
@@ -23,7 +23,9 @@ pub struct Task {
     pub(in crate::task) runtime: Runtime,
     pub(in crate::task) mount: Option<Mount>,
     pub(in crate::task) end: Option<End>,
-    pub(in crate::task) pending: Option<Box<Pending>>,
+    /// Operations that wait for an answer, in the order in which they asked.
+    pub(in crate::task) waiting: Vec<Pending>,
+    pub(in crate::task) next_question: u32,
     /// Calls that were let through and have no result yet.
     pub(in crate::task) open: Vec<OpenCall>,
     /// The bytes of their arguments.
@@ -80,10 +82,15 @@ impl Task {
         self.activity.is_interrupted()
     }
 
-    /// What the pending operation asks for; none if nothing is pending.
+    /// What the operation asks for that has waited longest; nothing if no operation waits.
     #[must_use]
     pub fn request(&self) -> Option<&Request> {
-        self.pending.as_ref().map(|pending| &pending.request)
+        self.waiting.first().map(|pending| &pending.request)
+    }
+
+    /// What is asked at present, in the order in which it was asked.
+    pub fn questions(&self) -> impl Iterator<Item = Question> {
+        self.waiting.iter().map(Pending::question)
     }
 
     /// What the model is offered, in the order of the manifest (AG-11, AG-22): what its interface calls tools.
