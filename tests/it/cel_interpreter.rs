@@ -9,10 +9,12 @@ use cel::context::VariableResolver;
 use cel::extractors::{Arguments, This};
 use cel::objects::{Key, Map, Opaque, OptionalValue};
 use cel::{Context, ExecutionError, FunctionContext};
-use celador_cel::cel_interpreter::{ConversionError, SharedContext, SharedContextError};
+use celador_cel::cel_interpreter::{
+    ConversionError, ConversionProblem, SharedContext, SharedContextError, Step,
+};
 use celador_cel::{
-    Activation, Env, EnvBuilder, ErrorCode, EvalError, EvalLimits, Json, Kind, Program, STANDARD, Stop, Type,
-    Value,
+    Activation, EXTENSIONS, Env, EnvBuilder, ErrorCode, EvalError, EvalLimits, Json, Key as OwnKey, Kind,
+    Program, STANDARD, Stop, Text, Type, Value,
 };
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -113,11 +115,30 @@ proptest! {
         let there = Json::try_from_cel(&foreign(&value), &limits());
         match (here, there) {
             (Ok(here), Ok(there)) => prop_assert_eq!(here, there),
-            (Err(_), Err(ConversionError::NoCounterpart(kind))) => {
+            (Err(_), Err(error)) => {
+                let ConversionProblem::NoCounterpart(kind) = error.problem() else {
+                    return Err(TestCaseError::fail(error.to_string()));
+                };
                 prop_assert!(["double", "optional_type"].contains(&kind), "{}", kind);
+                let part = error.place().fold(&value, part_at);
+                let has_form = match part {
+                    Plain::Double(bits) => f64::from_bits(*bits).is_finite(),
+                    part => !matches!(part, Plain::Optional(_)),
+                };
+                prop_assert!(!has_form, "{:?}", part);
             }
             (here, there) => prop_assert!(false, "{:?} and {:?}", here.is_ok(), there.is_ok()),
         }
+    }
+}
+
+/// The part of a value that a step leads to.
+fn part_at<'v>(value: &'v Plain, step: &Step) -> &'v Plain {
+    match (value, step) {
+        (Plain::List(items), Step::Element(place)) => &items[*place],
+        (Plain::Map(entries), Step::Entry(key)) => &entries[&PlainKey::from(key)],
+        (Plain::Optional(Some(value)), Step::Content) => value,
+        (value, step) => panic!("{step:?} of {value:?}"),
     }
 }
 
@@ -213,30 +234,59 @@ fn what_has_no_counterpart_is_named_by_its_kind() {
     let function = cel::Value::Function(Arc::new("hunter2".into()), None);
     let opaque = cel::Value::Opaque(Arc::new(Secret("hunter2")));
     for (value, kind) in [(function, "function"), (opaque, "opaque")] {
-        let error = moved(&list(vec![value])).unwrap_err();
-        assert_eq!(error, ConversionError::NoCounterpart(kind));
+        let error = moved(&value).unwrap_err();
         assert_eq!(error.to_string(), format!("a value of the kind `{kind}` has no counterpart"));
+        assert_eq!(error.place().count(), 0);
+        let error = moved(&list(vec![1.into(), value])).unwrap_err();
+        assert_eq!(error.problem(), ConversionProblem::NoCounterpart(kind));
+        assert_eq!(error.to_string(), format!("a value of the kind `{kind}` has no counterpart, at `[1]`"));
     }
     let env = STANDARD.iter().copied().fold(Env::builder(), EnvBuilder::library).build();
     let program = Program::compile(&env, "[type(1)]").unwrap();
     let value = program.run(&Activation::new(&env), None).unwrap();
-    assert_eq!(value.try_to_cel(&limits()).unwrap_err(), ConversionError::NoCounterpart("type"));
+    assert_eq!(value.try_to_cel(&limits()).unwrap_err().problem(), ConversionProblem::NoCounterpart("type"));
+}
+
+/// The text has the way to the part without the keys on it; the steps have them.
+#[test]
+fn the_place_of_a_part_is_told() {
+    let map = |key: Key, value| cel::Value::Map(Map { map: Arc::new([(key, value)].into()) });
+    let opaque = cel::Value::Opaque(Arc::new(Secret("hunter2")));
+    let inner = cel::Value::Opaque(Arc::new(OptionalValue::of(list(vec![cel::Value::Null, opaque]))));
+    let value = map(Key::String(Arc::new("hunter2".into())), map(Key::Uint(7), map(Key::Bool(true), inner)));
+    let error = moved(&value).unwrap_err();
+    assert_eq!(error.to_string(), "a value of the kind `opaque` has no counterpart, at `[*][*][*]?[1]`");
+    let steps = [
+        Step::Entry(OwnKey::String(Text::Shared("hunter2".into()))),
+        Step::Entry(OwnKey::UInt(7)),
+        Step::Entry(OwnKey::Bool(true)),
+        Step::Content,
+        Step::Element(1),
+    ];
+    assert!(error.place().eq(&steps), "{error:?}");
+    let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
+    let env = libraries.fold(Env::builder(), EnvBuilder::library).build();
+    let program = Program::compile(&env, "{'hunter2': [optional.of({3: [1, int]})]}").unwrap();
+    let value = program.run(&Activation::new(&env), None).unwrap();
+    let error = value.try_to_cel(&limits()).unwrap_err();
+    assert_eq!(error.to_string(), "a value of the kind `type` has no counterpart, at `[*][0]?[*][1]`");
+    assert_eq!(error.place().next(), Some(&Step::Entry(OwnKey::String(Text::Shared("hunter2".into())))));
 }
 
 #[test]
 fn keys_that_are_one_here_are_refused() {
     let entries: HashMap<Key, cel::Value> = [(Key::Int(1), 1.into()), (Key::Uint(1), 2.into())].into();
     let map = cel::Value::Map(Map { map: Arc::new(entries) });
-    assert_eq!(moved(&map).unwrap_err(), ConversionError::SameKey);
+    assert_eq!(moved(&map).unwrap_err().problem(), ConversionProblem::SameKey);
 }
 
 #[test]
 fn times_out_of_range_are_refused() {
     let length = cel::Value::Duration(chrono::Duration::MAX);
-    assert_eq!(moved(&length).unwrap_err(), ConversionError::OutOfRange(Kind::Duration));
+    assert_eq!(moved(&length).unwrap_err().problem(), ConversionProblem::OutOfRange(Kind::Duration));
     let time = chrono::DateTime::<chrono::Utc>::MIN_UTC.fixed_offset();
     let time = moved(&cel::Value::Timestamp(time)).unwrap_err();
-    assert_eq!(time, ConversionError::OutOfRange(Kind::Timestamp));
+    assert_eq!(time.problem(), ConversionProblem::OutOfRange(Kind::Timestamp));
     assert_eq!(time.to_string(), "a value of the kind `google.protobuf.Timestamp` is out of range");
 }
 
@@ -248,14 +298,21 @@ fn depth_is_bounded_either_way() {
     assert!(moved(&nested(bound - 1)).is_ok());
     for levels in [bound, 2_000] {
         let error = moved(&nested(levels)).unwrap_err();
-        assert_eq!(error, ConversionError::Exceeded("max_json_depth", bound));
-        assert_eq!(error.to_string(), "`max_json_depth` 100 exceeded");
+        assert_eq!(error.problem(), ConversionProblem::Exceeded("max_json_depth", bound));
+        assert_eq!(error.to_string(), "`max_json_depth` 100 exceeded, at `[0][0][0][0][0][0][0][0]…`");
+        assert_eq!(error.place().len(), bound);
     }
     let optional = |inner| cel::Value::Opaque(Arc::new(OptionalValue::of(inner)));
     let optionals = (0..=bound).fold(cel::Value::Null, |inner, _| optional(inner));
-    assert_eq!(moved(&optionals).unwrap_err(), ConversionError::Exceeded("max_json_depth", bound));
+    assert_eq!(
+        moved(&optionals).unwrap_err().problem(),
+        ConversionProblem::Exceeded("max_json_depth", bound)
+    );
     let ours = (0..=bound).fold(Value::Null, |inner, _| Value::list(vec![inner]));
-    assert_eq!(ours.try_to_cel(&limits()).unwrap_err(), ConversionError::Exceeded("max_json_depth", bound));
+    assert_eq!(
+        ours.try_to_cel(&limits()).unwrap_err().problem(),
+        ConversionProblem::Exceeded("max_json_depth", bound)
+    );
 }
 
 /// A value of sixty parts that names one list 2^60 times over.
@@ -263,12 +320,12 @@ fn depth_is_bounded_either_way() {
 fn shared_parts_are_counted_as_often_as_they_are_named() {
     let wide = (0..60).fold(list(Vec::new()), |inner, _| list(vec![inner.clone(), inner]));
     let small = EvalLimits { max_json_bytes: 100_000, ..limits() };
-    let exceeded = ConversionError::Exceeded("max_json_bytes", 100_000);
-    assert_eq!(Value::try_from_cel(&wide, &small).unwrap_err(), exceeded);
+    let exceeded = ConversionProblem::Exceeded("max_json_bytes", 100_000);
+    assert_eq!(Value::try_from_cel(&wide, &small).unwrap_err().problem(), exceeded);
     let ours = (0..60).fold(Value::list(Vec::new()), |inner, _| Value::list(vec![inner.clone(), inner]));
-    assert_eq!(ours.try_to_cel(&small).unwrap_err(), exceeded);
+    assert_eq!(ours.try_to_cel(&small).unwrap_err().problem(), exceeded);
     let text = cel::Value::String(Arc::new("x".repeat(100_000)));
-    assert_eq!(Value::try_from_cel(&text, &small).unwrap_err(), exceeded);
+    assert_eq!(Value::try_from_cel(&text, &small).unwrap_err().problem(), exceeded);
 }
 
 fn rank(This(tier): This<Arc<String>>) -> Result<i64, ExecutionError> {
@@ -348,6 +405,44 @@ fn errors_of_functions_have_name_and_place_and_no_data() {
     assert!(program.holds(&activation, Some(&mut shared.functions(&env))).is_err());
     // nobody to ask fails closed, too
     assert!(program.holds(&activation, None).is_err());
+}
+
+/// A panic of a function is an error of its call, with nothing of its text; what was built for it is given back, and the run
+/// goes on with the same functions.
+#[test]
+fn panics_of_functions_are_errors_of_the_expression() {
+    let mut shared = filled();
+    shared.add_function("boom", |name: Arc<String>| -> bool { panic!("{name}") }).unwrap();
+    shared.add_function("halt", |_: i64| -> bool { std::panic::panic_any(7_u8) }).unwrap();
+    let env = scope(&shared);
+    let text = "tier == 'tin' || boom('hunter2')";
+    let error = answer(&shared, &env, text).unwrap_err();
+    assert_eq!(error.code, ErrorCode::HostFailed);
+    assert_eq!(error.to_string(), "the host could not answer for `boom`");
+    assert_eq!(&text[error.span.range()], "boom('hunter2')");
+    assert_eq!(answer(&shared, &env, "halt(1)").unwrap_err().code, ErrorCode::HostFailed);
+    assert_eq!(answer(&shared, &env, "boom('x') || halt(1) || tier.rank() == 2").unwrap(), Plain::Bool(true));
+    assert_eq!(answer(&shared, &env, "[1, 2].exists(x, halt(x) || x == 2)").unwrap(), Plain::Bool(true));
+}
+
+/// A call costs what any call of a host costs; what its arguments take is bounded for all calls of a run together.
+#[test]
+fn calls_cost_one_and_their_copies_count() {
+    let mut shared = filled();
+    shared.context_mut().add_variable("text", "x".repeat(10_000)).unwrap();
+    shared.add_function("same", |value: cel::Value| value).unwrap();
+    let cost = |max_cost, max_built_bytes, text: &str| {
+        let limits = EvalLimits { max_cost, max_built_bytes, ..limits() };
+        let scope = STANDARD.iter().copied().fold(Env::builder().limits(limits), EnvBuilder::library);
+        answer(&shared, &shared.scope(scope).build(), text).map_err(|error| error.to_string())
+    };
+    let free = (1..100).find(|cost_of| cost(*cost_of, 1 << 20, "text == ''").is_ok()).unwrap();
+    let called = (1..100).find(|cost_of| cost(*cost_of, 1 << 20, "same(text) == ''").is_ok()).unwrap();
+    assert_eq!(called, free + 1);
+    let twice = "same(text) == same(text)";
+    assert_eq!(cost(1 << 20, 50_000, twice), Ok(Plain::Bool(true)));
+    let refused = "evaluation budget `max_built_bytes` 30000 exceeded".to_owned();
+    assert_eq!(cost(1 << 20, 30_000, twice), Err(refused));
 }
 
 /// A signature is held when an expression is compiled, and again when it runs on values whose types nobody knew.

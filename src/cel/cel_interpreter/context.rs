@@ -20,12 +20,13 @@ use cel::common::value::Val;
 use cel::extractors::IntoFunction;
 use cel::{Context, DeclarationError, ExecutionError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The row that all functions of contexts share; each has its own name and signatures.
 const FUNCTION: Function = Function {
     name: "cel_interpreter.function",
     doc: "what a function of a `cel::Context` gives",
-    cost: "1; its own work is the host's",
+    cost: "1; its own work is not metered",
     overloads: &[],
     examples: &[],
     code: Code::Host,
@@ -246,9 +247,13 @@ fn may_be(ty: &Type, kind: Kind) -> bool {
 
 /// The functions of a [`SharedContext`], for one run of a program.
 ///
-/// A function that refuses its arguments fails as `no_matching_overload`, and one that fails otherwise as `host_failed`: the
-/// error has the function's name and place and nothing of what that crate says, which may hold data. A panic of a function is
-/// the host's and goes on through the run.
+/// A function that refuses its arguments fails as `no_matching_overload`, and one that fails otherwise or panics as
+/// `host_failed`: the error has the function's name and place and nothing of what that crate says, which may hold data. A panic
+/// goes by the host's panic hook first, whose text is the host's; where panics abort, the process ends.
+///
+/// # Cost
+/// A call costs 1 beside its arguments. They and the result are copied, in time linear in them, and what they take counts
+/// against `max_built_bytes` of the run. The work of the function itself is not metered: bound it in the function.
 pub struct ContextFunctions<'c, 'p, 'v> {
     shared: &'c SharedContext<'p, 'v>,
     limits: EvalLimits,
@@ -297,18 +302,25 @@ impl ContextFunctions<'_, '_, '_> {
         let target = if target.is_some() { operands.next().map(Box::new) } else { None };
         let call = CallExpr { func_name: function.to_owned(), target, args: operands.collect() };
         let call = IdedExpr { id: 0, expr: Expr::Call(call) };
-        let result = cel::Value::resolve_val(&call, &scope).map_err(|error| match error {
-            ExecutionError::InvalidArgumentCount { .. }
-            | ExecutionError::UnsupportedTargetType { .. }
-            | ExecutionError::NotSupportedAsMethod { .. }
-            | ExecutionError::UnexpectedType { .. }
-            | ExecutionError::NoSuchOverload(_)
-            | ExecutionError::MissingArgumentOrTarget => refused(),
-            _ => ErrorCode::HostFailed.into(),
-        })?;
-        let mut conversion = Conversion::new(&self.limits);
-        let result = conversion.of_foreign(result.as_ref());
-        self.charge(conversion.bytes)?;
+        let limits = &self.limits;
+        // Nothing of this crate is changed in there. What the function itself left half done when it panicked stays with the
+        // host, as it does where a thread panics.
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let result = cel::Value::resolve_val(&call, &scope).map_err(|error| match error {
+                ExecutionError::InvalidArgumentCount { .. }
+                | ExecutionError::UnsupportedTargetType { .. }
+                | ExecutionError::NotSupportedAsMethod { .. }
+                | ExecutionError::UnexpectedType { .. }
+                | ExecutionError::NoSuchOverload(_)
+                | ExecutionError::MissingArgumentOrTarget => refused(),
+                _ => ErrorCode::HostFailed.into(),
+            })?;
+            let mut conversion = Conversion::new(limits);
+            let result = conversion.of_foreign(result.as_ref());
+            Ok::<_, Fault>((result, conversion.bytes))
+        }));
+        let (result, bytes) = ran.unwrap_or_else(|_| Err(ErrorCode::HostFailed.into()))?;
+        self.charge(bytes)?;
         let result = result.map_err(|error| error.fault(ErrorCode::HostFailed.into()))?;
         // what follows was checked on the word of the signature
         let is_declared = meant.iter().any(|overload| may_be(&overload.result, result.kind()));

@@ -15,14 +15,27 @@ use cel::common::types::{
 use cel::common::value::Val;
 use cel::objects::OptionalValue;
 use chrono::{DateTime, FixedOffset, TimeDelta};
+use std::fmt;
 use std::sync::Arc;
 
 const NANOS: i128 = 1_000_000_000;
 
-/// Why a value has no counterpart in the other crate.
+/// Why a value has no counterpart in the other crate, and where in it.
+///
+/// The text of the error has no data of the value: in its places `[2]` is an element of a list, `[*]` an entry of a map, whose
+/// key is left out, and `?` what an optional holds. [`ConversionError::place`] has the keys, too.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}{}", Shown(place))]
+pub struct ConversionError {
+    problem: ConversionProblem,
+    /// The innermost step first, as the error grows on its way out.
+    place: Vec<Step>,
+}
+
+/// What is wrong with a part of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConversionError {
+pub enum ConversionProblem {
     /// The other crate has no values of this kind: functions, structs and opaque values over there; types, addresses of
     /// networks and shortened values here.
     #[error("a value of the kind `{0}` has no counterpart")]
@@ -36,6 +49,41 @@ pub enum ConversionError {
     /// The value is nested deeper than `max_json_depth`, or takes more than `max_json_bytes`.
     #[error("`{0}` {1} exceeded")]
     Exceeded(&'static str, usize),
+}
+
+/// A step from a value to one of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// To the element of a list, counted from 0.
+    Element(usize),
+    /// To the value of an entry of a map.
+    Entry(Key<'static>),
+    /// To what an optional holds.
+    Content,
+}
+
+/// The end of the text of an error: its place, if that is not the whole value, without keys, which are data.
+struct Shown<'s>(&'s [Step]);
+
+/// The steps that the text of an error has at most: a value that is too deep would fill the line.
+const SHOWN_STEPS: usize = 8;
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        f.write_str(", at `")?;
+        for step in self.0.iter().rev().take(SHOWN_STEPS) {
+            match step {
+                Step::Element(place) => write!(f, "[{place}]")?,
+                Step::Entry(_) => f.write_str("[*]")?,
+                Step::Content => f.write_str("?")?,
+            }
+        }
+        f.write_str(if self.0.len() > SHOWN_STEPS { "…`" } else { "`" })
+    }
 }
 
 impl Value<'_> {
@@ -75,31 +123,59 @@ impl Json {
         let value = Value::try_from_cel(value, limits)?;
         Self::from_value_within(&value, limits).map_err(|fault| match fault.bound {
             Some(name) => Conversion::new(limits).exceeded(name),
-            None => ConversionError::NoCounterpart(no_json(&value)),
+            None => no_json(&value)
+                .unwrap_or_else(|| ConversionProblem::NoCounterpart(value.kind().name()).into()),
         })
     }
 }
 
-/// The kind of the first part that JSON has no form for.
-fn no_json(value: &Value<'_>) -> &'static str {
+/// The first part that JSON has no form for.
+fn no_json(value: &Value<'_>) -> Option<ConversionError> {
     match value {
-        Value::List(list) => {
-            list.iter().map(|item| no_json(&item)).find(|kind| !kind.is_empty()).unwrap_or("")
-        }
+        Value::List(list) => list
+            .iter()
+            .enumerate()
+            .find_map(|(place, item)| Some(no_json(&item)?.within(Step::Element(place)))),
         Value::Map(map) => {
-            map.iter().map(|(_, value)| no_json(&value)).find(|kind| !kind.is_empty()).unwrap_or("")
+            map.iter().find_map(|(key, value)| Some(no_json(&value)?.within(Step::Entry(key.to_static()))))
         }
-        Value::Double(value) if value.is_finite() => "",
-        Value::Double(_) | Value::Optional(_) => value.kind().name(),
-        _ => "",
+        Value::Double(value) if value.is_finite() => None,
+        Value::Double(_) | Value::Optional(_) => {
+            Some(ConversionProblem::NoCounterpart(value.kind().name()).into())
+        }
+        _ => None,
+    }
+}
+
+impl From<ConversionProblem> for ConversionError {
+    fn from(problem: ConversionProblem) -> Self {
+        Self { problem, place: Vec::new() }
     }
 }
 
 impl ConversionError {
+    /// What is wrong.
+    #[must_use]
+    pub fn problem(&self) -> ConversionProblem {
+        self.problem
+    }
+
+    /// The steps from the whole value to the part that is wrong, the outermost first; empty if it is the whole value, or if the
+    /// whole is too large as JSON. Keys are data of the value.
+    pub fn place(&self) -> impl ExactSizeIterator<Item = &Step> {
+        self.place.iter().rev()
+    }
+
+    /// The error of a part as one of the value that it is a part of.
+    fn within(mut self, step: Step) -> Self {
+        self.place.push(step);
+        self
+    }
+
     /// The error as one of an evaluation, for a call whose arguments or result it concerns.
-    pub(super) fn fault(self, otherwise: Fault) -> Fault {
-        match self {
-            Self::Exceeded(name, _) => Fault::budget(name),
+    pub(super) fn fault(&self, otherwise: Fault) -> Fault {
+        match self.problem {
+            ConversionProblem::Exceeded(name, _) => Fault::budget(name),
             _ => otherwise,
         }
     }
@@ -119,7 +195,7 @@ impl<'l> Conversion<'l> {
 
     fn exceeded(&self, name: &'static str) -> ConversionError {
         let value = self.limits.get(name).and_then(|value| usize::try_from(value).ok());
-        ConversionError::Exceeded(name, value.unwrap_or(usize::MAX))
+        ConversionProblem::Exceeded(name, value.unwrap_or(usize::MAX)).into()
     }
 
     fn take(&mut self, bytes: usize) -> Result<(), ConversionError> {
@@ -170,11 +246,15 @@ impl<'l> Conversion<'l> {
             Seen::Optional(None) => Value::Optional(None),
             Seen::Optional(Some(value)) => {
                 let below = self.below(levels)?;
-                Value::Optional(Some(Arc::new(self.ours(value, below)?)))
+                let value = self.ours(value, below).map_err(|error| error.within(Step::Content))?;
+                Value::Optional(Some(Arc::new(value)))
             }
             Seen::List(items) => {
                 let below = self.below(levels)?;
-                Value::list(items.into_iter().map(|item| self.ours(item, below)).collect::<Result<_, _>>()?)
+                let items = items.into_iter().enumerate().map(|(place, item)| {
+                    self.ours(item, below).map_err(|error| error.within(Step::Element(place)))
+                });
+                Value::list(items.collect::<Result<_, _>>()?)
             }
             Seen::Map(mut entries) => {
                 let below = self.below(levels)?;
@@ -182,8 +262,13 @@ impl<'l> Conversion<'l> {
                 let mut map = Entries::with_capacity(entries.len());
                 for (key, value) in entries {
                     self.take(Map::ENTRY_BYTES.saturating_add(text_of(&key).len()))?;
-                    if map.insert(key.to_static(), self.ours(value, below)?).is_some() {
-                        return Err(ConversionError::SameKey);
+                    let key = key.to_static();
+                    let value = match self.ours(value, below) {
+                        Ok(value) => value,
+                        Err(error) => return Err(error.within(Step::Entry(key))),
+                    };
+                    if map.insert(key, value).is_some() {
+                        return Err(ConversionProblem::SameKey.into());
                     }
                 }
                 Value::map(map)
@@ -210,46 +295,53 @@ impl<'l> Conversion<'l> {
             Value::Timestamp(time) => {
                 let (seconds, nanos) = split(time.nanos());
                 let time = DateTime::from_timestamp(seconds, nanos);
-                let time = time.ok_or(ConversionError::OutOfRange(Kind::Timestamp))?;
+                let time = time.ok_or(ConversionProblem::OutOfRange(Kind::Timestamp))?;
                 cel::Value::Timestamp(time.fixed_offset())
             }
             Value::Duration(length) => {
                 let (seconds, nanos) = split(length.nanos());
                 let length = TimeDelta::new(seconds, nanos);
-                cel::Value::Duration(length.ok_or(ConversionError::OutOfRange(Kind::Duration))?)
+                cel::Value::Duration(length.ok_or(ConversionProblem::OutOfRange(Kind::Duration))?)
             }
             Value::Optional(value) => {
                 let value = match value {
                     None => OptionalValue::none(),
                     Some(value) => {
                         let below = self.below(levels)?;
-                        OptionalValue::of(self.theirs(value, below)?)
+                        let value = self.theirs(value, below).map_err(|error| error.within(Step::Content))?;
+                        OptionalValue::of(value)
                     }
                 };
                 cel::Value::Opaque(Arc::new(value))
             }
             Value::List(list) => {
                 let below = self.below(levels)?;
-                let items = list.iter().map(|item| self.theirs(&item, below)).collect::<Result<_, _>>()?;
-                cel::Value::List(Arc::new(items))
+                let items = list.iter().enumerate().map(|(place, item)| {
+                    self.theirs(&item, below).map_err(|error| error.within(Step::Element(place)))
+                });
+                cel::Value::List(Arc::new(items.collect::<Result<_, _>>()?))
             }
             Value::Map(map) => {
                 let below = self.below(levels)?;
                 let entries = map.iter().map(|(key, value)| {
                     self.take(Map::ENTRY_BYTES.saturating_add(text_of(&key).len()))?;
+                    let value = match self.theirs(&value, below) {
+                        Ok(value) => value,
+                        Err(error) => return Err(error.within(Step::Entry(key.to_static()))),
+                    };
                     let key = match key {
                         Key::Bool(key) => cel::objects::Key::Bool(key),
                         Key::Int(key) => cel::objects::Key::Int(key),
                         Key::UInt(key) => cel::objects::Key::Uint(key),
                         Key::String(key) => cel::objects::Key::String(Arc::new(key.to_string())),
                     };
-                    Ok((key, self.theirs(&value, below)?))
+                    Ok((key, value))
                 });
                 let entries = entries.collect::<Result<_, ConversionError>>()?;
                 cel::Value::Map(cel::objects::Map { map: Arc::new(entries) })
             }
             Value::Type(_) | Value::Opaque(_) | Value::Shortened => {
-                return Err(ConversionError::NoCounterpart(value.kind().name()));
+                return Err(ConversionProblem::NoCounterpart(value.kind().name()).into());
             }
         })
     }
@@ -273,11 +365,11 @@ pub(super) enum Seen<'s, F: ?Sized> {
 
 /// The two forms in which that crate has values: `Value`, which hosts hold, and `dyn Val`, which contexts hold and functions give.
 pub(super) trait Foreign {
-    fn seen(&self) -> Result<Seen<'_, Self>, ConversionError>;
+    fn seen(&self) -> Result<Seen<'_, Self>, ConversionProblem>;
 }
 
 impl Foreign for cel::Value {
-    fn seen(&self) -> Result<Seen<'_, Self>, ConversionError> {
+    fn seen(&self) -> Result<Seen<'_, Self>, ConversionProblem> {
         Ok(match self {
             Self::Null => Seen::Null,
             Self::Bool(value) => Seen::Bool(*value),
@@ -300,16 +392,16 @@ impl Foreign for cel::Value {
             }
             Self::Opaque(value) => match value.downcast_ref::<OptionalValue>() {
                 Some(optional) => Seen::Optional(optional.value()),
-                None => return Err(ConversionError::NoCounterpart("opaque")),
+                None => return Err(ConversionProblem::NoCounterpart("opaque")),
             },
-            Self::Function(..) => return Err(ConversionError::NoCounterpart("function")),
-            Self::Struct(_) => return Err(ConversionError::NoCounterpart("struct")),
+            Self::Function(..) => return Err(ConversionProblem::NoCounterpart("function")),
+            Self::Struct(_) => return Err(ConversionProblem::NoCounterpart("struct")),
         })
     }
 }
 
 impl<'v> Foreign for dyn Val + 'v {
-    fn seen(&self) -> Result<Seen<'_, Self>, ConversionError> {
+    fn seen(&self) -> Result<Seen<'_, Self>, ConversionProblem> {
         if let Some(value) = self.downcast_ref::<CelBool>() {
             return Ok(Seen::Bool(*value.inner()));
         }
@@ -347,7 +439,7 @@ impl<'v> Foreign for dyn Val + 'v {
             return Ok(Seen::Optional(optional.option()));
         }
         // types are texts or nothing outside of that crate's interpreter, and a host's own values are known to it alone
-        Err(ConversionError::NoCounterpart(match self.get_type().kind() {
+        Err(ConversionProblem::NoCounterpart(match self.get_type().kind() {
             cel::common::types::Kind::Type => "type",
             cel::common::types::Kind::Struct => "struct",
             _ => "opaque",
@@ -378,16 +470,16 @@ fn text_of<'k>(key: &'k Key<'_>) -> &'k str {
     rank(key).2
 }
 
-fn timestamp(time: &DateTime<FixedOffset>) -> Result<Timestamp, ConversionError> {
+fn timestamp(time: &DateTime<FixedOffset>) -> Result<Timestamp, ConversionProblem> {
     let nanos = i128::from(time.timestamp()).saturating_mul(NANOS);
     let nanos = nanos.saturating_add(i128::from(time.timestamp_subsec_nanos()));
-    Timestamp::from_nanos(nanos).map_err(|_| ConversionError::OutOfRange(Kind::Timestamp))
+    Timestamp::from_nanos(nanos).map_err(|_| ConversionProblem::OutOfRange(Kind::Timestamp))
 }
 
-fn duration(length: &TimeDelta) -> Result<Duration, ConversionError> {
+fn duration(length: &TimeDelta) -> Result<Duration, ConversionProblem> {
     let nanos = i128::from(length.num_seconds()).saturating_mul(NANOS);
     let nanos = nanos.saturating_add(i128::from(length.subsec_nanos()));
-    Duration::from_nanos(nanos).map_err(|_| ConversionError::OutOfRange(Kind::Duration))
+    Duration::from_nanos(nanos).map_err(|_| ConversionProblem::OutOfRange(Kind::Duration))
 }
 
 /// Whole seconds, rounded down, and the nanoseconds over them. Both fit for every time and length that this crate has; what
