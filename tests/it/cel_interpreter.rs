@@ -10,7 +10,7 @@ use cel::extractors::{Arguments, This};
 use cel::objects::{Key, Map, Opaque, OptionalValue};
 use cel::{Context, ExecutionError, FunctionContext};
 use celador_cel::cel_interpreter::{
-    ConversionError, ConversionProblem, SharedContext, SharedContextError, Step,
+    ConversionError, ConversionProblem, SharedContext, SharedContextError, ValueStep,
 };
 use celador_cel::{
     Activation, EXTENSIONS, Env, EnvBuilder, ErrorCode, EvalError, EvalLimits, Json, Key as OwnKey, Kind,
@@ -133,11 +133,11 @@ proptest! {
 }
 
 /// The part of a value that a step leads to.
-fn part_at<'v>(value: &'v Plain, step: &Step) -> &'v Plain {
+fn part_at<'v>(value: &'v Plain, step: &ValueStep) -> &'v Plain {
     match (value, step) {
-        (Plain::List(items), Step::Element(place)) => &items[*place],
-        (Plain::Map(entries), Step::Entry(key)) => &entries[&PlainKey::from(key)],
-        (Plain::Optional(Some(value)), Step::Content) => value,
+        (Plain::List(items), ValueStep::Element(place)) => &items[*place],
+        (Plain::Map(entries), ValueStep::Entry(key)) => &entries[&PlainKey::from(key)],
+        (Plain::Optional(Some(value)), ValueStep::Content) => value,
         (value, step) => panic!("{step:?} of {value:?}"),
     }
 }
@@ -257,11 +257,11 @@ fn the_place_of_a_part_is_told() {
     let error = moved(&value).unwrap_err();
     assert_eq!(error.to_string(), "a value of the kind `opaque` has no counterpart, at `[*][*][*]?[1]`");
     let steps = [
-        Step::Entry(OwnKey::String(Text::Shared("hunter2".into()))),
-        Step::Entry(OwnKey::UInt(7)),
-        Step::Entry(OwnKey::Bool(true)),
-        Step::Content,
-        Step::Element(1),
+        ValueStep::Entry(OwnKey::String(Text::Shared("hunter2".into()))),
+        ValueStep::Entry(OwnKey::UInt(7)),
+        ValueStep::Entry(OwnKey::Bool(true)),
+        ValueStep::Content,
+        ValueStep::Element(1),
     ];
     assert!(error.place().eq(&steps), "{error:?}");
     let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
@@ -270,7 +270,7 @@ fn the_place_of_a_part_is_told() {
     let value = program.run(&Activation::new(&env), None).unwrap();
     let error = value.try_to_cel(&limits()).unwrap_err();
     assert_eq!(error.to_string(), "a value of the kind `type` has no counterpart, at `[*][0]?[*][1]`");
-    assert_eq!(error.place().next(), Some(&Step::Entry(OwnKey::String(Text::Shared("hunter2".into())))));
+    assert_eq!(error.place().next(), Some(&ValueStep::Entry(OwnKey::String(Text::Shared("hunter2".into())))));
 }
 
 #[test]

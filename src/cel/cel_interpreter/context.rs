@@ -43,6 +43,15 @@ pub struct SharedContext<'p, 'v> {
 }
 
 /// Why a context cannot be shared as it is.
+///
+/// ```
+/// use celador_cel::cel_interpreter::{SharedContext, SharedContextError};
+///
+/// let mut shared = SharedContext::new(cel::Context::default());
+/// let error = shared.add_function("has", |value: i64| value).unwrap_err();
+/// assert_eq!(error, SharedContextError::NotCallable("has".to_owned()));
+/// assert_eq!(error.to_string(), "no expression can call a function `has`");
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SharedContextError {
@@ -254,6 +263,21 @@ fn may_be(ty: &Type, kind: Kind) -> bool {
 /// # Cost
 /// A call costs 1 beside its arguments. They and the result are copied, in time linear in them, and what they take counts
 /// against `max_built_bytes` of the run. The work of the function itself is not metered: bound it in the function.
+///
+/// ```
+/// use celador_cel::cel_interpreter::{ContextFunctions, SharedContext};
+/// use celador_cel::{Activation, Env, ErrorCode, Program, Stop};
+///
+/// let mut shared = SharedContext::new(cel::Context::default());
+/// shared.add_function("check", |age: i64| -> bool { assert!(age >= 0); age >= 18 })?;
+/// let env = shared.scope(Env::builder()).build();
+/// let mut functions: ContextFunctions = shared.functions(&env);
+/// let mut holds = |text| Program::compile(&env, text).unwrap().holds(&Activation::new(&env), Some(&mut functions));
+/// assert_eq!(holds("check(20)"), Ok(true));
+/// // its panic is an error of the expression
+/// assert!(matches!(holds("check(-1)"), Err(Stop::Failed(error)) if error.code == ErrorCode::HostFailed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct ContextFunctions<'c, 'p, 'v> {
     shared: &'c SharedContext<'p, 'v>,
     limits: EvalLimits,

@@ -32,4 +32,4 @@ mod context;
 mod values;
 
 pub use context::{ContextFunctions, SharedContext, SharedContextError};
-pub use values::{ConversionError, ConversionProblem, Step};
+pub use values::{ConversionError, ConversionProblem, ValueStep};

@@ -24,12 +24,25 @@ const NANOS: i128 = 1_000_000_000;
 ///
 /// The text of the error has no data of the value: in its places `[2]` is an element of a list, `[*]` an entry of a map, whose
 /// key is left out, and `?` what an optional holds. [`ConversionError::place`] has the keys, too.
+///
+/// ```
+/// use celador_cel::cel_interpreter::{ConversionError, ConversionProblem, ValueStep};
+/// use celador_cel::{EvalLimits, Value};
+/// use std::sync::Arc;
+///
+/// let function = cel::Value::Function(Arc::new("rank".into()), None);
+/// let list = cel::Value::List(Arc::new(vec![cel::Value::Int(1), function]));
+/// let error: ConversionError = Value::try_from_cel(&list, &EvalLimits::default()).unwrap_err();
+/// assert_eq!(error.problem(), ConversionProblem::NoCounterpart("function"));
+/// assert!(error.place().eq([&ValueStep::Element(1)]));
+/// assert_eq!(error.to_string(), "a value of the kind `function` has no counterpart, at `[1]`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}{}", Shown(place))]
 pub struct ConversionError {
     problem: ConversionProblem,
     /// The innermost step first, as the error grows on its way out.
-    place: Vec<Step>,
+    place: Vec<ValueStep>,
 }
 
 /// What is wrong with a part of a value.
@@ -54,7 +67,7 @@ pub enum ConversionProblem {
 /// A step from a value to one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum ValueStep {
     /// To the element of a list, counted from 0.
     Element(usize),
     /// To the value of an entry of a map.
@@ -64,7 +77,7 @@ pub enum Step {
 }
 
 /// The end of the text of an error: its place, if that is not the whole value, without keys, which are data.
-struct Shown<'s>(&'s [Step]);
+struct Shown<'s>(&'s [ValueStep]);
 
 /// The steps that the text of an error has at most: a value that is too deep would fill the line.
 const SHOWN_STEPS: usize = 8;
@@ -77,9 +90,9 @@ impl fmt::Display for Shown<'_> {
         f.write_str(", at `")?;
         for step in self.0.iter().rev().take(SHOWN_STEPS) {
             match step {
-                Step::Element(place) => write!(f, "[{place}]")?,
-                Step::Entry(_) => f.write_str("[*]")?,
-                Step::Content => f.write_str("?")?,
+                ValueStep::Element(place) => write!(f, "[{place}]")?,
+                ValueStep::Entry(_) => f.write_str("[*]")?,
+                ValueStep::Content => f.write_str("?")?,
             }
         }
         f.write_str(if self.0.len() > SHOWN_STEPS { "…`" } else { "`" })
@@ -135,10 +148,10 @@ fn no_json(value: &Value<'_>) -> Option<ConversionError> {
         Value::List(list) => list
             .iter()
             .enumerate()
-            .find_map(|(place, item)| Some(no_json(&item)?.within(Step::Element(place)))),
-        Value::Map(map) => {
-            map.iter().find_map(|(key, value)| Some(no_json(&value)?.within(Step::Entry(key.to_static()))))
-        }
+            .find_map(|(place, item)| Some(no_json(&item)?.within(ValueStep::Element(place)))),
+        Value::Map(map) => map
+            .iter()
+            .find_map(|(key, value)| Some(no_json(&value)?.within(ValueStep::Entry(key.to_static())))),
         Value::Double(value) if value.is_finite() => None,
         Value::Double(_) | Value::Optional(_) => {
             Some(ConversionProblem::NoCounterpart(value.kind().name()).into())
@@ -162,12 +175,12 @@ impl ConversionError {
 
     /// The steps from the whole value to the part that is wrong, the outermost first; empty if it is the whole value, or if the
     /// whole is too large as JSON. Keys are data of the value.
-    pub fn place(&self) -> impl ExactSizeIterator<Item = &Step> {
+    pub fn place(&self) -> impl ExactSizeIterator<Item = &ValueStep> {
         self.place.iter().rev()
     }
 
     /// The error of a part as one of the value that it is a part of.
-    fn within(mut self, step: Step) -> Self {
+    fn within(mut self, step: ValueStep) -> Self {
         self.place.push(step);
         self
     }
@@ -246,13 +259,13 @@ impl<'l> Conversion<'l> {
             Seen::Optional(None) => Value::Optional(None),
             Seen::Optional(Some(value)) => {
                 let below = self.below(levels)?;
-                let value = self.ours(value, below).map_err(|error| error.within(Step::Content))?;
+                let value = self.ours(value, below).map_err(|error| error.within(ValueStep::Content))?;
                 Value::Optional(Some(Arc::new(value)))
             }
             Seen::List(items) => {
                 let below = self.below(levels)?;
                 let items = items.into_iter().enumerate().map(|(place, item)| {
-                    self.ours(item, below).map_err(|error| error.within(Step::Element(place)))
+                    self.ours(item, below).map_err(|error| error.within(ValueStep::Element(place)))
                 });
                 Value::list(items.collect::<Result<_, _>>()?)
             }
@@ -265,7 +278,7 @@ impl<'l> Conversion<'l> {
                     let key = key.to_static();
                     let value = match self.ours(value, below) {
                         Ok(value) => value,
-                        Err(error) => return Err(error.within(Step::Entry(key))),
+                        Err(error) => return Err(error.within(ValueStep::Entry(key))),
                     };
                     if map.insert(key, value).is_some() {
                         return Err(ConversionProblem::SameKey.into());
@@ -308,7 +321,8 @@ impl<'l> Conversion<'l> {
                     None => OptionalValue::none(),
                     Some(value) => {
                         let below = self.below(levels)?;
-                        let value = self.theirs(value, below).map_err(|error| error.within(Step::Content))?;
+                        let value =
+                            self.theirs(value, below).map_err(|error| error.within(ValueStep::Content))?;
                         OptionalValue::of(value)
                     }
                 };
@@ -317,7 +331,7 @@ impl<'l> Conversion<'l> {
             Value::List(list) => {
                 let below = self.below(levels)?;
                 let items = list.iter().enumerate().map(|(place, item)| {
-                    self.theirs(&item, below).map_err(|error| error.within(Step::Element(place)))
+                    self.theirs(&item, below).map_err(|error| error.within(ValueStep::Element(place)))
                 });
                 cel::Value::List(Arc::new(items.collect::<Result<_, _>>()?))
             }
@@ -327,7 +341,7 @@ impl<'l> Conversion<'l> {
                     self.take(Map::ENTRY_BYTES.saturating_add(text_of(&key).len()))?;
                     let value = match self.theirs(&value, below) {
                         Ok(value) => value,
-                        Err(error) => return Err(error.within(Step::Entry(key.to_static()))),
+                        Err(error) => return Err(error.within(ValueStep::Entry(key.to_static()))),
                     };
                     let key = match key {
                         Key::Bool(key) => cel::objects::Key::Bool(key),
