@@ -135,7 +135,7 @@ proptest! {
 /// The part of a value that a step leads to.
 fn part_at<'v>(value: &'v Plain, step: &ValueStep) -> &'v Plain {
     match (value, step) {
-        (Plain::List(items), ValueStep::Element(place)) => &items[*place],
+        (Plain::List(items), ValueStep::Index(place)) => &items[*place],
         (Plain::Map(entries), ValueStep::Entry(key)) => &entries[&PlainKey::from(key)],
         (Plain::Optional(Some(value)), ValueStep::Content) => value,
         (value, step) => panic!("{step:?} of {value:?}"),
@@ -261,7 +261,7 @@ fn the_place_of_a_part_is_told() {
         ValueStep::Entry(OwnKey::UInt(7)),
         ValueStep::Entry(OwnKey::Bool(true)),
         ValueStep::Content,
-        ValueStep::Element(1),
+        ValueStep::Index(1),
     ];
     assert!(error.place().eq(&steps), "{error:?}");
     let libraries = STANDARD.iter().chain(EXTENSIONS).copied();

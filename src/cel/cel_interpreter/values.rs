@@ -34,7 +34,7 @@ const NANOS: i128 = 1_000_000_000;
 /// let list = cel::Value::List(Arc::new(vec![cel::Value::Int(1), function]));
 /// let error: ConversionError = Value::try_from_cel(&list, &EvalLimits::default()).unwrap_err();
 /// assert_eq!(error.problem(), ConversionProblem::NoCounterpart("function"));
-/// assert!(error.place().eq([&ValueStep::Element(1)]));
+/// assert!(error.place().eq([&ValueStep::Index(1)]));
 /// assert_eq!(error.to_string(), "a value of the kind `function` has no counterpart, at `[1]`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum ConversionProblem {
 #[non_exhaustive]
 pub enum ValueStep {
     /// To the element of a list, counted from 0.
-    Element(usize),
+    Index(usize),
     /// To the value of an entry of a map.
     Entry(Key<'static>),
     /// To what an optional holds.
@@ -90,7 +90,7 @@ impl fmt::Display for Shown<'_> {
         f.write_str(", at `")?;
         for step in self.0.iter().rev().take(SHOWN_STEPS) {
             match step {
-                ValueStep::Element(place) => write!(f, "[{place}]")?,
+                ValueStep::Index(place) => write!(f, "[{place}]")?,
                 ValueStep::Entry(_) => f.write_str("[*]")?,
                 ValueStep::Content => f.write_str("?")?,
             }
@@ -148,7 +148,7 @@ fn no_json(value: &Value<'_>) -> Option<ConversionError> {
         Value::List(list) => list
             .iter()
             .enumerate()
-            .find_map(|(place, item)| Some(no_json(&item)?.within(ValueStep::Element(place)))),
+            .find_map(|(place, item)| Some(no_json(&item)?.within(ValueStep::Index(place)))),
         Value::Map(map) => map
             .iter()
             .find_map(|(key, value)| Some(no_json(&value)?.within(ValueStep::Entry(key.to_static())))),
@@ -265,7 +265,7 @@ impl<'l> Conversion<'l> {
             Seen::List(items) => {
                 let below = self.below(levels)?;
                 let items = items.into_iter().enumerate().map(|(place, item)| {
-                    self.ours(item, below).map_err(|error| error.within(ValueStep::Element(place)))
+                    self.ours(item, below).map_err(|error| error.within(ValueStep::Index(place)))
                 });
                 Value::list(items.collect::<Result<_, _>>()?)
             }
@@ -331,7 +331,7 @@ impl<'l> Conversion<'l> {
             Value::List(list) => {
                 let below = self.below(levels)?;
                 let items = list.iter().enumerate().map(|(place, item)| {
-                    self.theirs(&item, below).map_err(|error| error.within(ValueStep::Element(place)))
+                    self.theirs(&item, below).map_err(|error| error.within(ValueStep::Index(place)))
                 });
                 cel::Value::List(Arc::new(items.collect::<Result<_, _>>()?))
             }
