@@ -6,6 +6,7 @@ use super::limits::ServerLimits;
 use celador::cel::Json;
 use celador_store::Retention;
 use celador_store::conversation;
+use celador_store::conversation::aletheia::ContextPlace;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     /// The settings of the context protocols.
     pub conversation: conversation::Settings,
+    /// Where Aletheia agents keep which context they are in, at `/v1/agent-contexts`; nothing is served there without it.
+    pub agent_contexts: Option<ContextPlace>,
     /// Where clients reach it, if not where it listens: what the agent card says, an origin and a host of its own.
     pub public_url: Option<String>,
     /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
@@ -142,6 +145,7 @@ impl Settings {
             tls: None,
             namespaces: BTreeMap::new(),
             conversation: conversation::Settings::default(),
+            agent_contexts: None,
             public_url: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
