@@ -169,7 +169,7 @@ impl Gate {
         }
     }
 
-    /// The caller, if he may.
+    /// The caller, if they may.
     fn admit(&self, access: Access, headers: &HeaderMap) -> Result<Caller, Problem> {
         if access == Access::Public {
             return Ok(Caller::anybody());

@@ -128,7 +128,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::info;
 
-/// A server at work. Dropping it cuts off what was begun; [`Server::stop`] does not.
+/// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
 pub struct Server {
     address: SocketAddr,
     service: Arc<Service>,
@@ -195,8 +195,8 @@ impl Server {
         self.service.refresh();
     }
 
-    /// Does at once what is otherwise done every [`Settings::sweep_every`]: takes away what is over its age; and what is done
-    /// every ten seconds: writes down what other processes left for any decision log. Returns when it is done.
+    /// Does at once the work that is otherwise done every [`Settings::sweep_every`], removing rows that are over their age; and the work of
+    /// every ten seconds, writing lines that other processes left for any decision log. Returns when it is done.
     pub fn sweep(&self) {
         self.service.tidy();
         self.service.sweep(&|| *self.stop.borrow());
@@ -228,7 +228,7 @@ impl Server {
         Ok(asked?)
     }
 
-    /// Accepts nothing any more, finishes what was begun, at most for `max_shutdown_ms`, and ends.
+    /// Accepts no new connections, finishes the requests under way, at most for `max_shutdown_ms`, and ends.
     pub fn stop(self) {
         let begun = Instant::now();
         // the receiver is gone only if listening has ended already

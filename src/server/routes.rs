@@ -15,7 +15,8 @@ use super::route::{Access, Body, Route, Work};
 use super::seat::Open;
 use super::service::Service;
 use super::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Step,
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    StepBody,
 };
 use super::{agent_context_routes, switch_routes, task_policies};
 use axum::http::Method;
@@ -285,7 +286,7 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 /// Any step of a task.
-fn step<S: Step>(service: &Service, request: &Request) -> Result<Answer, Problem> {
+fn step<S: StepBody>(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let step: S = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &step)
 }

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use tracing::{info, warn};
 
-/// What a server stands on, made by whoever starts it.
+/// The parts that the caller of [`Server::start`](crate::Server::start) makes for a server.
 pub struct Parts {
     /// The time.
     pub clock: Clock,

@@ -282,7 +282,7 @@ fn combinations_without_end_are_refused() {
             function: "board_open".into(),
             arguments: json!({ "who": format!("user-{at}") }).into(),
             output: None,
-            status: celador::context::Status::Successful,
+            status: celador::context::InvocationStatus::Successful,
             executed: true,
             task_id: None,
             at: None,

@@ -6,7 +6,7 @@ use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_fixture::{call, engine, noon, start};
 use celador::EngineLimits;
 use celador::task::{Answer, Progress, Request, TaskError, TaskState, Verdict};
-use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Verified};
 use serde_json::{Value, json};
 use std::fs;

@@ -82,6 +82,7 @@ mod policy;
 mod policy_messages;
 mod programs;
 mod public_door;
+mod public_examples;
 #[cfg(feature = "server")]
 mod readiness;
 mod readme;

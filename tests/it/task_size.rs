@@ -456,7 +456,7 @@ fn a_past_that_is_told_is_kept_by_the_same_rule() {
             function: "probe".into(),
             arguments: json!({}).into(),
             output: Some(large(9_000).into()),
-            status: celador::context::Status::Successful,
+            status: celador::context::InvocationStatus::Successful,
             executed: true,
             task_id: None,
             at: None,

@@ -10,7 +10,7 @@ use crate::function::{Code, Declaration};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 use crate::stdlib::{Extent, Pattern};
-use crate::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::syntax::{BlockBinding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::types::{At, Type};
 use crate::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
 
 struct Planner<'c> {
     checked: &'c Checked,
-    /// The scope's bounds, with what folding may still cost.
+    /// The scope's bounds, with the rest of the budget for folding.
     limits: EvalLimits,
     fold: Fold,
     nodes: Vec<Node>,
@@ -64,7 +64,7 @@ struct Planner<'c> {
     locals: u32,
     /// The bindings of blocks so far.
     memos: u32,
-    /// What the patterns hold.
+    /// The bytes that compiled patterns hold.
     pattern_bytes: usize,
     /// Classes by property that patterns may still name.
     properties: usize,
@@ -443,7 +443,7 @@ impl Planner<'_> {
 
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the
     /// locals of each value, and those of the body, get places that no other part of the block has.
-    fn block(&mut self, expr: &Expr, bindings: &[Binding], body: &Expr) -> NodeId {
+    fn block(&mut self, expr: &Expr, bindings: &[BlockBinding], body: &Expr) -> NodeId {
         let (outside, in_use, first) = (self.known.len(), self.in_use, Memo(self.memos));
         for binding in bindings {
             let value = self.expr(&binding.value);

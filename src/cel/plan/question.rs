@@ -7,7 +7,7 @@ use super::Comparison;
 use crate::stdlib::Pattern;
 use std::sync::Arc;
 
-/// What is asked of a value.
+/// A question about a value.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// `a < 3`

@@ -1,7 +1,7 @@
 //! Calls by the model: parameters, steps ahead, execution, record, steps behind (MW, PAR, BND).
 //!
-//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
-//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
+//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
+//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
 use super::execution::{Carried, held_to_schema};
@@ -12,8 +12,8 @@ use super::state::{
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
-use crate::context::{self, Caller, InvocationId, Moment, Status, TurnKind};
-use crate::policy::{Function, Policy, Resolution};
+use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
+use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
     pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Progress {
@@ -163,7 +163,7 @@ impl Task {
             record: None,
         };
         if !resolution.faults.is_empty() {
-            self.record_call(&subject, None, Status::Errored, &moment);
+            self.record_call(&subject, None, InvocationStatus::Errored, &moment);
             self.context.turn(TurnKind::Capability);
             let message = Some(messages::bad_arguments(&resolution.faults));
             return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
@@ -177,17 +177,17 @@ impl Task {
     }
 
     /// A function that the model may call, with its position.
-    fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p Function)> {
+    fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p AgentFunction)> {
         let position = policy.position(key)?;
         let function = policy.function(position)?;
         function.offered.then_some((position, function))
     }
 
     /// Bindings, then the model's arguments, then defaults. What is wrong with a binding is a finding; the call is told
-    /// of it when its steps had their say.
+    /// of it when its steps had their say (BND-08).
     fn resolve_parameters(
         &self,
-        function: &Function,
+        function: &AgentFunction,
         given: &Json,
         now: &Moment,
         findings: &mut Vec<Finding>,
@@ -236,11 +236,11 @@ impl Task {
             None => result,
         };
         let status = match result.status {
-            CallStatus::Successful => Status::Successful,
-            CallStatus::Errored | CallStatus::Unrecoverable => Status::Errored,
+            CallStatus::Successful => InvocationStatus::Successful,
+            CallStatus::Errored | CallStatus::Unrecoverable => InvocationStatus::Errored,
         };
         let ends = result.status == CallStatus::Unrecoverable;
-        if status != Status::Successful
+        if status != InvocationStatus::Successful
             && !policy.secrets().result(Some(function_id(call.function))).is_empty()
         {
             // the schema of results is not about errors
@@ -263,7 +263,7 @@ impl Task {
         &mut self,
         call: &CallUnderWay,
         result: Option<CallResult>,
-        status: Status,
+        status: InvocationStatus,
         now: &Moment,
     ) -> InvocationId {
         let executed = result.is_some();
@@ -271,7 +271,7 @@ impl Task {
             self.allow_arguments(call.function, &call.arguments);
         }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(context::Invocation {
+        self.context.record(context::InvocationRecord {
             function: function_id(call.function),
             at: *now,
             input: call.arguments.clone(),
@@ -315,7 +315,7 @@ impl Task {
         }
         if call.unbound {
             let call = call.clone();
-            self.record_call(&call, None, Status::Errored, &now);
+            self.record_call(&call, None, InvocationStatus::Errored, &now);
             self.context.turn(TurnKind::Capability);
             let message = Some(messages::missing_policy_value());
             return Decision { message, ..operation.decide(Verdict::Error) };
@@ -357,7 +357,7 @@ impl Task {
             Subject::Script(_) => {}
             Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),
             Subject::Call(call) => {
-                self.record_call(call, None, Status::Restricted, &now);
+                self.record_call(call, None, InvocationStatus::Restricted, &now);
             }
         }
     }

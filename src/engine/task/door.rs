@@ -55,7 +55,7 @@ impl Task {
         task
     }
 
-    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
+    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved (CTX-15), then
     /// `guardrails.before` tests it. Allow carries the admitted entry.
     pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
         let progress = self.begin_input(input, now.into());

@@ -8,12 +8,12 @@ use crate::context::TaskIoError;
 
 // For the model.
 
-/// The message of a failing capability step that has none of its own.
+/// The message of a failing capability step that has no `error_message` (MW-35).
 pub(super) fn blocked() -> String {
     "Blocked by policy.".to_owned()
 }
 
-/// The reason of a failing guardrail that has none of its own.
+/// The reason of a failing guardrail that has no `error_message`.
 pub(super) fn locked() -> String {
     "Task locked by policy.".to_owned()
 }

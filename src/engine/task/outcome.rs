@@ -6,10 +6,32 @@
 use super::state::{CallId, Decision, EventStage, LimitReached, Question, QuestionId, Request, Verdict};
 use crate::cel::Json;
 
-/// What an operation came to.
+/// The end of an operation: it goes on, is refused, or waits for an answer.
 ///
 /// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`] or
 /// [`DeliveredOutput`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, Outcome, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let mut pay = |amount: i64| {
+///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///     match task.before(&call, now).outcome() {
+///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
+///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
+///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
+///     }
+/// };
+/// assert_eq!(pay(40), r#"run it with {"customer":"u-7","amount":40}"#);
+/// assert_eq!(pay(2_000), "tell the model: 2000 is outside what a clerk may pay.");
+/// assert_eq!(pay(250), "ask lead@example.com");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "what was not let through must not be done"]
 pub enum Outcome<T> {
@@ -33,7 +55,7 @@ pub struct AllowedCall {
     pub decision: Decision,
 }
 
-/// What the model receives of a call or of a script, from [`Task::after`](super::Task::after),
+/// A result for the model, of a call or of a script, from [`Task::after`](super::Task::after),
 /// [`Task::execute`](super::Task::execute), [`Task::invoke`](super::Task::invoke) and [`Task::script`](super::Task::script).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -70,7 +92,7 @@ pub struct RoutedEvent {
 pub struct DeliveredOutput {
     /// The entry of `context.output` that is delivered: an object with `message` and what the agent exposes.
     pub entry: Json,
-    /// What `exposes` added, if the agent exposes something: an object.
+    /// The values that `exposes` added, as an object, if the agent exposes any.
     pub exposes: Option<Json>,
     /// The whole decision.
     pub decision: Decision,
@@ -80,7 +102,7 @@ pub struct DeliveredOutput {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The whole decision. Its verdict is none of allow, route and suspend.
+    /// The whole decision. Its verdict is neither allow nor route nor suspend.
     pub decision: Decision,
 }
 
@@ -88,15 +110,15 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// Names what is asked, for [`Task::answer`](super::Task::answer).
+    /// The name of the question, for [`Task::answer`](super::Task::answer).
     pub question: QuestionId,
-    /// What is asked.
+    /// The request that is to be answered.
     pub request: Request,
     /// The whole decision, whose verdict is suspend.
     pub decision: Decision,
 }
 
-/// What an operation that goes on hands over. Only this crate implements it.
+/// The data that an operation hands over when it goes on. Only this crate implements it.
 pub trait HandedOver: Sized + sealed::Sealed {
     /// What a decision comes to that lets the operation go on; one that lacks what is handed over refuses it.
     #[doc(hidden)]
@@ -212,7 +234,7 @@ impl Refusal {
         self.decision.verdict
     }
 
-    /// What the model is told in the place of a result, or the caller in the place of an answer.
+    /// The text for the model in the place of a result, or for the caller in the place of an answer.
     #[must_use]
     pub fn message(&self) -> &str {
         self.decision.message.as_deref().unwrap_or_default()

@@ -10,7 +10,7 @@ use super::state::{
     Verdict,
 };
 use crate::cel::{Json, Timestamp};
-use crate::context::{Moment, Status, TurnKind};
+use crate::context::{InvocationStatus, Moment, TurnKind};
 
 impl Task {
     pub(super) fn begin_withdraw(
@@ -59,8 +59,12 @@ impl Task {
             Subject::Call(call) if may_have_run => {
                 let call = call.clone();
                 let output = Json::object([("error", Json::string(&messages::nobody_knows()))]);
-                let record =
-                    self.record_call(&call, Some(CallResult::errored(output)), Status::Errored, &now);
+                let record = self.record_call(
+                    &call,
+                    Some(CallResult::errored(output)),
+                    InvocationStatus::Errored,
+                    &now,
+                );
                 operation.course.recorded.push(record);
             }
             _ => self.revoke(&operation, now),

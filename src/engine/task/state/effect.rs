@@ -9,7 +9,7 @@ use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names a question of a task, for [`Task::resume_question`](super::Task::resume_question). Unique in its task.
+/// Names a question of a task, for [`Task::answer`](super::Task::answer). Unique in its task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QuestionId(pub u32);
@@ -29,7 +29,7 @@ pub struct Question {
     pub request: Request,
 }
 
-/// What an operation asks for.
+/// A request of an operation to its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -67,13 +67,34 @@ pub struct Invocation {
     pub function: String,
     /// Who wants it.
     pub caller: Caller,
-    /// What it is.
+    /// The action or agent to carry out.
     pub target: InvocationTarget,
     /// The resolved arguments: an object.
     pub arguments: Json,
 }
 
 /// The answer to a [`Request`].
+///
+/// ```
+/// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, SavedTask, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
+/// let Outcome::Waits(waiting) = task.before(&call, now).outcome() else { panic!("250 needs a review") };
+/// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into() });
+///
+/// // days later, in any process: the task is restored and the lead has answered
+/// let text = serde_json::to_string(&task.save())?;
+/// let saved: SavedTask = serde_json::from_str(&text)?;
+/// let mut task = engine.restore(saved)?;
+/// let Outcome::Allowed(decision) = task.resume(Answer::Review(true), now)?.outcome() else { panic!("it is approved") };
+/// assert!(decision.call.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -92,12 +113,12 @@ pub enum Answer {
     Failed,
 }
 
-/// What came of carrying out a capability.
+/// The result of carrying out a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallResult {
     /// Whether it worked.
     pub status: CallStatus,
-    /// What it gave: the result, or the error as data.
+    /// The result, or the error as data.
     pub output: Json,
     /// The child task, if it was a delegation (REC-14).
     pub task_id: Option<String>,

@@ -1,6 +1,6 @@
 //! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
 
-/// What a host did that cannot be answered with a decision.
+/// A mistake of the host that cannot be answered with a decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {

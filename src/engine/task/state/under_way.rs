@@ -77,7 +77,7 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) function: usize,
     /// The resolved arguments.
     pub(in crate::task) arguments: Json,
-    /// Whether a binding could not be evaluated: reported after the steps had their say.
+    /// Whether a binding could not be evaluated: reported after the steps had their say (BND-08).
     pub(in crate::task) unbound: bool,
     /// How far the operation goes.
     pub(in crate::task) extent: Extent,

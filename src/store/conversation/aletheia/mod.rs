@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// What is kept under a key. With neither id it is a value all the same, and not an absence.
+/// The value that is kept under a key. A value without ids is still a value, not an absence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredContext {
@@ -64,7 +64,21 @@ pub trait ContextStore: Send + Sync {
     fn delete(&self, key: &str) -> Result<(), ContextStoreError>;
 }
 
-/// The store that an operator names.
+/// The store that an operator names, and the way to open it.
+///
+/// ```
+/// use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
+/// use celador_store::conversation::{ContextStore, StoredContext};
+/// use celador_store::{Database, Location, StoreLimits};
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let place = ContextPlace { store: "embedded".to_owned(), redis: RedisOptions::default() };
+/// let store: Box<dyn ContextStore> = place.open(&database)?;
+/// let kept = StoredContext { context_id: Some("c1".to_owned()), task_id: None };
+/// store.set("did:web:a", &kept)?;
+/// assert_eq!(store.get("did:web:a")?, Some(kept));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct ContextPlace {
     /// `embedded` for the database that a program has open, or an address: `redis://…`, `rediss://…`, `postgres://…`.
@@ -104,8 +118,8 @@ impl StoredContext {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what somebody wrote: any order, white space and further members; what is no string is unset (S4). Text that
-    /// is no JSON object is nothing (S5).
+    /// Reads a stored value, with members in any order, white space and further members; a member that is not a string is unset (S4). A text that
+    /// is not a JSON object gives `None` (S5).
     #[must_use]
     pub fn from_json(text: &str) -> Option<Self> {
         let value: &RawValue = serde_json::from_str(text).ok()?;
