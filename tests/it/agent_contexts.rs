@@ -94,7 +94,7 @@ fn keys_and_values_are_any_text_and_others_are_refused() {
     let serving = http.0;
     let missing = serving.get(&address("k"));
     assert_eq!((missing.status, &*kind(&missing)), (404, "unknown-context"));
-    for path in ["", "?", "?k=1", "?key=a&key=b", "?key=a%00", "?key=%ff", "?key=%f", "?key=a&x=1"] {
+    for path in ["", "?", "?k=1", "?key=a&key=b", "?key=a%00", "?key=%ff", "?key=a&x=1"] {
         let reply = serving.send("GET", &format!("/v1/agent-contexts{path}"), &[], b"");
         assert_eq!((reply.status, &*kind(&reply)), (400, "bad-request"), "{path}");
     }
