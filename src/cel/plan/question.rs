@@ -3,7 +3,7 @@
 //! The constant stands in the question and not in a step of its own, so that asking builds nothing and looks nothing up.
 //! What it costs is the same: the constant is paid for like the step that it was.
 
-use super::Comparison;
+use super::comparison::Comparison;
 use crate::stdlib::Pattern;
 use std::sync::Arc;
 
