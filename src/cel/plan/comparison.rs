@@ -75,9 +75,9 @@ impl Comparison {
     /// `n` characters, which settles most comparisons without counting.
     #[inline]
     #[must_use]
-    pub fn of_length(self, text: &str, bound: i64) -> Option<bool> {
-        let least = self.of_size(text.len().div_ceil(4), bound);
-        (least == self.of_size(text.len(), bound)).then_some(least)
+    pub fn of_length(self, bytes: usize, bound: i64) -> Option<bool> {
+        let least = self.of_size(bytes.div_ceil(4), bound);
+        (least == self.of_size(bytes, bound)).then_some(least)
     }
 
     /// Whether an order satisfies it.

@@ -65,13 +65,6 @@ pub enum Node {
         /// The key.
         key: Box<str>,
     },
-    /// `has(operand.key)`
-    HasMember {
-        /// The map.
-        operand: NodeId,
-        /// The key.
-        key: Box<str>,
-    },
     /// `operand[index]`
     Index {
         /// The list or map.
@@ -100,7 +93,7 @@ pub enum Node {
     NotEqual(NodeId, NodeId),
     /// `a < b`
     Compare(Comparison, NodeId, NodeId),
-    /// `a < 3`, `a == 'text'`, `text.startsWith('a')`: what most guards ask
+    /// `a < 3`, `a == 'text'`, `text.startsWith('a')`, `has(a.key)`: what most guards ask
     Ask {
         /// What it is asked of.
         operand: NodeId,
@@ -273,7 +266,6 @@ impl Node {
             | Self::Field { .. }
             | Self::Member { .. }
             | Self::OptionalMember { .. }
-            | Self::HasMember { .. }
             | Self::Index { .. }
             | Self::OptionalIndex { .. }
             | Self::Not(_)
@@ -306,7 +298,6 @@ impl Node {
         matches!(
             self,
             Self::HasVariable(_)
-                | Self::HasMember { .. }
                 | Self::Not(_)
                 | Self::And(..)
                 | Self::Or(..)

@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::node::{Item, Local, Loop, LoopKind, Memo, Node, NodeId};
+use super::question::Question;
 use crate::check::{Checked, Reference};
 use crate::env::{Env, Slot};
 use crate::fault::{ErrorCode, Fault};
@@ -140,7 +141,8 @@ impl Planner<'_> {
             }
             ExprKind::Has { operand, field } => {
                 let operand = self.expr(operand);
-                self.fold(expr, from, Node::HasMember { operand, key: field.text.as_str().into() })
+                let question = Question::Has(field.text.as_str().into(), Guess::default());
+                self.fold(expr, from, Node::Ask { operand, question })
             }
             ExprKind::HasVariable(_) => match self.checked.reference(expr.id) {
                 Some(&Reference::Variable(slot)) => self.add(expr, Node::HasVariable(slot)),
