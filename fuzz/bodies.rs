@@ -308,13 +308,15 @@ static CONVERSATIONS: LazyLock<celador_store::conversation::Conversations> = Laz
 #[cfg(feature = "store")]
 pub fn rpc(data: &[u8]) {
     use celador_store::conversation::{
-        HistoryOrder, ListShape, Settings, answer, needed_scope, unauthenticated,
+        ConversationSettings, HistoryOrder, ListShape, answer, needed_scope, unauthenticated,
     };
     let now = "2026-01-15T12:00:00Z".parse().expect("it is a time");
-    let deployed =
-        Settings { bindu_list_shape: ListShape::Deployed, aion_history_order: HistoryOrder::NewestFirst };
-    let answered =
-        [Settings::default(), deployed].map(|settings| answer(&CONVERSATIONS, &settings, None, data, now));
+    let deployed = ConversationSettings {
+        bindu_list_shape: ListShape::Deployed,
+        aion_history_order: HistoryOrder::NewestFirst,
+    };
+    let answered = [ConversationSettings::default(), deployed]
+        .map(|settings| answer(&CONVERSATIONS, &settings, None, data, now));
     for bytes in answered.iter().chain([&unauthenticated(data)]) {
         let answer: serde_json::Value = serde_json::from_slice(bytes).expect("an answer is JSON");
         assert_eq!(answer["jsonrpc"], "2.0");

@@ -112,7 +112,7 @@ fn our_tree(expr: &Expr) -> String {
             node("list", &marked.collect::<Vec<_>>())
         }
         ExprKind::Map(entries) => {
-            let entry = |it: &celador::cel::Entry| {
+            let entry = |it: &celador::cel::MapEntry| {
                 format!("{}{}: {}", mark(it.optional), our_tree(&it.key), our_tree(&it.value))
             };
             node("map", &entries.iter().map(entry).collect::<Vec<_>>())

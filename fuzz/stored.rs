@@ -9,7 +9,7 @@ use celador::scenario::{Replay, Script};
 use celador::source::Source;
 use celador::task::{SavedTask, TaskChange};
 use celador_store::{
-    Database, Location, Operation, Owner, SqlValue, Step, StoreError, StoreLimits, StoredTasks,
+    Database, Location, NewEvent, OperationKind, Owner, SqlValue, StoreError, StoreLimits, StoredTasks,
 };
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -82,8 +82,8 @@ fn fill(store: &StoredTasks, owner: &str, recorded: &str) {
         let before = replay.task().mark();
         let events = replay.step(step).expect("it is a step");
         let decision = events.last().map(|event| &event.decision);
-        let (operation, task) = (Operation::Input, replay.task());
-        let step = Step { operation, at, task, before: &before, decision, once: None };
+        let (operation, task) = (OperationKind::Input, replay.task());
+        let step = NewEvent { operation, at, task, before: &before, decision, once: None };
         head = store.append(&head, &step).expect("the store takes a step");
     }
 }

@@ -1,7 +1,7 @@
 //! The agent under test: a support desk with three asserts, a condition and bindings around each payout.
 
 use celador::cel::{Json, Timestamp};
-use celador::context::Status;
+use celador::context::InvocationStatus;
 use celador::engine::Engine;
 use celador::task::{Call, Decision, Past, PastCall, Progress, StartTask, Task, Usage, User};
 
@@ -84,7 +84,7 @@ pub fn step(task: &mut Task, n: usize) {
         function: "ticket".into(),
         arguments,
         output: Some(output),
-        status: Status::Successful,
+        status: InvocationStatus::Successful,
         executed: true,
         task_id: None,
         at: None,

@@ -3,8 +3,8 @@
 use crate::questions::{self, FUNCTIONS, invocation};
 use ::celador::cel::{Activation, Json, Program, STANDARD, Timestamp, Type};
 use ::celador::context::{
-    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, SchemaDecl, Scope, ScopeDecl,
-    ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, Moment,
+    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo, TurnKind,
 };
 use ::celador::limits::EvalLimits;
 use std::sync::Arc;
@@ -63,14 +63,14 @@ impl State {
     }
 
     /// The invocation with this number, ready to be recorded.
-    pub fn prepare(&self, n: usize) -> Invocation {
+    pub fn prepare(&self, n: usize) -> InvocationRecord {
         let (input, output) = invocation(n);
-        Invocation {
+        InvocationRecord {
             function: FunctionId((n % FUNCTIONS.len()) as u32),
             at: self.now,
             input: Json::from(input),
             output: Some(Json::from(output)),
-            status: Status::Successful,
+            status: InvocationStatus::Successful,
             executed: true,
             origin: Caller::Model,
             task_id: None,

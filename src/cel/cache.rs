@@ -14,10 +14,22 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What compiling a text gave.
+/// The result of compiling a text: the program, or the issues of the text.
 pub type Compiled = Result<Arc<Program>, Arc<[Issue]>>;
 
 /// A bounded store of compiled expressions.
+///
+/// ```
+/// use celador_cel::{Cache, Env, EvalLimits, Type};
+///
+/// let limits = EvalLimits { max_cache_bytes: 1_000_000, ..EvalLimits::default() };
+/// let cache = Cache::new(&limits);
+/// let env = Env::builder().variable("name", Type::String).build();
+/// for _ in 0..3 {
+///     cache.compile(&env, "has(name)").expect("it compiles");
+/// }
+/// assert_eq!((cache.stats().misses, cache.stats().hits), (1, 2));
+/// ```
 #[derive(Debug)]
 pub struct Cache {
     store: Store<Key, Compiled, Weigh, DefaultHashBuilder, CountEvictions>,
@@ -26,7 +38,7 @@ pub struct Cache {
     evictions: CountEvictions,
 }
 
-/// What a cache has done and holds.
+/// Counters of a cache: how often it was used, and how much it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Texts found.
@@ -60,7 +72,7 @@ impl Cache {
     /// The program of a text in a scope, compiled now or before.
     ///
     /// # Errors
-    /// What [`Program::compile`] found.
+    /// The issues that [`Program::compile`] found.
     ///
     /// # Cost
     /// A hash of the text if it is known; else that of compiling it.
@@ -80,7 +92,7 @@ impl Cache {
         compiled
     }
 
-    /// What the cache has done and holds.
+    /// The counters of this cache.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         CacheStats {

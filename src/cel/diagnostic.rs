@@ -1,5 +1,12 @@
 //! What is wrong with a text that a person wrote: one type for every phase, rendered for people or for programs.
 //!
+//! Three types say that something is wrong, and differ in what it is wrong with:
+//!
+//! - An [`Issue`](super::Issue) is about one expression. It knows the characters of that expression, and no file.
+//! - A [`Diagnostic`] is about a file or another text that has a name: an issue whose place in a file is known, or a problem of a
+//!   manifest. The command, `Engine::open` and `/v1/manifests` show diagnostics.
+//! - A `Finding` (in `celador::task`) is about one decision: what failed or was ignored while it was made. It is part of the decision.
+//!
 //! A diagnostic is shown, never branched on: phases return `(thing, Vec<Diagnostic>)` and go on to the next problem.
 //! It knows no phase; each phase builds its own in one file, one function a message. Messages follow one rule book:
 //! lower case, no final stop, no line break, the user's words in backticks, what was expected and what was found.
@@ -20,10 +27,10 @@ pub enum Severity {
     Error,
 }
 
-/// What becomes of a warning where manifests are opened to be used.
+/// Whether a warning keeps manifests from being used.
 ///
-/// A warning leaves its text valid, as the specification has it. Whoever serves or tests the manifests does not have to
-/// take them: a host says which warnings it refuses, and which ones the author may allow.
+/// A warning leaves its text valid, as the specification has it. Those who serve or test the manifests do not have to
+/// take it: a host says which warnings it refuses, and which ones the author may allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// It is told, and nothing follows.
@@ -35,27 +42,39 @@ pub enum Standing {
     Allowed(Arc<str>),
 }
 
-/// Characters to underline and what to write under them.
+/// Characters to underline, and the text under them.
 #[derive(Clone, Debug)]
 pub struct Label {
     /// Where.
     pub place: Place,
-    /// What to say there; may be empty.
+    /// The text under the characters; may be empty.
     pub text: String,
 }
 
-/// One finding about a text.
+/// One problem in a text that has a name, such as a manifest.
+///
+/// ```
+/// use celador_cel::diagnostic::Diagnostic;
+/// use celador_cel::source::{Place, Source, Span};
+///
+/// let source = Source::new("rule.cel", "amount > limt");
+/// let place = Place::new(&source, Span::new(9, 13));
+/// let found = Diagnostic::error("undeclared_name", "no variable `limt` is declared here", place).help("did you mean `limit`?");
+/// assert!(found.is_error());
+/// assert!(found.render(false).contains("^^^^"));
+/// assert_eq!(found.to_json()["column"], 10);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// A stable word for programs, such as `unknown_key`.
     pub code: &'static str,
     /// Its weight.
     pub severity: Severity,
-    /// One line: what is wrong.
+    /// The problem, on one line.
     pub message: String,
     /// Where it is wrong.
     pub place: Place,
-    /// What to write under the characters.
+    /// The text under the characters.
     pub label: String,
     /// Further places that explain it.
     pub related: Vec<Label>,
@@ -65,7 +84,7 @@ pub struct Diagnostic {
     pub rule: Option<&'static str>,
     /// The manifest path, such as `capabilities.ledger.before[0].assert`; empty outside manifests.
     pub path: String,
-    /// What becomes of it, if it is a warning. An error is always refused.
+    /// Whether it keeps manifests from being used, if it is a warning. An error always does.
     pub standing: Standing,
 }
 
@@ -197,7 +216,7 @@ impl Diagnostic {
         (source, snippet)
     }
 
-    /// The diagnostic for a program. A warning also says what becomes of it: `told`, `refused`, or `allowed` with the
+    /// The diagnostic for a program. A warning also has its standing: `told`, `refused`, or `allowed` with the
     /// `reason` of its author.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-/// What the values of a field are.
+/// The values that a field can have, where more is known than their type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Domain {
-    /// The only values that there are, if they are few: an `enum` or a `const`.
+    /// All values that are possible, if they are few: those of an `enum` or a `const`.
     pub allowed: Option<Box<[Constant]>>,
     /// The most characters of a text, elements of a list or entries of a map.
     pub max_size: Option<u64>,
-    /// The same of the elements of a list.
+    /// The domain of the elements of a list.
     pub items: Option<Arc<Domain>>,
 }
 

@@ -6,7 +6,7 @@
 use super::types::Kind;
 use std::fmt;
 
-/// What went wrong, for programs to branch on.
+/// The error, for programs to branch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
@@ -34,7 +34,7 @@ pub enum ErrorCode {
     NotJson,
     /// `list.map(x, list.map(y, …))` over long lists
     BudgetExceeded,
-    /// `mount.read('absent')`: what was asked of the host could not be had
+    /// `mount.read('absent')`: the host could not do what it was asked for
     HostFailed,
     /// an activation of another scope than the program's
     WrongScope,
@@ -97,7 +97,7 @@ impl fmt::Display for ErrorCode {
 /// A failed computation: its code, the kinds found, and for a spent budget which bound it was. Never a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What went wrong.
+    /// The error.
     pub code: ErrorCode,
     /// The kinds of the first operands, where they explain the fault.
     pub found: [Option<Kind>; 3],
@@ -132,13 +132,13 @@ impl Fault {
         Self { bound: Some(bound), ..ErrorCode::BudgetExceeded.into() }
     }
 
-    /// An argument was refused that has the right kind; says what was expected.
+    /// An argument of the right kind was refused; `expected` says in words which arguments are accepted.
     #[must_use]
     pub fn refused(expected: &'static str) -> Self {
         Self { bound: Some(expected), ..ErrorCode::InvalidArgument.into() }
     }
 
-    /// What was expected of an argument that was refused.
+    /// The arguments that are accepted, in words, if one was refused.
     #[must_use]
     pub fn expected(&self) -> Option<&'static str> {
         self.bound.filter(|_| self.code == ErrorCode::InvalidArgument)

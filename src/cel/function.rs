@@ -17,13 +17,13 @@ use std::sync::Arc;
 pub struct Function {
     /// The name, qualified where its library is: `size`, `_+_`, `math.greatest`.
     pub name: &'static str,
-    /// One line: what it gives.
+    /// Its result, on one line.
     pub doc: &'static str,
-    /// One line: what it costs, in the sizes of its arguments.
+    /// Its cost in the sizes of its arguments, on one line.
     pub cost: &'static str,
     /// Its overloads: `(id, signature)`, ids as cel-go's.
     pub overloads: &'static [(&'static str, &'static str)],
-    /// Expressions and what they give: CEL text for a value, `error: code` for an error.
+    /// Expressions with their results: CEL text for a value, `error: code` for an error.
     pub examples: &'static [(&'static str, &'static str)],
     /// How it is run.
     pub code: Code,
@@ -36,7 +36,7 @@ pub enum Code {
     Pure(PureCode),
     /// The same for a question about two values, which needs no value of its own to say yes or no.
     Test(TestCode),
-    /// By the evaluator itself: an operator, or a macro that decides what of its arguments is evaluated.
+    /// By the evaluator itself: an operator, or a macro that decides which of its arguments are evaluated.
     Plan,
     /// By the host, which may have to ask somebody: `review`, `mount.read`.
     Host,

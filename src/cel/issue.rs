@@ -5,18 +5,28 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Embedded, Span};
 
-/// One finding about an expression.
+/// One problem in an expression. [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
+/// difference.
+///
+/// ```
+/// use celador_cel::{Env, Program, Type};
+///
+/// let env = Env::builder().variable("amount", Type::Int).build();
+/// let issues = Program::compile(&env, "amuont").unwrap_err();
+/// assert_eq!(issues[0].code, "undeclared_name");
+/// assert_eq!((issues[0].span.start, issues[0].span.end), (0, 6));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// A stable word for programs, such as `undeclared_name`.
     pub code: &'static str,
-    /// Its weight. What only fails when it runs is a warning; a host may refuse warnings.
+    /// Its weight. An expression that can only fail when it runs has a warning; a host may refuse warnings.
     pub severity: Severity,
-    /// One line: what is wrong.
+    /// The problem, on one line.
     pub message: String,
     /// The characters of the expression.
     pub span: Span,
-    /// What to write under them; may be empty.
+    /// The text under the characters; may be empty.
     pub label: String,
     /// What to do about it.
     pub help: Option<String>,

@@ -23,7 +23,7 @@ macro_rules! bounds {
         }
 
         impl $limits {
-            /// The rows: name, default, unit, and what the bound protects.
+            /// The rows: name, default, unit, and purpose of each bound.
             pub const ROWS: &'static [$crate::LimitRow] = &[
                 $($crate::LimitRow {
                     name: stringify!($name),
@@ -33,7 +33,7 @@ macro_rules! bounds {
                 },)+
             ];
 
-            /// Changes a bound by its name. False if there is none of this name, or it cannot have this value.
+            /// Changes a bound by its name. False if no bound has this name, or if the bound cannot have this value.
             pub fn set(&mut self, name: &str, value: u64) -> bool {
                 match name {
                     $(stringify!($name) => match value.try_into() {
@@ -67,9 +67,9 @@ pub struct LimitRow {
     pub name: &'static str,
     /// The default.
     pub default: u64,
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: &'static str,
-    /// What the bound protects.
+    /// The purpose of the bound.
     pub protects: &'static str,
 }
 

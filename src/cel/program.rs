@@ -43,8 +43,8 @@ impl Program {
     /// Compiles an expression in a scope: parsed, checked and planned, within the scope's bounds.
     ///
     /// # Errors
-    /// All that is wrong with it, with spans of the text: it cannot be read, names what the scope does not know, or is
-    /// over a bound. What only fails when it runs is no error here but one of [`Program::issues`].
+    /// All issues, with spans of the text: the text cannot be read, names something that the scope does not know, or is
+    /// over a bound. A part that can only fail when it runs is no error here but one of [`Program::issues`].
     ///
     /// # Cost
     /// Linear in the text, apart from the regular expressions in it.
@@ -52,8 +52,8 @@ impl Program {
         Self::compile_rewritten(env, text, |_| {})
     }
 
-    /// The same for a scope that gives some of what is written a meaning of its own: `rewrite` puts that in its place,
-    /// and is held to the scope and the bounds like anything written. Whatever it puts somewhere takes over the span.
+    /// The same for a scope that gives parts of the text a meaning of its own: `rewrite` replaces those parts of the tree,
+    /// and the result must keep to the scope and the bounds like any text. A part that was put in keeps the span of the replaced one.
     ///
     /// # Errors
     /// As [`Program::compile`].
@@ -71,7 +71,7 @@ impl Program {
         Self::planned(env, text, checked, issues)
     }
 
-    /// Compiles an expression without holding it to its scope: what the scope does not declare fails with `unbound` or
+    /// Compiles an expression without checking it against its scope: a name that the scope does not declare fails with `unbound` or
     /// `no_matching_overload` when it is reached, so `x || true` is true. For hosts that take expressions written for
     /// other scopes; never for policies, whose misspelt names must be refused before they run (`CEL-23`).
     ///
@@ -112,7 +112,7 @@ impl Program {
         })
     }
 
-    /// The same program without its guards: every step is walked. For tests, which compare what the two come to.
+    /// The same program without its guards: every step is walked. For tests, which compare the results of the two.
     #[doc(hidden)]
     #[must_use]
     pub fn unguarded(self) -> Self {
@@ -135,7 +135,7 @@ impl Program {
         self.run_metered(activation, host).0
     }
 
-    /// Runs the program for the truth of its result (`CEL-14`): what an assert and a condition ask.
+    /// Runs the program for the truth of its result (`CEL-14`), as asserts and conditions do.
     ///
     /// # Errors
     /// As [`Program::run`].
@@ -214,7 +214,7 @@ impl Program {
         &self.result
     }
 
-    /// What one run costs, as far as that is known before it runs.
+    /// The cost of one run, as far as it is known before it runs.
     #[must_use]
     pub fn cost(&self) -> CostEstimate {
         self.cost
@@ -232,7 +232,7 @@ impl Program {
         self.plan.constant().map(Value::is_truthy)
     }
 
-    /// What is doubtful about it.
+    /// The warnings of the checker about it.
     #[must_use]
     pub fn issues(&self) -> &[Issue] {
         &self.issues

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What is known of an expression before it runs.
+/// The type of an expression, as far as it is known before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
     /// Anything; checked when it runs.
@@ -55,7 +55,7 @@ pub enum Type {
 pub struct OpaqueType {
     /// The name, as `type()` prints it.
     pub name: String,
-    /// What it is a type of; mostly none.
+    /// Its type parameters; mostly empty.
     pub parameters: Vec<Type>,
 }
 
@@ -81,7 +81,7 @@ pub struct Field {
     pub required: bool,
     /// One line for completion and reference; may be empty.
     pub doc: String,
-    /// What its values are beyond their type, if more is known.
+    /// The values that it can have, if more is known than their type.
     pub domain: Option<Arc<Domain>>,
     /// For a record in the structs of the host that holds this one, too: which part of them it always is. A plan then
     /// goes to it without a step in between.
@@ -113,10 +113,10 @@ pub enum Storage {
     Live,
     /// In JSON or a computed map, by key; no other keys are expected.
     Closed,
-    /// The same, but what stands in for a value where something failed has keys of its own. To ask for one of them is
-    /// fair, unless it is nearly the name of a field.
+    /// As [`Storage::Closed`], but an object that reports a failure may stand in its place and has other keys. To ask for such a key is
+    /// allowed, unless it is nearly the name of a field.
     ClosedUnlessFailed {
-        /// Names that are fair to ask for however near they come to a field.
+        /// Names that may be asked for even if they are nearly the name of a field.
         beside: &'static [&'static str],
     },
     /// By key, and unknown keys may be there too.
@@ -152,7 +152,7 @@ impl RecordType {
         self.fields.get_index_of(field).or_else(alias)
     }
 
-    /// The field that a name, which is that of none, is surely a slip of the pen for.
+    /// The field that was probably meant by a name that no field has.
     #[must_use]
     pub fn slip(&self, name: &str) -> Option<&str> {
         let fair = matches!(self.storage, Storage::ClosedUnlessFailed { beside } if beside.contains(&name));
@@ -254,7 +254,7 @@ impl Type {
         })
     }
 
-    /// What is known of a value that is of either type: `dyn` where they differ, in lists, maps and optionals too.
+    /// The type of a value that is of either type: `dyn` where they differ, in lists, maps and optionals too.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         match (self, other) {
@@ -312,7 +312,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// What a value turns out to be: its type without parameters.
+/// The kind of a value when it is there: its type without parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `null_type`.

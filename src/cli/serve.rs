@@ -9,7 +9,7 @@ use celador_server::{
     ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador_store::conversation::{self, HistoryOrder, ListShape};
-use celador_store::decision_log::{self, DecisionLog, Sync};
+use celador_store::decision_log::{self, DecisionLog, SyncMode};
 use celador_store::{Age, Database, Location, Retention};
 use clap::Args;
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WAY", value_parser = ["close", "keep"], default_value = "close")]
     unreadable_tokens: String,
 
-    /// Listen beyond loopback although nobody has to say who he is
+    /// Listen beyond loopback although callers need no token
     #[arg(long)]
     allow_unauthenticated: bool,
 
@@ -233,7 +233,7 @@ impl Arguments {
                 _ => JwtIdentity::WithIssuer,
             },
         };
-        let conversation = conversation::Settings {
+        let conversation = conversation::ConversationSettings {
             bindu_list_shape: match &*self.bindu_list_shape {
                 "deployed" => ListShape::Deployed,
                 _ => ListShape::Documented,
@@ -274,8 +274,8 @@ impl Arguments {
 fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Result<Server, ServeError> {
     let clock = system_clock()?;
     let database = Database::open(location, &settings.limits.store)?;
-    let sync = if settings.log_required { Sync::Always } else { Sync::System };
-    let log_settings = |folder| decision_log::Settings { sync, ..decision_log::Settings::new(folder) };
+    let sync = if settings.log_required { SyncMode::Always } else { SyncMode::System };
+    let log_settings = |folder| decision_log::LogSettings { sync, ..decision_log::LogSettings::new(folder) };
     let log = log.map(|folder| DecisionLog::open(log_settings(folder), clock()));
     let parts = Parts { clock, database, log: log.transpose()? };
     Server::start(settings, parts)

@@ -5,7 +5,7 @@
 
 use super::{ExitCode, Failure, Screen, load_engine, messages, read_source};
 use celador::cel::{Json, LANGUAGE};
-use celador::context::{Mount, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
+use celador::context::{MountFacts, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::agent::Agent;
@@ -37,7 +37,7 @@ pub(crate) struct Subject {
     pub(crate) policy: Option<Arc<Policy>>,
     pub(crate) context: TaskContext,
     pub(crate) runtime: Runtime,
-    pub(crate) mount: Option<Mount>,
+    pub(crate) mount: Option<MountFacts>,
     limits: EngineLimits,
 }
 

@@ -9,8 +9,8 @@ use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
 use celador::task::Task;
 use celador_store::{
-    DueLine, LoadedTask, ManifestSet, Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError,
-    StoreLimits, StoredTasks, Terms,
+    DueLine, LoadedTask, ManifestSet, NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision,
+    StoreError, StoreLimits, StoredTasks, Terms,
 };
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -180,9 +180,9 @@ impl Decider {
                 Ok(opened) => opened,
                 Err(why) => return Ok(Outcome::Refused(messages::no_such_policy(&why))),
             };
-            let (operation, before) = (Operation::Policy, task.mark());
+            let (operation, before) = (OperationKind::Policy, task.mark());
             let step =
-                Step { operation, at: self.at, task: &task, before: &before, decision: None, once: None };
+                NewEvent { operation, at: self.at, task: &task, before: &before, decision: None, once: None };
             let version = head.version().saturating_add(1);
             // the first server that looks, and has a log, writes it
             let line = serde_json::to_string(&self.decided.notice(self.at, owner, id, version));

@@ -4,7 +4,7 @@
 //! compactly, at most one line each.
 
 use celador::cel::{Duration, Json};
-use celador::scenario::{Event, Happened, Palette, visible};
+use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
 use celador::task::{Decision, LimitReached, StepOutcome, TaskState, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// The most characters of a value.
 const VALUE_WIDTH: usize = 96;
 
-pub(crate) fn render(event: &Event, palette: &Palette) -> String {
+pub(crate) fn render(event: &ReplayedEvent, palette: &Palette) -> String {
     let Palette { bold, dim, reset, .. } = palette;
     let mut text = String::new();
     let (what, about) = subject(&event.happened);
@@ -58,8 +58,8 @@ fn subject(happened: &Happened) -> (String, String) {
 }
 
 /// The lines below the verdict, each with its label.
-fn explanations(event: &Event) -> Vec<(&'static str, String)> {
-    let Event { decision, invoked, .. } = event;
+fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
+    let ReplayedEvent { decision, invoked, .. } = event;
     let mut lines = Vec::new();
     if let Some(limit) = &decision.limit {
         lines.push(("limit", describe_limit(limit)));
@@ -103,7 +103,7 @@ fn explanations(event: &Event) -> Vec<(&'static str, String)> {
 
 /// What goes on, if it is not what came in: arguments that a binding or a default changed, a result that a transform
 /// changed.
-fn shown_value(event: &Event) -> Option<String> {
+fn shown_value(event: &ReplayedEvent) -> Option<String> {
     let value = event.decision.value.as_ref()?;
     let unchanged = match &event.happened {
         Happened::Call { call, .. } => *value == call.arguments,
@@ -173,7 +173,7 @@ pub(crate) fn render_end(decisions: usize, refused: usize, state: &TaskState) ->
     format!("{decisions} decisions, {refused} refused; the task is {end}")
 }
 
-pub(crate) fn to_json(event: &Event) -> Value {
+pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
     let happened = match &event.happened {
         Happened::Input(input) => json!({ "input": input }),
         Happened::Output(output) => json!({ "output": output }),

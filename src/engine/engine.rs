@@ -68,13 +68,22 @@ pub struct Engine {
 }
 
 /// Why an engine was not opened.
+///
+/// ```
+/// use celador::{Engine, OpenError};
+///
+/// let Err(OpenError::Refused(diagnostics)) = Engine::parse("agent.yaml", "kind: commonagents.info/v1beta2/agent") else {
+///     panic!("a name is missing")
+/// };
+/// assert!(diagnostics.iter().all(|diagnostic| diagnostic.is_refused()));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// A path that cannot be read.
     #[error(transparent)]
     Unreadable(#[from] LoadError),
-    /// What is refused of the manifests: one finding at least. As text each is told with its line and carets.
+    /// The problems for which the manifests are refused, at least one. The text of this error shows each with its line and carets.
     #[error("{}", rendered(.0))]
     Refused(Vec<Diagnostic>),
 }
@@ -143,7 +152,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What [`Engine::open`] or [`Engine::parse`] found that refuses nothing.
+    /// The warnings of [`Engine::open`] or [`Engine::parse`]: problems for which no manifest is refused.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
@@ -151,14 +160,14 @@ impl Engine {
 
     /// An engine with the agents and triggers of a catalog, and what compiling them found, the comments that allow
     /// findings included. An agent whose files hold what is refused cannot be started; the others can. It is for those who show
-    /// the findings themselves, such as a checker; whoever guards an agent takes [`Engine::open`].
+    /// the findings themselves, such as a checker. To guard an agent, use [`Engine::open`].
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
         Self::through(Door::Strict, catalog, limits)
     }
 
     /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
-    /// the specification. Whoever guards an agent takes [`Engine::from_catalog`].
+    /// the specification. To guard an agent, use [`Engine::from_catalog`].
     #[must_use]
     pub fn lenient_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
         Self::through(Door::Lenient, catalog, limits)
@@ -184,7 +193,7 @@ impl Engine {
     /// the new set must not run, the old set stays and nothing changes. The new set is judged as the first one was.
     ///
     /// # Errors
-    /// What is wrong with the new set.
+    /// The problems of the new set; the old set stays in use.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
         if !loaded.is_whole() {
@@ -252,7 +261,7 @@ impl Engine {
         Ok(task)
     }
 
-    /// The switches that all tasks of this engine heed, those that run too: what is stopped here is stopped at the next
+    /// The switches that all tasks of this engine heed, running ones too. A tool or agent that is stopped here is stopped at the next
     /// step.
     #[must_use]
     pub fn switches(&self) -> &Switches {
@@ -284,7 +293,7 @@ impl Engine {
         Ok(task)
     }
 
-    /// What the cache of expressions has done and holds.
+    /// Counters of the cache of compiled expressions: how often it was used, and how much it holds.
     #[must_use]
     pub fn cache_stats(&self) -> CacheStats {
         self.cache.stats()

@@ -109,6 +109,7 @@ pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use task::{
     AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Decision, DeliveredOutput,
-    Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress, Received,
-    Refusal, Request, RoutedEvent, SavedTask, StartTask, Task, TaskError, Usage, User, Verdict, Waiting,
+    Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress, Question,
+    QuestionId, Ran, Received, Refusal, Request, RoutedEvent, SavedTask, StartTask, Task, TaskError, Usage,
+    User, Verdict, Waiting,
 };

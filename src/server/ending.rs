@@ -5,8 +5,8 @@
 
 use super::problem::Problem;
 use super::request::{Answer, Request};
+use super::seat::{Open, sit};
 use super::steps::check_reason;
-use super::task_opening::{Open, sit};
 use super::tasks::{Tasks, owner};
 use celador_store::{Ending, Owner, Purge, StoreError, Tombstone};
 use serde::Serialize;

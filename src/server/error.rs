@@ -16,18 +16,18 @@ pub enum ServeError {
     Address {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         reason: io::Error,
     },
     /// An address beyond loopback without authentication.
     #[error("{}", messages::open_to_all(.0))]
     OpenToAll(SocketAddr),
-    /// A setting that cannot be what it is.
+    /// A setting with a value that is not allowed.
     #[error("`{name}`: {what}")]
     Setting {
         /// The field of [`Settings`](super::Settings).
         name: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// A file that cannot be read, or holds something else.
@@ -35,7 +35,7 @@ pub enum ServeError {
     File {
         /// The path.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// Paths of manifests that cannot be read.
@@ -56,7 +56,7 @@ pub enum ServeError {
     /// The decision log cannot be written.
     #[error("the decision log cannot be written: {0}")]
     Log(#[from] celador_store::decision_log::LogError),
-    /// Decisions have to be in a log, and there is none.
+    /// A decision log is required, and none was given.
     #[error("every decision has to be in a decision log, and there is none")]
     NoLog,
     /// The system gives no threads.

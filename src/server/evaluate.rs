@@ -1,4 +1,4 @@
-//! Expressions and templates that a caller tries out: on a task of his, or on a context that he gives.
+//! Expressions and templates that a caller tries out: on a task of theirs, or on a context that they give.
 //!
 //! In: a text, its scope, the values that a step would bring. Out: a value, a failure by code and place, or a question; of
 //! a check its findings, type and cost. Nothing of a task changes, and no secret can be reached: settings and tokens are

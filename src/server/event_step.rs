@@ -2,12 +2,12 @@
 
 use super::messages;
 use super::problem::{Kind, Problem};
-use super::steps::{Circumstances, Step};
+use super::steps::{Circumstances, StepBody};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use celador::cel::Json;
 use celador::task::{Content, Delivery, Progress, Task};
-use celador_store::Operation;
+use celador_store::OperationKind;
 use serde::Deserialize;
 
 /// Something happened outside.
@@ -43,9 +43,9 @@ impl Received {
     }
 }
 
-impl Step for Event {
-    fn operation(&self) -> Operation {
-        Operation::Event
+impl StepBody for Event {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Event
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {

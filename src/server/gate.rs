@@ -5,13 +5,13 @@
 //! has begun goes on to its end even if nobody waits any more, so that nothing is half done.
 
 use super::connection::{Connection, Exchange, Sent, Stage};
-use super::identity::{Caller, Scope};
+use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
 use super::room::{Room, Taken};
-use super::routes::{Access, Body, Route, Work};
+use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
 use axum::body::{Bytes, HttpBody, to_bytes};
@@ -169,7 +169,7 @@ impl Gate {
         }
     }
 
-    /// The caller, if he may.
+    /// The caller, if they may.
     fn admit(&self, access: Access, headers: &HeaderMap) -> Result<Caller, Problem> {
         if access == Access::Public {
             return Ok(Caller::anybody());
@@ -180,7 +180,7 @@ impl Gate {
             Problem::from(Kind::Unauthenticated)
         })?;
         match access {
-            Access::Needs(scope) if !caller.may(scope) => Err(lacking(scope)),
+            Access::Needs(scope) if !caller.may(scope) => Err(Problem::lacking(scope)),
             _ => Ok(caller),
         }
     }
@@ -233,11 +233,6 @@ fn header_bytes(parts: &Parts) -> usize {
         parts.headers.iter().map(|(name, value)| line(&[name.as_str(), ": "]).saturating_add(value.len()));
     let first = line(&[parts.method.as_str(), " ", address, " HTTP/1.1"]);
     fields.fold(line(&[]), usize::saturating_add).saturating_add(first).saturating_add(host)
-}
-
-/// The problem of a caller whose token does not allow this.
-pub(super) fn lacking(scope: Scope) -> Problem {
-    Problem::new(Kind::Forbidden, messages::lacks(scope.as_str()))
 }
 
 /// The rest of a body that nobody wants, if it could be read: a client that is still sending may not see its answer

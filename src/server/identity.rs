@@ -95,7 +95,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Anybody, where nobody has to say who he is.
+    /// A caller of a server without authentication.
     pub(super) fn anybody() -> Self {
         Self { identity: None, scopes: Scope::ALL.to_vec() }
     }
@@ -105,7 +105,7 @@ impl Caller {
         Self { identity: Some(identity), scopes }
     }
 
-    /// Whether he may.
+    /// Whether they may.
     pub(super) fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }

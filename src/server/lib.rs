@@ -31,27 +31,28 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `routes` | the table of routes; each row's function |
+//! | `route`, `routes` | what a route is; the table of them, each row's function |
 //! | `steps`, `event_step`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
 //! | `tasks` | the tasks of all callers, and the store behind them |
-//! | `task_opening`, `task_steps`, `task_lists` | their seats in memory and how they are opened; their steps; lists of them |
+//! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
 //! | `sweeper` | retention: what is too old goes |
-//! | `ending`, `switches` | tasks that are purged; what an operator stops |
+//! | `ending`, `switches`, `switch_routes` | tasks that are purged; what an operator stops |
 //! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
 //! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
-//! | `service` | what all requests share |
+//! | `service`, `clock` | what all requests share; the time |
 //! | `auth`, `identity` | tokens in, callers out |
 //! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
 //! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `origin` | hosts that requests may be for, web pages that they may come from |
 //! | `problem`, `messages` | everything that is said when it is not done |
-//! | `readiness` | the reasons of `/readyz`; log and store are tried by writing |
+//! | `readiness`, `reasons` | what `/readyz` answers; log and store are tried by writing |
 //! | `ledger` | the decision log held against the store: lines that are owed |
 //! | `recorder`, `metrics`, `telemetry`, `traces` | the decision log, figures, logs, spans |
 
 mod auth;
+mod clock;
 mod connection;
 mod connections;
 mod digest_list;
@@ -72,16 +73,20 @@ mod origin;
 mod problem;
 mod protocols;
 mod readiness;
+mod reasons;
 mod recorder;
 mod request;
 mod room;
+mod route;
 mod routes;
+mod seat;
 mod service;
 mod settings;
 mod shares;
 mod steps;
 mod stream;
 mod sweeper;
+mod switch_routes;
 mod switches;
 mod task_lists;
 mod task_opening;
@@ -92,9 +97,10 @@ mod telemetry;
 #[cfg(feature = "otel")]
 mod traces;
 
+pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use limits::ServerLimits;
-pub use service::{Clock, Parts};
+pub use service::Parts;
 pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
 pub use telemetry::{LogFormat, Sending, Telemetry};
 
@@ -103,15 +109,14 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
-use celador::cel::Timestamp;
 use gate::Gate;
 use problem::Kind;
-use routes::Route;
+use route::Route;
 use service::Service;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -119,7 +124,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::info;
 
-/// A server at work. Dropping it cuts off what was begun; [`Server::stop`] does not.
+/// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
 pub struct Server {
     address: SocketAddr,
     service: Arc<Service>,
@@ -186,8 +191,8 @@ impl Server {
         self.service.refresh();
     }
 
-    /// Does at once what is otherwise done every [`Settings::sweep_every`]: takes away what is over its age; and what is done
-    /// every ten seconds: writes down what other processes left for any decision log. Returns when it is done.
+    /// Does at once the work that is otherwise done every [`Settings::sweep_every`], removing rows that are over their age; and the work of
+    /// every ten seconds, writing lines that other processes left for any decision log. Returns when it is done.
     pub fn sweep(&self) {
         self.service.tidy();
         self.service.sweep(&|| *self.stop.borrow());
@@ -219,7 +224,7 @@ impl Server {
         Ok(asked?)
     }
 
-    /// Accepts nothing any more, finishes what was begun, at most for `max_shutdown_ms`, and ends.
+    /// Accepts no new connections, finishes the requests under way, at most for `max_shutdown_ms`, and ends.
     pub fn stop(self) {
         let begun = Instant::now();
         // the receiver is gone only if listening has ended already
@@ -236,19 +241,6 @@ impl Server {
 pub fn route_rows() -> Vec<String> {
     let row = |route: Route| format!("{} {} {}", route.method, route.path, route.operation);
     routes::routes().into_iter().map(row).collect()
-}
-
-/// The clock of this machine.
-///
-/// # Errors
-/// [`ServeError::Clock`] if it is outside the calendar. One that leaves it later stands still.
-pub fn system_clock() -> Result<Clock, ServeError> {
-    let read = || {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_nanos(i128::try_from(since.as_nanos()).unwrap_or_default())
-    };
-    let begun = read().map_err(|_| ServeError::Clock)?;
-    Ok(Arc::new(move || read().unwrap_or(begun)))
 }
 
 /// How often it is looked whether other processes left something for any decision log.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 pub(super) fn open_to_all(address: &SocketAddr) -> String {
     format!(
-        "{address} is not a loopback address and nobody would have to say who he is: configure tokens or a JWKS, or allow \
+        "{address} is not a loopback address and callers would need no token: configure tokens or a JWKS, or allow \
          it with `--allow-unauthenticated`"
     )
 }

@@ -3,6 +3,8 @@
 //! In: a kind and, where it helps, a detail. Out: a status and a body of `application/problem+json`. The `type` of a kind is
 //! stable and documented in `docs/http.md`. Nothing of a body, a task or a token stands in a detail.
 
+use super::identity::Scope;
+use super::messages;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -149,6 +151,11 @@ impl Problem {
     /// A problem of a kind, with a sentence about this one.
     pub(super) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, detail: Some(detail.into()), findings: Vec::new() }
+    }
+
+    /// The problem of a caller whose token does not allow this.
+    pub(super) fn lacking(scope: Scope) -> Self {
+        Self::new(Kind::Forbidden, messages::lacks(scope.as_str()))
     }
 
     /// The same with what is wrong with a text, finding by finding.

@@ -14,8 +14,8 @@ use celador_store::conversation::{Card, EXTENSION_HEADERS, activated};
 /// `POST /`.
 pub(super) fn rpc(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let needed = conversation::needed_scope(&request.body).map(|scope| match scope {
-        conversation::Scope::Read => Scope::AgentRead,
-        conversation::Scope::Write => Scope::AgentWrite,
+        conversation::TokenScope::Read => Scope::AgentRead,
+        conversation::TokenScope::Write => Scope::AgentWrite,
     });
     if needed.is_some_and(|scope| !request.caller.may(scope)) {
         return Ok(refused(403, conversation::forbidden(&request.body)));

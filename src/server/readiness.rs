@@ -1,22 +1,13 @@
 //! Whether decisions can be taken, and if not, why: what `/readyz` answers.
 //!
-//! In: the parts of a service. Out: a list of reasons, each with a code that never changes and a sentence. A reason that
-//! blocks makes the server not ready; the others are told and stop nothing. A part that has something to say pushes a
-//! reason in [`reasons`]. Whether log and store can be written is tried by writing, and an answer of that is kept for a
-//! moment: everybody may ask, and each try costs a sync of the disk.
+//! In: the parts of a service. Out: a list of reasons. A reason that blocks makes the server not ready; the others are told and
+//! stop nothing. A part that has something to say pushes a reason in [`reasons`].
 
 use super::auth::Standing;
 use super::messages;
+use super::reasons::Reason;
 use super::service::Service;
 use serde::Serialize;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// How long an answer holds that says that all can be written.
-const GOOD_FOR: Duration = Duration::from_secs(1);
-
-/// How long an answer holds that says that something cannot: who has made room wants to be taken back soon.
-const BAD_FOR: Duration = Duration::from_millis(200);
 
 /// What `/readyz` answers.
 #[derive(Serialize)]
@@ -34,29 +25,6 @@ pub(super) struct Readiness {
     /// How many findings in what is served may lose a rule, and are allowed by comments.
     allowed: usize,
     reasons: Vec<Reason>,
-}
-
-/// Something that is wrong, or soon will be.
-#[derive(Clone, Serialize)]
-pub(super) struct Reason {
-    /// A word for programs.
-    pub(super) code: &'static str,
-    /// Whether the server takes no decision because of it.
-    pub(super) blocks: bool,
-    /// A sentence for people, without data of a task.
-    pub(super) detail: String,
-}
-
-impl Reason {
-    /// A reason for which nothing is decided.
-    pub(super) fn blocking(code: &'static str, detail: impl Into<String>) -> Self {
-        Self { code, blocks: true, detail: detail.into() }
-    }
-
-    /// A reason that stops nothing.
-    pub(super) fn told(code: &'static str, detail: impl Into<String>) -> Self {
-        Self { code, blocks: false, detail: detail.into() }
-    }
 }
 
 impl Readiness {
@@ -88,7 +56,7 @@ impl Readiness {
 fn reasons(service: &Service) -> Vec<Reason> {
     let mut reasons = Vec::new();
     match service.tasks.ping() {
-        Ok(()) => reasons.extend(service.writing.reasons(|| written(service))),
+        Ok(()) => reasons.extend(service.tasks.writing.reasons(|| written(service))),
         Err(_) => reasons.push(Reason::blocking("store-unavailable", messages::store_unavailable())),
     }
     match service.authority.standing() {
@@ -115,36 +83,4 @@ fn written(service: &Service) -> Vec<Reason> {
     }
     reasons.extend(service.tasks.recorder().unwritable());
     reasons
-}
-
-/// What came of writing, kept for a moment.
-#[derive(Default)]
-pub(super) struct Writing(Mutex<Option<Known>>);
-
-struct Known {
-    at: Instant,
-    reasons: Vec<Reason>,
-}
-
-impl Writing {
-    /// What came of it lately, or of trying now.
-    fn reasons(&self, write: impl FnOnce() -> Vec<Reason>) -> Vec<Reason> {
-        // who comes while somebody tries waits for their answer
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = known
-            .as_ref()
-            .filter(|known| known.at.elapsed() < if known.reasons.is_empty() { GOOD_FOR } else { BAD_FOR });
-        match fresh {
-            Some(known) => known.reasons.clone(),
-            None => known.insert(Known { reasons: write(), at: Instant::now() }).reasons.clone(),
-        }
-    }
-
-    /// Something could not be written just now: what is known does not hold any more.
-    pub(super) fn failed(&self) {
-        // one who tries just now learns it anyway
-        if let Ok(mut known) = self.0.try_lock() {
-            *known = None;
-        }
-    }
 }

@@ -8,12 +8,12 @@ use super::ledger::Ledger;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
-use super::readiness::Reason;
+use super::reasons::Reason;
 use super::request::{Answer, Request};
-use super::steps::Step;
+use super::steps::StepBody;
 use celador::cel::Timestamp;
 use celador::task::{Progress, Task};
-use celador_store::decision_log::{DecisionLog, Entry, LogError, Notice, Removal, Stored};
+use celador_store::decision_log::{DecisionLog, LogEntry, LogError, Notice, Removal, Stored};
 use celador_store::{Database, DueLine, LogBehind, Owner, StoreError, SwitchTurn, TaskHead};
 use serde::Serialize;
 use serde_json::Value;
@@ -269,7 +269,7 @@ impl Recorder {
     }
 
     /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
-    pub(super) fn content_of(&self, step: &impl Step, task: &Task, body: &[u8]) -> Option<Value> {
+    pub(super) fn content_of(&self, step: &impl StepBody, task: &Task, body: &[u8]) -> Option<Value> {
         self.with_content.then(|| {
             let body = serde_json::from_slice(body).unwrap_or_default();
             if task.policy().secrets().is_empty() { body } else { step.masked(task, body) }
@@ -281,7 +281,8 @@ impl Recorder {
         let mut answer: Value = serde_json::from_slice(&taken.answer.body).unwrap_or_default();
         let (key, shown) = match taken.progress {
             Progress::Decided(decision) => ("decided", serde_json::to_value(decision.clone().masked())),
-            Progress::Asks(asked) => {
+            Progress::Asks(question) => {
+                let asked = &question.request;
                 ("asks", serde_json::to_value(taken.task.policy().masked_request(asked)))
             }
         };
@@ -305,9 +306,9 @@ fn of_turn<'t>(turn: &'t SwitchTurn, subject: &'t str, now: Timestamp) -> Notice
     }
 }
 
-fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&'e Value>) -> Entry<'e> {
+fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&'e Value>) -> LogEntry<'e> {
     let policy = taken.task.policy();
-    let entry = Entry {
+    let entry = LogEntry {
         at: taken.at,
         who: taken.request.caller.identity.as_deref(),
         task: taken.task.id(),

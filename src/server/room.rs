@@ -7,7 +7,7 @@ use super::connection::{Exchange, Stage};
 use super::limits::ServerLimits;
 use super::messages;
 use super::problem::{Kind, Problem};
-use super::routes::Work;
+use super::route::Work;
 use super::shares::{Holder, Share, Shares, Terms};
 use axum::body::{Body, HttpBody};
 use std::future::poll_fn;
@@ -202,7 +202,7 @@ impl Drop for Small {
 mod tests {
     use super::{Holder, Room, SMALL};
     use crate::ServerLimits;
-    use crate::routes::Work;
+    use crate::route::Work;
     use std::net::{IpAddr, Ipv4Addr};
 
     #[tokio::test]

@@ -5,18 +5,19 @@
 
 use super::evaluate::{AgentName, Check, Evaluate, Render};
 use super::event_step::Event;
-use super::gate::lacking;
 use super::identity::Scope;
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
 use super::request::{Answer, Request};
+use super::route::{Access, Body, Route, Work};
+use super::seat::Open;
 use super::service::Service;
 use super::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Step,
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    StepBody,
 };
-use super::task_opening::Open;
-use super::{switches, task_policies};
+use super::{switch_routes, task_policies};
 use axum::http::Method;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
@@ -24,51 +25,6 @@ use celador::policy::Policy;
 use celador::task::{Offer, StartTask, User};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// One route.
-pub(super) struct Route {
-    pub(super) method: Method,
-    pub(super) path: &'static str,
-    /// The `operationId`, and the label of figures and logs.
-    pub(super) operation: &'static str,
-    pub(super) access: Access,
-    pub(super) takes: Body,
-    pub(super) work: Work,
-    pub(super) answer: fn(&Service, &Request) -> Result<Answer, Problem>,
-}
-
-/// Who may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    /// Everybody, even when the server has much to do.
-    Public,
-    /// Who has the scope.
-    Needs(Scope),
-    /// Who is known; the function asks for scopes itself.
-    Known,
-}
-
-/// What body a route takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Body {
-    None,
-    Json,
-    /// JSON-RPC looks at its body itself.
-    Raw,
-}
-
-/// How much work a route makes, and hence what a request has to wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    /// None: it is answered at once, whatever else there is to do.
-    None,
-    /// It looks at the store, on threads that only these looks use: whoever watches the server is answered under load.
-    Probe,
-    /// A step, or what takes as long as one.
-    Step,
-    /// It takes as long as a caller wants it to, up to the bounds of the engine.
-    Long,
-}
 
 /// The routes.
 pub(super) fn routes() -> Vec<Route> {
@@ -127,12 +83,12 @@ pub(super) fn routes() -> Vec<Route> {
         long(post("/v1/tasks/{task}/render", "render", read, render)),
         long(post("/v1/evaluate", "evaluate", read, evaluate)),
         long(post("/v1/check", "check", read, check)),
-        get("/v1/switches", "listSwitches", Needs(SwitchesRead), switches::list),
-        get("/v1/switches/history", "listSwitchTurns", Needs(SwitchesRead), switches::history),
-        post("/v1/switches", "turnSwitchOn", Needs(SwitchesWrite), switches::turn_on),
+        get("/v1/switches", "listSwitches", Needs(SwitchesRead), switch_routes::list),
+        get("/v1/switches/history", "listSwitchTurns", Needs(SwitchesRead), switch_routes::history),
+        post("/v1/switches", "turnSwitchOn", Needs(SwitchesWrite), switch_routes::turn_on),
         Route {
             method: Method::DELETE,
-            ..get("/v1/switches", "turnSwitchOff", Needs(SwitchesWrite), switches::turn_off)
+            ..get("/v1/switches", "turnSwitchOff", Needs(SwitchesWrite), switch_routes::turn_off)
         },
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {
@@ -310,7 +266,7 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 /// Any step of a task.
-fn step<S: Step>(service: &Service, request: &Request) -> Result<Answer, Problem> {
+fn step<S: StepBody>(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let step: S = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &step)
 }
@@ -331,7 +287,7 @@ fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Prob
 fn may_compute(request: &Request, open: &Open) -> Result<(), Problem> {
     let has_none = open.task.policy().secrets().is_empty() && !open.is_borrowed;
     let may = has_none || request.caller.may(Scope::TasksWrite);
-    if may { Ok(()) } else { Err(lacking(Scope::TasksWrite)) }
+    if may { Ok(()) } else { Err(Problem::lacking(Scope::TasksWrite)) }
 }
 
 fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {

@@ -3,14 +3,14 @@
 //! Made once when the server starts; everything in it is used from many threads at once.
 
 use super::auth::Authority;
+use super::clock::Clock;
 use super::error::ServeError;
 use super::manifests::Manifests;
 use super::metrics::Metrics;
 use super::origin::Origins;
-use super::readiness::Writing;
 use super::recorder::Recorder;
 use super::settings::Settings;
-use super::sweeper::Sweeper;
+use super::sweeper::{Sweeper, Swept};
 use super::tasks::Tasks;
 use celador::cel::Timestamp;
 use celador_store::conversation::Conversations;
@@ -20,10 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tracing::{info, warn};
 
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// What a server stands on, made by whoever starts it.
+/// The parts that the caller of [`Server::start`](crate::Server::start) makes for a server.
 pub struct Parts {
     /// The time.
     pub clock: Clock,
@@ -47,8 +44,6 @@ pub(super) struct Service {
     pub(super) metrics: Arc<Metrics>,
     /// What takes away what is too old.
     pub(super) sweeper: Sweeper,
-    /// Whether log and store can be written.
-    pub(super) writing: Arc<Writing>,
 }
 
 impl Service {
@@ -75,9 +70,7 @@ impl Service {
         }
         let logging = (settings.log_required, settings.log_content);
         let recorder = Recorder::open(log, &database, logging, metrics.clone())?;
-        let writing = Arc::new(Writing::default());
-        let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings)
-            .telling(writing.clone());
+        let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings);
         tasks.learn_switches()?;
         let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
         let sweeper = Sweeper::new(settings.retention, settings.limits.store.max_page);
@@ -92,7 +85,6 @@ impl Service {
             conversations,
             metrics,
             sweeper,
-            writing,
         })
     }
 
@@ -117,7 +109,8 @@ impl Service {
 
     /// Takes away what is too old, until it is told to stop.
     pub(super) fn sweep(&self, stop: &dyn Fn() -> bool) {
-        self.sweeper.sweep(self, stop);
+        let Self { tasks, conversations, metrics, .. } = self;
+        self.sweeper.sweep(&Swept { tasks, conversations, metrics, now: self.now() }, stop);
     }
 
     /// Loads the manifests anew, whether or not they have changed: whoever asks says that they are whole.

@@ -15,6 +15,28 @@ use std::time::Duration;
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8717);
 
 /// The settings of a server.
+///
+/// ```
+/// use celador_server::{Authentication, Jwt, LiveTasks, Settings, Tls};
+/// use std::time::Duration;
+///
+/// let mut settings = Settings::new(vec!["policies/support-desk".into()]);
+/// settings.address = "127.0.0.1:8800".parse()?;
+/// let jwt = Jwt {
+///     jwks: "keys.json".into(),
+///     issuer: "https://login.example".into(),
+///     audience: "celador".into(),
+///     identity_claim: "sub".into(),
+/// };
+/// settings.authentication = Authentication { jwt: Some(jwt), ..Authentication::default() };
+/// settings.tls = Some(Tls { certificates: "chain.pem".into(), key: "key.pem".into() });
+/// settings.live_tasks = LiveTasks::Keep;
+/// settings.allowed_origins.push("https://console.example".into());
+/// settings.retention.set("ended-tasks=30d")?;
+/// settings.sweep_every = Duration::from_secs(600);
+/// settings.limits.store.max_commit_batch = 16;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where it listens; port 0 for one that is free.
@@ -24,21 +46,21 @@ pub struct Settings {
     /// A file of digests as `sha256sum` writes it, which the publisher of manifests writes last: manifests are served only
     /// if they are exactly those that it lists. Without it, manifests are taken when two looks see the same.
     pub manifest_digests: Option<PathBuf>,
-    /// What becomes of tasks that are under way when other manifests are served.
+    /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
     /// How often the manifests and the files of authentication are looked at; never if nothing.
     pub watch: Option<Duration>,
     /// Whom it believes.
     pub authentication: Authentication,
-    /// Whether it may listen beyond loopback although nobody has to say who he is.
+    /// Whether it may listen beyond loopback although callers need no token.
     pub allow_unauthenticated: bool,
     /// Certificate and key, if it speaks TLS.
     pub tls: Option<Tls>,
     /// Settings of namespaces, for the secrets of webhooks (WH-07).
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     /// The settings of the context protocols.
-    pub conversation: conversation::Settings,
-    /// Where clients reach it, if not where it listens: what the agent card says, an origin and a host of its own.
+    pub conversation: conversation::ConversationSettings,
+    /// The address where clients reach it, if not where it listens. The agent card shows it, and it is an allowed origin and host.
     pub public_url: Option<String>,
     /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
     /// [`Settings::public_url`]; without ports. Where callers are known by tokens any host will do, unless some stand here.
@@ -46,11 +68,11 @@ pub struct Settings {
     /// Origins of web pages that may use the server from a browser (CORS), such as `https://console.example`.
     pub allowed_origins: Vec<String>,
     /// Whether a decision is answered only when the decision log has it on disk. Then there has to be a log, and it has to
-    /// sync ([`Sync::Always`](celador_store::decision_log::Sync::Always)).
+    /// sync ([`SyncMode::Always`](celador_store::decision_log::SyncMode::Always)).
     pub log_required: bool,
-    /// Whether the decision log holds what was handled and answered.
+    /// Whether the decision log holds the content of requests and answers.
     pub log_content: bool,
-    /// How long what is kept; for ever unless something is set.
+    /// How long rows are kept; for ever unless a value is set.
     pub retention: Retention,
     /// How often it is looked whether something is over its age.
     pub sweep_every: Duration,
@@ -58,7 +80,7 @@ pub struct Settings {
     pub limits: ServerLimits,
 }
 
-/// What becomes of tasks that are under way when other manifests are served.
+/// Whether tasks that are under way go over to new manifests when other ones are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LiveTasks {
     /// A task goes on under the new policy with its next step, if that can read its state; else it takes no step until an
@@ -71,41 +93,41 @@ pub enum LiveTasks {
     Lock,
 }
 
-/// Where callers are known from. With neither file nobody has to say who he is.
+/// The files by which callers are authenticated. Without both files, callers need no token.
 #[derive(Clone, Debug, Default)]
 pub struct Authentication {
     /// A file of token digests: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}`.
     pub tokens: Option<PathBuf>,
-    /// What signed tokens must be.
+    /// The requirements for signed tokens (JWT).
     pub jwt: Option<Jwt>,
-    /// What becomes of callers when one of the files cannot be read again.
+    /// Whether callers are still accepted when one of the files cannot be read again.
     pub unreadable: Unreadable,
-    /// How a JWT's caller is called.
+    /// The form of the identity of a caller with a JWT.
     pub jwt_identity: JwtIdentity,
 }
 
-/// What becomes of callers when a file of tokens or keys is missing or broken after the server has started.
+/// Whether callers are still accepted when a file of tokens or keys is missing or broken after the server has started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unreadable {
-    /// No token of the file is accepted until it can be read: who deletes it has withdrawn its tokens.
+    /// No token of the file is accepted until the file can be read. So deleting the file withdraws its tokens.
     #[default]
     Close,
-    /// What the file said when it could be read stays in force.
+    /// The last content that could be read stays in force.
     Keep,
 }
 
-/// What the identity of a JWT's caller is, who owns what they create.
+/// The identity of a caller with a JWT. It owns the tasks that the caller creates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JwtIdentity {
     /// `jwt:ISSUER|CLAIM`: nobody else's, whatever another issuer or a token file says.
     #[default]
     WithIssuer,
-    /// The claim alone, under which releases before this form stored what a caller owns. Only without a token file, which
+    /// The claim alone, as earlier releases named owners. Only without a token file, which
     /// could name the same caller.
     ClaimAlone,
 }
 
-/// What a JSON Web Token must say, and who may sign it.
+/// The requirements for a JSON Web Token, and the keys that may sign it.
 #[derive(Clone, Debug)]
 pub struct Jwt {
     /// A file with the public keys: a JWK set.
@@ -141,7 +163,7 @@ impl Settings {
             allow_unauthenticated: false,
             tls: None,
             namespaces: BTreeMap::new(),
-            conversation: conversation::Settings::default(),
+            conversation: conversation::ConversationSettings::default(),
             public_url: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),

@@ -10,16 +10,16 @@ use celador::context::MASK;
 use celador::task::{
     Answer, Call, CallId, CallResult, CallStatus, Decision, Next, Progress, Task, TaskError, Usage,
 };
-use celador_store::Operation;
+use celador_store::OperationKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
-pub(super) trait Step: DeserializeOwned {
+pub(super) trait StepBody: DeserializeOwned {
     /// What it is in the words of the store, the decision log and the figures.
-    fn operation(&self) -> Operation;
+    fn operation(&self) -> OperationKind;
 
     /// The function that it is about, for the decision log.
     fn function(&self) -> Option<&str> {
@@ -68,9 +68,9 @@ pub(super) struct Circumstances<'c> {
 #[serde(transparent)]
 pub(super) struct Input(Json);
 
-impl Step for Input {
-    fn operation(&self) -> Operation {
-        Operation::Input
+impl StepBody for Input {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Input
     }
 
     fn masked(&self, task: &Task, _: Value) -> Value {
@@ -87,9 +87,9 @@ impl Step for Input {
 #[serde(transparent)]
 pub(super) struct Output(Json);
 
-impl Step for Output {
-    fn operation(&self) -> Operation {
-        Operation::Output
+impl StepBody for Output {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Output
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -105,9 +105,9 @@ pub(super) struct ModelTurn {
     completion_tokens: u64,
 }
 
-impl Step for ModelTurn {
-    fn operation(&self) -> Operation {
-        Operation::ModelTurn
+impl StepBody for ModelTurn {
+    fn operation(&self) -> OperationKind {
+        OperationKind::ModelTurn
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -124,9 +124,9 @@ pub(super) struct Before {
     arguments: Json,
 }
 
-impl Step for Before {
-    fn operation(&self) -> Operation {
-        Operation::Before
+impl StepBody for Before {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Before
     }
 
     fn function(&self) -> Option<&str> {
@@ -150,9 +150,9 @@ impl Step for Before {
 #[serde(transparent)]
 pub(super) struct Invoke(Before);
 
-impl Step for Invoke {
-    fn operation(&self) -> Operation {
-        Operation::Invoke
+impl StepBody for Invoke {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Invoke
     }
 
     fn function(&self) -> Option<&str> {
@@ -197,9 +197,9 @@ impl ToolResult {
     }
 }
 
-impl Step for After {
-    fn operation(&self) -> Operation {
-        Operation::After
+impl StepBody for After {
+    fn operation(&self) -> OperationKind {
+        OperationKind::After
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
@@ -224,9 +224,9 @@ pub(super) struct Execute {
     call: CallId,
 }
 
-impl Step for Execute {
-    fn operation(&self) -> Operation {
-        Operation::Execute
+impl StepBody for Execute {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Execute
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -253,11 +253,11 @@ enum Given {
     Failed,
 }
 
-impl Step for Resume {
-    fn operation(&self) -> Operation {
+impl StepBody for Resume {
+    fn operation(&self) -> OperationKind {
         match self.answer {
-            Given::Review(_) => Operation::Review,
-            _ => Operation::Resume,
+            Given::Review(_) => OperationKind::Review,
+            _ => OperationKind::Resume,
         }
     }
 
@@ -311,9 +311,9 @@ enum Coming {
     Other,
 }
 
-impl Step for Limits {
-    fn operation(&self) -> Operation {
-        Operation::Limits
+impl StepBody for Limits {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Limits
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -333,9 +333,9 @@ pub(super) struct Script {
     source: String,
 }
 
-impl Step for Script {
-    fn operation(&self) -> Operation {
-        Operation::Script
+impl StepBody for Script {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Script
     }
 
     fn masked(&self, _: &Task, mut body: Value) -> Value {
@@ -357,9 +357,9 @@ impl Step for Script {
 #[serde(deny_unknown_fields)]
 pub(super) struct Interrupt {}
 
-impl Step for Interrupt {
-    fn operation(&self) -> Operation {
-        Operation::Interrupt
+impl StepBody for Interrupt {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Interrupt
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -374,9 +374,9 @@ pub(super) struct End {
     reason: String,
 }
 
-impl Step for End {
-    fn operation(&self) -> Operation {
-        Operation::End
+impl StepBody for End {
+    fn operation(&self) -> OperationKind {
+        OperationKind::End
     }
 
     fn reason(&self) -> Option<&str> {

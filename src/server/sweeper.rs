@@ -7,10 +7,11 @@
 //! again with the next sweep; it stops nothing.
 
 use super::messages;
-use super::readiness::Reason;
-use super::service::Service;
+use super::metrics::Metrics;
+use super::reasons::Reason;
 use super::tasks::Tasks;
 use celador::cel::Timestamp;
+use celador_store::conversation::Conversations;
 use celador_store::decision_log::{Notice, Removal};
 use celador_store::{
     Age, Ending, Fate, LogBehind, Owner, Purge, Retention, StoreError, TaskSummary, sweep_answers,
@@ -60,10 +61,17 @@ impl From<LogBehind> for Failed {
     }
 }
 
+/// What is swept, and as of when.
+pub(super) struct Swept<'s> {
+    pub(super) tasks: &'s Tasks,
+    pub(super) conversations: &'s Conversations,
+    pub(super) metrics: &'s Metrics,
+    pub(super) now: Timestamp,
+}
+
 /// One sweep.
 struct Sweep<'s> {
-    service: &'s Service,
-    now: Timestamp,
+    of: &'s Swept<'s>,
     stop: &'s dyn Fn() -> bool,
     failing: Vec<&'static str>,
 }
@@ -80,12 +88,12 @@ impl Sweeper {
     }
 
     /// Keeps every rule once, or as far as it comes until it is to stop.
-    pub(super) fn sweep(&self, service: &Service, stop: &dyn Fn() -> bool) {
+    pub(super) fn sweep(&self, of: &Swept<'_>, stop: &dyn Fn() -> bool) {
         if self.retention == Retention::default() {
             return;
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sweep = Sweep { service, now: service.now(), stop, failing: Vec::new() };
+        let mut sweep = Sweep { of, stop, failing: Vec::new() };
         let Retention { ended_tasks, idle_tasks, tombstones, answers, contexts, log_files, .. } =
             self.retention;
         // tombstones last: they outlive what they stand for
@@ -113,17 +121,17 @@ impl Sweep<'_> {
         let Some(age) = age.filter(|_| !(self.stop)()) else { return };
         let done = work(self, age);
         if let Ok(gone @ 1..) = done {
-            self.service.metrics.swept(kind, gone);
+            self.of.metrics.swept(kind, gone);
             info!(kind, gone, "retention took away what was too old");
             // the files of the log have said so themselves
             if kind != "log-files" {
                 let (subject, reason) = (Some(kind), messages::rule(kind, age));
-                self.service.tasks.recorder().note(&Notice {
+                self.of.tasks.recorder().note(&Notice {
                     who: Some(WHO),
                     subject,
                     count: Some(gone),
                     reason: Some(&reason),
-                    ..Notice::new(self.now, "sweep")
+                    ..Notice::new(self.of.now, "sweep")
                 });
             }
         }
@@ -136,7 +144,7 @@ impl Sweep<'_> {
         if let Failed::Store(error) = failed {
             warn!(%error, kind, "retention could not do its work");
         }
-        self.service.metrics.sweep_error(kind);
+        self.of.metrics.sweep_error(kind);
         if !self.failing.contains(&kind) {
             self.failing.push(kind);
         }
@@ -144,7 +152,7 @@ impl Sweep<'_> {
 
     /// Looks at each task once.
     fn tasks(&mut self, rules: &Retention, page: usize) -> Result<(), Failed> {
-        let tasks = &self.service.tasks;
+        let tasks = &self.of.tasks;
         let mut last: Option<(Owner, String)> = None;
         loop {
             let after = last.as_ref().map(|(owner, id)| (owner, &**id));
@@ -153,7 +161,7 @@ impl Sweep<'_> {
             last = Some((owner.clone(), task.id.clone()));
             let mut purged = 0_u64;
             for (owner, task) in &found {
-                let (kind, age) = match rules.fate(task, self.now) {
+                let (kind, age) = match rules.fate(task, self.of.now) {
                     Fate::Keep => continue,
                     Fate::End => ("idle-tasks", rules.idle_tasks),
                     Fate::Purge => ("ended-tasks", rules.ended_tasks),
@@ -163,9 +171,9 @@ impl Sweep<'_> {
                 }
                 let begun = Instant::now();
                 let rule = age.map(|age| messages::rule(kind, age)).unwrap_or_default();
-                match tasks.sweep_task(owner, task, kind, &rule, self.now) {
+                match tasks.sweep_task(owner, task, kind, &rule, self.of.now) {
                     Ok(true) => {
-                        self.service.metrics.swept(kind, 1);
+                        self.of.metrics.swept(kind, 1);
                         purged = purged.saturating_add(u64::from(kind == "ended-tasks"));
                     }
                     // somebody uses it, or was first
@@ -187,7 +195,7 @@ impl Sweep<'_> {
     fn answers(&self, age: Age, page: usize) -> Result<u64, Failed> {
         let mut last = [(); 3].map(|()| String::new());
         self.pages(|database| {
-            let swept = sweep_answers(database, (age, self.now), &last, page)?;
+            let swept = sweep_answers(database, (age, self.of.now), &last, page)?;
             let goes_on = swept.last.is_some();
             last = swept.last.unwrap_or_default();
             Ok((swept.gone, goes_on))
@@ -197,7 +205,7 @@ impl Sweep<'_> {
     fn tombstones(&self, age: Age, page: usize) -> Result<u64, Failed> {
         let mut last = [(); 2].map(|()| String::new());
         self.pages(|database| {
-            let swept = sweep_tombstones(database, (age, self.now), &last, page)?;
+            let swept = sweep_tombstones(database, (age, self.of.now), &last, page)?;
             let goes_on = swept.last.is_some();
             last = swept.last.unwrap_or_default();
             Ok((swept.gone, goes_on))
@@ -213,7 +221,7 @@ impl Sweep<'_> {
                 begun = Instant::now();
                 !(self.stop)()
             };
-            let swept = self.service.conversations.sweep((age, self.now), &last, page, goes_on)?;
+            let swept = self.of.conversations.sweep((age, self.of.now), &last, page, goes_on)?;
             let goes_on = swept.last.is_some();
             last = swept.last.unwrap_or_default();
             Ok((swept.gone, goes_on))
@@ -221,15 +229,15 @@ impl Sweep<'_> {
     }
 
     fn lines(&mut self, age: Age) -> Result<u64, Failed> {
-        let Some(before) = age.before(self.now) else { return Ok(0) };
-        Ok(self.service.tasks.recorder().forget_before(before)?)
+        let Some(before) = age.before(self.of.now) else { return Ok(0) };
+        Ok(self.of.tasks.recorder().forget_before(before)?)
     }
 
     fn files(&mut self, age: Age) -> Result<u64, Failed> {
-        let Some(before) = age.before(self.now) else { return Ok(0) };
+        let Some(before) = age.before(self.of.now) else { return Ok(0) };
         let reason = messages::rule("log-files", age);
-        let removal = Removal { at: self.now, before, who: WHO, reason: &reason };
-        Ok(self.service.tasks.recorder().remove_files(&removal)?)
+        let removal = Removal { at: self.of.now, before, who: WHO, reason: &reason };
+        Ok(self.of.tasks.recorder().remove_files(&removal)?)
     }
 
     /// Goes through pages; how many rows went in all.
@@ -240,7 +248,7 @@ impl Sweep<'_> {
         let mut gone = 0_u64;
         loop {
             let begun = Instant::now();
-            let (went, goes_on) = page(self.service.tasks.store.database())?;
+            let (went, goes_on) = page(self.of.tasks.store.database())?;
             gone = gone.saturating_add(went);
             if !goes_on || (self.stop)() {
                 break;
@@ -248,7 +256,7 @@ impl Sweep<'_> {
             rest(begun);
         }
         if gone > 0 {
-            self.service.tasks.empty_log();
+            self.of.tasks.empty_log();
         }
         Ok(gone)
     }

@@ -1,4 +1,4 @@
-//! Tasks in memory: the seat of each, how one is opened, and the policy that it is opened under.
+//! Tasks in memory: how one is opened, and the policy that it is opened under.
 //!
 //! In: whose task. Out: its seat, and with the seat held the task as its last step left it, whichever process took that step.
 //! A task that was begun under another policy than the one that is served is brought under that one, keeps its own, or is
@@ -9,57 +9,13 @@ use super::manifests::Served;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Request;
+use super::seat::{Held, Open, Seat, has_ended, sit};
 use super::settings::LiveTasks;
 use super::tasks::{Tasks, owner};
 use celador::policy::Fingerprint;
-use celador::task::{SavedTask, Task, TaskError, TaskState};
+use celador::task::{SavedTask, Task, TaskError};
 use celador_store::{ManifestSet, Owner, StoreError, TaskHead};
-use std::sync::{Arc, Mutex, MutexGuard};
-
-/// A task in memory; nothing while nobody has opened it.
-pub(super) type Seat = Mutex<Option<Open>>;
-
-/// A task that is open.
-pub(super) struct Open {
-    pub(super) task: Task,
-    pub(super) head: TaskHead,
-    /// The manifests that its policy is made of.
-    pub(super) manifests: Option<Arc<ManifestSet>>,
-    /// Why it takes no step, if so.
-    pub(super) held: Option<Held>,
-    /// Whether it is open under another policy than its own, which could not be had: to be looked at, and to be ended.
-    pub(super) is_borrowed: bool,
-    /// What was served when that was found out.
-    pub(super) judged: Arc<Served>,
-}
-
-/// Why a task takes no step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// Another policy is served than the one that it was begun under, and an operator is to decide.
-    Locked,
-    /// The policy that is served cannot take it over.
-    Unreadable(TaskError),
-    /// It is to keep its policy, which cannot be had.
-    Lost(Lack),
-}
-
-impl Held {
-    /// In words.
-    pub(super) fn reason(&self) -> String {
-        match self {
-            Self::Locked => messages::held_locked().to_owned(),
-            Self::Unreadable(error) => messages::held_unreadable(error),
-            Self::Lost(lack) => messages::held_lost(lack.as_str()),
-        }
-    }
-}
-
-impl From<&Held> for Problem {
-    fn from(held: &Held) -> Self {
-        Self::new(Kind::PolicyChanged, held.reason())
-    }
-}
+use std::sync::{Arc, Mutex};
 
 /// A task before it is known under which policy it goes on.
 enum Found {
@@ -90,11 +46,6 @@ impl Found {
             Self::Saved(saved) => SavedTask::clone(saved),
         }
     }
-}
-
-/// Whether a task takes no step any more.
-pub(super) fn has_ended(task: &Task) -> bool {
-    matches!(task.state(), TaskState::Locked(_) | TaskState::Terminated(_))
 }
 
 impl Tasks {
@@ -128,12 +79,6 @@ impl Tasks {
         seat
     }
 
-    /// A task that is open under what is served now.
-    pub(super) fn opened(&self, task: Task, head: TaskHead, served: Arc<Served>) -> Open {
-        let manifests = Some(served.set.clone());
-        Open { task, head, manifests, held: None, is_borrowed: false, judged: served }
-    }
-
     /// A task in memory, judged by what is served now. One that has ended stays as it was.
     pub(super) fn brought_up(&self, open: Open) -> Result<Open, Problem> {
         if Arc::ptr_eq(&open.judged, &self.manifests.served()) || has_ended(&open.task) {
@@ -162,7 +107,7 @@ impl Tasks {
         let policy = served.engine.policy(namespace, agent);
         let is_served = policy.is_ok_and(|policy| policy.fingerprint() == found.fingerprint());
         if is_served && let Found::Task(task, manifests) = found {
-            return Ok(Open { manifests, ..self.opened(*task, head, served) });
+            return Ok(Open { manifests, ..Open::under(*task, head, served) });
         }
         // the same text may come to another policy by another release
         let is_adopted = is_served || self.is_same(found.fingerprint(), &head, &served)?;
@@ -171,7 +116,7 @@ impl Tasks {
         // what has ended is only looked at, and what is served is at hand
         let held = if is_adopted || has_ended || how == LiveTasks::Adopt {
             match self.under_served(found.saved(), &head, &served)? {
-                Ok(task) => return Ok(self.opened(task, head, served)),
+                Ok(task) => return Ok(Open::under(task, head, served)),
                 Err(error) => Some(Held::Unreadable(error)),
             }
         } else {
@@ -180,13 +125,13 @@ impl Tasks {
         match self.own(found, &head, &served).map_err(|error| self.problem(&error))? {
             Own::Had(task, manifests) => {
                 let held = held.filter(|_| !has_ended);
-                Ok(Open { manifests, held, ..self.opened(*task, head, served) })
+                Ok(Open { manifests, held, ..Open::under(*task, head, served) })
             }
             Own::Lost(saved, lack) => {
                 let held = held.unwrap_or(Held::Lost(lack));
                 let task = self.under_served(*saved, &head, &served)?.map_err(|_| Problem::from(&held))?;
                 let held = Some(held).filter(|_| !has_ended);
-                Ok(Open { held, is_borrowed: true, ..self.opened(task, head, served) })
+                Ok(Open { held, is_borrowed: true, ..Open::under(task, head, served) })
             }
         }
     }
@@ -239,7 +184,7 @@ impl Tasks {
         let served = self.manifests.served();
         let task = self.under_served(saved, &head, &served)?;
         let task = task.map_err(|error| Problem::new(Kind::PolicyChanged, messages::cannot_adopt(&error)))?;
-        Ok(self.opened(task, head, served))
+        Ok(Open::under(task, head, served))
     }
 
     /// A task under its own policy, as an operator decides that it is to go on.
@@ -252,7 +197,7 @@ impl Tasks {
         }
         let own = self.own(Found::Saved(Box::new(saved)), &head, &served);
         match own.map_err(|error| self.problem(&error))? {
-            Own::Had(task, manifests) => Ok(Open { manifests, ..self.opened(*task, head, served) }),
+            Own::Had(task, manifests) => Ok(Open { manifests, ..Open::under(*task, head, served) }),
             Own::Lost(_, lack) => Err(Problem::from(&Held::Lost(lack))),
         }
     }
@@ -264,14 +209,4 @@ enum Own {
     Had(Box<Task>, Option<Arc<ManifestSet>>),
     /// The task as it is stored, and why there is none.
     Lost(Box<SavedTask>, Lack),
-}
-
-/// Takes the seat of a task. After a panic in the middle of a step, what is in memory may be half of it.
-pub(super) fn sit(seat: &Seat) -> MutexGuard<'_, Option<Open>> {
-    seat.lock().unwrap_or_else(|poisoned| {
-        seat.clear_poison();
-        let mut open = poisoned.into_inner();
-        *open = None;
-        open
-    })
 }

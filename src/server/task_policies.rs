@@ -8,14 +8,14 @@ use super::manifests::Served;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::{Answer, Request};
+use super::seat::{Held, Open, has_ended, sit};
 use super::service::Service;
 use super::steps::check_reason;
-use super::task_opening::{Held, Open, has_ended, sit};
 use super::tasks::{Tasks, owner};
 use celador::policy::Fingerprint;
 use celador::task::TaskState;
 use celador_store::{
-    Operation, Owner, PolicyDecided, PolicyDecision, Step, StoreError, TaskHead, TaskPolicy, Terms,
+    NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreError, TaskHead, TaskPolicy, Terms,
 };
 use serde::{Deserialize, Serialize};
 
@@ -205,8 +205,8 @@ impl Tasks {
                 who: who.unwrap_or_default().to_owned(),
                 reason: reason.clone(),
             };
-            let (operation, task) = (Operation::Policy, &found.task);
-            let step = Step { operation, at, task, before: &before, decision: None, once: None };
+            let (operation, task) = (OperationKind::Policy, &found.task);
+            let step = NewEvent { operation, at, task, before: &before, decision: None, once: None };
             let notice = decided.notice(at, owner, &request.id, found.head.version().saturating_add(1));
             let due = self.recorder.due_line(serde_json::to_string(&notice).unwrap_or_default());
             let (manifests, decided) = (found.manifests.clone(), Some(decided.clone()));

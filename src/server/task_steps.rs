@@ -6,11 +6,11 @@
 use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
-use super::steps::{Circumstances, Step, WhileHeld};
-use super::task_opening::{Open, has_ended, sit};
+use super::seat::{Open, has_ended, sit};
+use super::steps::{Circumstances, StepBody, WhileHeld};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{Progress, Task};
+use celador::task::{Progress, Question, Task};
 use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,14 +44,14 @@ struct About<'s> {
 }
 
 impl<'s> About<'s> {
-    fn of(step: &'s impl Step) -> Self {
+    fn of(step: &'s impl StepBody) -> Self {
         Self { operation: step.operation().as_str(), function: step.function(), reason: step.reason() }
     }
 }
 
 impl Tasks {
     /// Takes a step of a task and answers when it is durable.
-    pub(super) fn step<S: Step>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
+    pub(super) fn step<S: StepBody>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
         let begun = Instant::now();
         let owner = owner(&request.caller);
         let seat = self.seat(&owner, &request.id);
@@ -118,8 +118,8 @@ impl Tasks {
             }
             let (shown, secret, suspension) = match &progress {
                 Progress::Decided(decision) => (Shown::Decided(decision), Vec::new(), None),
-                Progress::Asks(asked) => {
-                    (Shown::Asks(asked), task.policy().secret_places(asked), task.suspension())
+                Progress::Asks(Question { id, request }) => {
+                    (Shown::Asks(request), task.policy().secret_places(request), task.suspension_at(*id))
                 }
             };
             let (id, version) = (&*request.id, head.version().saturating_add(1));
@@ -130,7 +130,7 @@ impl Tasks {
             };
             let operation = step.operation();
             let once = once(request, &answer);
-            let stored = store::Step { operation, at: now, task, before: &before, decision, once };
+            let stored = store::NewEvent { operation, at: now, task, before: &before, decision, once };
             let taken =
                 Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
@@ -184,7 +184,7 @@ impl Tasks {
 
 /// Why a task that is held does not take a step. The result of a call that was let through is taken under the policy that
 /// let it through, and a task can be ended under any.
-fn hindrance(open: &Open, step: &impl Step) -> Option<Problem> {
+fn hindrance(open: &Open, step: &impl StepBody) -> Option<Problem> {
     let held = open.held.as_ref().filter(|_| !has_ended(&open.task))?;
     let is_taken = match step.while_held(&open.task) {
         WhileHeld::Refused => false,

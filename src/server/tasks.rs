@@ -4,6 +4,7 @@
 //! until it is durable, and no other is taken on the way. A caller's tasks are found under their name only, in memory and in
 //! the store. `task_opening` opens tasks, `task_steps` takes their steps, `task_lists` lists them.
 
+use super::clock::Clock;
 use super::former_policies::FormerPolicies;
 use super::identity::Caller;
 use super::limits::ServerLimits;
@@ -11,12 +12,11 @@ use super::manifests::Manifests;
 use super::messages;
 use super::metrics::Metrics;
 use super::problem::{Kind, Problem};
-use super::readiness::Writing;
+use super::reasons::Writing;
 use super::recorder::Recorder;
 use super::request::{Answer, JSON, Request};
-use super::service::Clock;
+use super::seat::{Open, Seat};
 use super::settings::{LiveTasks, Settings};
-use super::task_opening::Seat;
 use axum::http::HeaderName;
 use axum::http::header::LOCATION;
 use celador::cel::Json;
@@ -49,8 +49,8 @@ pub(super) struct Tasks {
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     pub(super) no_settings: BTreeMap<String, Json>,
     pub(super) live_tasks: LiveTasks,
-    /// Who is told when nothing can be written.
-    pub(super) writing: Arc<Writing>,
+    /// What is known of whether log and store can be written.
+    pub(super) writing: Writing,
     /// The number of the last turn of a switch that was logged.
     pub(super) told: Mutex<u64>,
 }
@@ -83,14 +83,9 @@ impl Tasks {
             namespaces: settings.namespaces.clone(),
             no_settings: BTreeMap::new(),
             live_tasks: settings.live_tasks,
-            writing: Arc::default(),
+            writing: Writing::default(),
             told: Mutex::default(),
         }
-    }
-
-    /// The same, telling of each write that fails.
-    pub(super) fn telling(self, writing: Arc<Writing>) -> Self {
-        Self { writing, ..self }
     }
 
     /// How many are in memory.
@@ -137,7 +132,7 @@ impl Tasks {
             }
             Err(error) => return Err(self.problem(&error)),
         };
-        let open = self.opened(task, head, served);
+        let open = Open::under(task, head, served);
         self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(open))));
         Ok(located(answer, &id))
     }

@@ -24,14 +24,14 @@ pub enum LogFormat {
 pub struct Telemetry {
     /// How log lines look.
     pub format: LogFormat,
-    /// What is logged, such as `info` or `celador=debug`.
+    /// The filter of the log, such as `info` or `celador=debug`.
     pub filter: String,
     /// An OTLP endpoint over HTTP, such as `http://localhost:4318`.
     #[cfg(feature = "otel")]
     pub collector: Option<String>,
 }
 
-/// What has to live as long as traces are sent; dropping it sends what is left.
+/// A guard that must live as long as traces are sent. Dropping it sends the remaining ones.
 #[derive(Debug, Default)]
 pub struct Sending {
     #[cfg(feature = "otel")]

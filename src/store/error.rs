@@ -16,8 +16,8 @@ pub enum StoreError {
     /// There is no room. Nothing was written; the same request may succeed later.
     #[error("{}", messages::full())]
     Full,
-    /// The database went away while it was told to commit: what was to be written is there as a whole or not at all.
-    /// Whoever has to know reads.
+    /// The database went away during a commit: the transaction is stored as a whole or not at all.
+    /// To know which, read.
     #[error("{}", messages::uncertain())]
     Uncertain,
     /// Somebody else was first: the task is at another version than was expected. Nothing was written.
@@ -31,7 +31,7 @@ pub enum StoreError {
     /// The operator's switches were turned since the step was decided: read them, and decide anew. Nothing was written.
     #[error("{}", messages::switches_turned())]
     SwitchesTurned,
-    /// What is to be created is there already. Nothing was written.
+    /// A row of this id exists already. Nothing was written.
     #[error("{}", messages::already_exists())]
     AlreadyExists,
     /// There is no such thing, or it is not the caller's: who asks cannot tell the two apart.
@@ -46,10 +46,10 @@ pub enum StoreError {
     /// The task waits in the middle of its policy, which is needed to end it. Nothing was written.
     #[error("{}", messages::waits())]
     Waits,
-    /// What was read is not what was written; the text says where. Nothing is decided on it.
+    /// The stored data is damaged: it is not what was written. The text says where. No decision is based on it.
     #[error("{}", messages::corrupt(.0))]
     Corrupt(String),
-    /// A connection string, a file of certificates or a TLS handshake that is not what it should be; the text says which.
+    /// A connection string, a file of certificates or a TLS handshake is faulty; the text says which.
     /// Nothing was sent.
     #[error("the store cannot be reached: {0}")]
     NotReachable(String),
@@ -61,7 +61,7 @@ pub enum StoreError {
         /// The latest one that is known here.
         known: u64,
     },
-    /// A file or database of something else, or one whose beginning is damaged.
+    /// A file or database of another program, or one whose beginning is damaged.
     #[error("{}", messages::not_ours())]
     NotOurs,
     /// A value that cannot be stored, and why.

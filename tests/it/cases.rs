@@ -2,7 +2,7 @@
 
 use crate::suites::root;
 use celador::limits::EngineLimits;
-use celador::scenario::{Outcome, Palette, Runner, Summary, load_cases};
+use celador::scenario::{CaseOutcome, Palette, Runner, Summary, load_cases};
 
 fn run(folder: &str) -> Summary {
     let cases = root().join(folder);
@@ -13,7 +13,7 @@ fn run(folder: &str) -> Summary {
     for loaded in load_cases(&[cases], &limits).unwrap() {
         let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
         summary.add(&report);
-        if !matches!(report.outcome, Outcome::Passed) {
+        if !matches!(report.outcome, CaseOutcome::Passed) {
             failures.push_str(&report.render(&Palette::PLAIN));
         }
     }

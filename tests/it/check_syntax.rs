@@ -2,7 +2,7 @@
 
 use crate::check_rows::{hold, rendered, structure};
 use celador::cel::{
-    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
+    BlockBinding, Comprehension, ComprehensionKind, Element, Expr, ExprId, ExprKind, Literal, MapEntry, Name,
     StructField, parse,
 };
 use celador::limits::{EngineLimits, EvalLimits};
@@ -201,7 +201,7 @@ fn tree() -> impl Strategy<Value = Expr> {
                 ExprKind::List(items.into_iter().map(|(value, optional)| Element { value, optional }).collect())
             }),
             1 => prop::collection::vec((inner.clone(), inner.clone(), any::<bool>()), 0..3).prop_map(|items| {
-                ExprKind::Map(items.into_iter().map(|(key, value, optional)| Entry { key, value, optional }).collect())
+                ExprKind::Map(items.into_iter().map(|(key, value, optional)| MapEntry { key, value, optional }).collect())
             }),
             1 => prop::collection::vec((field(), inner.clone(), any::<bool>()), 0..3).prop_map(|fields| {
                 let fields = fields.into_iter().map(|(name, value, optional)| StructField { name, value, optional });
@@ -216,7 +216,7 @@ fn tree() -> impl Strategy<Value = Expr> {
             }),
             1 => (name(), boxed(), boxed()).prop_map(|(variable, value, body)| ExprKind::Bind { variable, value, body }),
             1 => (prop::collection::vec(inner.clone(), 0..3), boxed()).prop_map(|(values, body)| {
-                let binding = |(index, value)| Binding { variable: format!("cel.index({index})"), value };
+                let binding = |(index, value)| BlockBinding { variable: format!("cel.index({index})"), value };
                 ExprKind::Block { bindings: values.into_iter().enumerate().map(binding).collect(), body }
             }),
             1 => (boxed(), name(), boxed(), any::<bool>()).prop_map(|(operand, variable, body, flat)| {

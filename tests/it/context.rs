@@ -2,8 +2,9 @@
 
 use celador::cel::{Json, List, Timestamp, Type, Value};
 use celador::context::{
-    Caller, ContextSchema, ContextState, FunctionDecl, FunctionId, Invocation, InvocationId, Moment,
-    RestoreError, SchemaDecl, SchemaError, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
+    Caller, ContextSchema, ContextState, FunctionDecl, FunctionId, InvocationId, InvocationRecord,
+    InvocationStatus, Moment, RestoreError, SchemaDecl, SchemaError, TaskContext, TaskFacts, TaskIo,
+    ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -51,14 +52,14 @@ fn moment(minute: i64) -> Moment {
     Timestamp::from_unix(START + 60 * minute).unwrap().into()
 }
 
-fn call(function: u32, status: Status) -> Invocation {
-    Invocation {
+fn call(function: u32, status: InvocationStatus) -> InvocationRecord {
+    InvocationRecord {
         function: FunctionId(function),
         at: moment(1),
         input: json!({ "account": "a1" }).into(),
-        output: (status != Status::Restricted).then(|| json!({ "balance": 10 }).into()),
+        output: (status != InvocationStatus::Restricted).then(|| json!({ "balance": 10 }).into()),
         status,
-        executed: status != Status::Restricted,
+        executed: status != InvocationStatus::Restricted,
         origin: Caller::Model,
         task_id: None,
     }
@@ -89,7 +90,7 @@ enum Change {
     Tokens(u32, u32),
     Record {
         function: u32,
-        status: Status,
+        status: InvocationStatus,
         executed: bool,
         origin: Caller,
         output: Option<Plain>,
@@ -105,7 +106,7 @@ struct Model {
     outputs: Vec<Plain>,
     turns: Vec<&'static str>,
     tokens: (i64, i64),
-    calls: Vec<(u32, Plain, Status, Caller, bool)>,
+    calls: Vec<(u32, Plain, InvocationStatus, Caller, bool)>,
 }
 
 fn entry(message: &Plain, extra: &Plain) -> Plain {
@@ -149,7 +150,7 @@ impl Model {
             }
             Change::Restrict(index) => {
                 if let Some(call) = self.calls.get_mut(*index) {
-                    call.2 = Status::Restricted;
+                    call.2 = InvocationStatus::Restricted;
                 }
             }
         }
@@ -158,18 +159,18 @@ impl Model {
     fn record(&self, members: &[u32], child: bool) -> Plain {
         let newest: Vec<_> = self.calls.iter().rev().filter(|call| members.contains(&call.0)).collect();
         let list = |key: &str| newest.iter().map(|call| call.1[key].clone()).collect::<Plain>();
-        let flags = |status: Status| newest.iter().map(|call| call.2 == status).collect::<Plain>();
-        let count = |status: Status| newest.iter().filter(|call| call.2 == status).count();
+        let flags = |status: InvocationStatus| newest.iter().map(|call| call.2 == status).collect::<Plain>();
+        let count = |status: InvocationStatus| newest.iter().filter(|call| call.2 == status).count();
         json!({
-            "count_successful": count(Status::Successful),
-            "count_errored": count(Status::Errored),
-            "count_restricted": count(Status::Restricted),
+            "count_successful": count(InvocationStatus::Successful),
+            "count_errored": count(InvocationStatus::Errored),
+            "count_restricted": count(InvocationStatus::Restricted),
             "timestamps": list("timestamps"),
             "inputs": list("inputs"),
             "outputs": list("outputs"),
-            "successful": flags(Status::Successful),
-            "errored": flags(Status::Errored),
-            "restricted": flags(Status::Restricted),
+            "successful": flags(InvocationStatus::Successful),
+            "errored": flags(InvocationStatus::Errored),
+            "restricted": flags(InvocationStatus::Restricted),
             "task_ids": if child { list("task_ids") } else { Plain::Null },
         })
     }
@@ -220,7 +221,7 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
         Change::Tokens(prompt, completion) => task.add_tokens((*prompt).into(), (*completion).into()),
         Change::Record { function, status, executed, origin, output, child } => {
             let position = task.invocations().len();
-            recorded.push(task.record(Invocation {
+            recorded.push(task.record(InvocationRecord {
                 function: FunctionId(*function),
                 at: moment(position as i64),
                 input: json!({ "n": position }).into(),
@@ -268,7 +269,13 @@ fn entries() -> impl Strategy<Value = Plain> {
 }
 
 fn changes() -> impl Strategy<Value = Change> {
-    let status = || prop::sample::select(vec![Status::Successful, Status::Errored, Status::Restricted]);
+    let status = || {
+        prop::sample::select(vec![
+            InvocationStatus::Successful,
+            InvocationStatus::Errored,
+            InvocationStatus::Restricted,
+        ])
+    };
     let origin = prop::sample::select(vec![Caller::Model, Caller::Middleware]);
     let turn = prop::sample::select(vec![TurnKind::Input, TurnKind::Llm, TurnKind::Capability]);
     let record = (0..4_u32, status(), any::<bool>(), origin, prop::option::of(scalars()), any::<bool>())
@@ -323,7 +330,7 @@ proptest! {
         prop_assert_eq!(&json, &Json::from(model.shown()));
         agrees(&task.value());
 
-        let by_model = |call: &&(u32, Plain, Status, Caller, bool)| call.3 == Caller::Model;
+        let by_model = |call: &&(u32, Plain, InvocationStatus, Caller, bool)| call.3 == Caller::Model;
         prop_assert_eq!(task.calls_by_model() as usize, model.calls.iter().filter(by_model).count());
         prop_assert_eq!(task.llm_turns() as usize, model.turns.iter().filter(|turn| **turn == "llm").count());
         for (id, _) in schema().functions() {
@@ -360,8 +367,8 @@ fn a_new_task_has_zeros_for_all_that_is_known() {
 #[test]
 fn a_withheld_result_turns_restricted_and_stays_on_record() {
     let mut task = task();
-    let first = task.record(call(0, Status::Successful));
-    task.record(call(1, Status::Errored));
+    let first = task.record(call(0, InvocationStatus::Successful));
+    task.record(call(1, InvocationStatus::Errored));
     task.restrict(first);
     task.restrict(first);
     let at = |path: &str| text(&read(task.value(), path).unwrap());
@@ -378,7 +385,7 @@ fn a_withheld_result_turns_restricted_and_stays_on_record() {
 #[test]
 fn a_function_of_another_schema_counts_and_harms_nothing() {
     let mut task = task();
-    task.record(call(99, Status::Successful));
+    task.record(call(99, InvocationStatus::Successful));
     assert_eq!(task.calls_by_model(), 1);
     assert_eq!(text(&read(task.value(), "capabilities._meta.count").unwrap()), "1");
     assert_eq!(
@@ -448,7 +455,7 @@ fn records_need_keys_of_their_own() {
 #[test]
 fn a_stored_state_needs_the_version_and_the_functions_that_it_was_written_with() {
     let mut task = task();
-    task.record(call(2, Status::Successful));
+    task.record(call(2, InvocationStatus::Successful));
     let mut wire = serde_json::to_value(task.state()).unwrap();
     let other = SchemaDecl { functions: vec![function("other")], ..SchemaDecl::default() };
     let other = ContextSchema::new(&other).unwrap();
@@ -479,10 +486,10 @@ fn an_invocation_costs_little_more_than_its_json() {
     let mut task = task();
     let before = task.heap_bytes();
     for _ in 0..10_000 {
-        task.record(Invocation {
+        task.record(InvocationRecord {
             input: input.clone().into(),
             output: Some(output.clone().into()),
-            ..call(2, Status::Successful)
+            ..call(2, InvocationStatus::Successful)
         });
         task.turn(TurnKind::Capability);
     }

@@ -4,8 +4,9 @@ use celador::cel::{
     Code, Fault, HostFunctions, Interruption, Json, Program, STANDARD, Stop, Timestamp, Type, Value,
 };
 use celador::context::{
-    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, Moment, Mount, PUT, Runtime,
-    SchemaDecl, Scope, ScopeDecl, ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, Moment,
+    MountFacts, PUT, Runtime, SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo,
+    ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use serde_json::json;
@@ -71,18 +72,18 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
     task.add_tokens(10, 5);
     task.add_tokens(7, 3);
     for (function, minute, status) in [
-        (0, 10, Status::Successful),
-        (1, 20, Status::Errored),
-        (0, 30, Status::Restricted),
-        (2, 40, Status::Successful),
+        (0, 10, InvocationStatus::Successful),
+        (1, 20, InvocationStatus::Errored),
+        (0, 30, InvocationStatus::Restricted),
+        (2, 40, InvocationStatus::Successful),
     ] {
-        task.record(Invocation {
+        task.record(InvocationRecord {
             function: FunctionId(function),
             at: time(&format!("2026-06-01T11:{minute}:00.5Z")).into(),
             input: json!({ "account": "a1" }).into(),
-            output: (status != Status::Restricted).then(|| json!({ "balance": minute }).into()),
+            output: (status != InvocationStatus::Restricted).then(|| json!({ "balance": minute }).into()),
             status,
-            executed: status != Status::Restricted,
+            executed: status != InvocationStatus::Restricted,
             origin: Caller::Model,
             task_id: (function == 2).then(|| "t-77".into()),
         });
@@ -107,7 +108,7 @@ fn evaluate(scope: Scope, text: &str) -> String {
     let (task, now) = (task(&schema), Moment::from(time("2026-06-01T12:00:00Z")));
     let runtime =
         Runtime { version: "1.0.0".into(), dashboard_url: "d".into(), api_root: "https://a".into() };
-    let mount = Mount { bucket: "b".into(), prefix: "/p/".into(), backend: "gcs".into() };
+    let mount = MountFacts { bucket: "b".into(), prefix: "/p/".into(), backend: "gcs".into() };
     let (input, output) = (Json::from(json!({ "depth": 1 })), Json::from(json!({ "n": 2 })));
     let bound = Bound {
         context: Some(&task),

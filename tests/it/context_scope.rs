@@ -2,8 +2,8 @@
 
 use celador::cel::{Activation, Env, ErrorCode, Json, Storage, Timestamp, Type, Value};
 use celador::context::{
-    Bound, ContextSchema, Moment, Mount, Root, Runtime, SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext,
-    TaskFacts, TaskIo, event_type,
+    Bound, ContextSchema, Moment, MountFacts, Root, Runtime, SchemaDecl, Scope, ScopeDecl, ScopeEnv,
+    TaskContext, TaskFacts, TaskIo, event_type,
 };
 use celador::limits::EvalLimits;
 use serde_json::json;
@@ -126,7 +126,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
     task.push_input(TaskIo::text("second"));
     task.push_output(TaskIo::text("answer"));
     let runtime = Runtime { version: "1.0.0".into(), dashboard_url: "d".into(), api_root: "a".into() };
-    let mount = Mount { bucket: "b".into(), prefix: "/p/".into(), backend: "gcs".into() };
+    let mount = MountFacts { bucket: "b".into(), prefix: "/p/".into(), backend: "gcs".into() };
     let (arguments, event) = (Json::from(json!({ "depth": 1 })), Json::from(json!({ "payload": 2 })));
     let all = Bound {
         context: Some(&task),

@@ -2,9 +2,9 @@
 
 use celador::Timestamp;
 use celador_store::conversation::{
-    Artifact, Card, Changes, Context, ConversationError, Conversations, Details, EXTENSIONS, HistoryOrder,
-    Incoming, ListShape, MAX_ID_BYTES, Message, Settings, Status, TaskRecord, TaskState, Window, activated,
-    answer, needed_scope, unauthenticated,
+    A2aTaskState, Artifact, Card, Changes, Context, ContextStatus, ConversationError, ConversationSettings,
+    Conversations, Details, EXTENSIONS, HistoryOrder, Incoming, ListShape, MAX_ID_BYTES, Message, TaskRecord,
+    Window, activated, answer, needed_scope, unauthenticated,
 };
 use celador_store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::value::RawValue;
@@ -37,7 +37,12 @@ pub fn message(id: &str) -> Message {
 }
 
 /// The answer to a body, which must be one object of JSON-RPC.
-pub fn post(conversations: &Conversations, settings: &Settings, caller: Option<&str>, body: &[u8]) -> Value {
+pub fn post(
+    conversations: &Conversations,
+    settings: &ConversationSettings,
+    caller: Option<&str>,
+    body: &[u8],
+) -> Value {
     let bytes = answer(conversations, settings, caller, body, now());
     let answer: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(answer["jsonrpc"], "2.0");
@@ -47,7 +52,7 @@ pub fn post(conversations: &Conversations, settings: &Settings, caller: Option<&
 
 pub fn call(conversations: &Conversations, caller: Option<&str>, method: &str, params: Value) -> Value {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    post(conversations, &Settings::default(), caller, request.to_string().as_bytes())
+    post(conversations, &ConversationSettings::default(), caller, request.to_string().as_bytes())
 }
 
 /// The code of a refusal, or nothing.
@@ -58,11 +63,11 @@ pub fn code<T>(done: Result<T, ConversationError>) -> Option<i32> {
     }
 }
 
-fn context(id: &str, owner: Option<&str>, status: Status) -> Context {
+fn context(id: &str, owner: Option<&str>, status: ContextStatus) -> Context {
     Context { status, details: Details::default(), ..Context::implicit(id, owner, now()) }
 }
 
-fn task(id: &str, state: TaskState) -> TaskRecord {
+fn task(id: &str, state: A2aTaskState) -> TaskRecord {
     TaskRecord { id: id.into(), state, history: vec![message("m")], status_message: None, artifacts: vec![] }
 }
 
@@ -102,9 +107,9 @@ fn each_operation_in_each_status() {
         ("state of a task", STATE, [None; 4]),
     ];
     for (name, operation, expected) in rows {
-        for (status, expected) in Status::ALL.into_iter().zip(expected) {
+        for (status, expected) in ContextStatus::ALL.into_iter().zip(expected) {
             let (kept, _) = opened();
-            let tasks = [task("open", TaskState::Working), task("done", TaskState::Completed)];
+            let tasks = [task("open", A2aTaskState::Working), task("done", A2aTaskState::Completed)];
             let tasks: Vec<_> = tasks.into_iter().map(|task| ("c".to_owned(), task)).collect();
             kept.import(&[context("c", Some("a"), status)], &tasks).unwrap();
             let before = call(&kept, Some("a"), "contexts/list", json!({}));
@@ -130,15 +135,15 @@ fn each_transition() {
     const NO: Option<i32> = Some(-32004);
     // rows: from; columns: to; of completing what it takes is that every task is finished
     let table = [[None; 4], [None; 4], [NO, NO, None, None], [NO, NO, NO, None]];
-    for (from, row) in Status::ALL.into_iter().zip(table) {
-        for (to, expected) in Status::ALL.into_iter().zip(row) {
-            for state in [None, Some(TaskState::Completed), Some(TaskState::InputRequired)] {
+    for (from, row) in ContextStatus::ALL.into_iter().zip(table) {
+        for (to, expected) in ContextStatus::ALL.into_iter().zip(row) {
+            for state in [None, Some(A2aTaskState::Completed), Some(A2aTaskState::InputRequired)] {
                 let (kept, _) = opened();
                 let tasks: Vec<_> =
                     state.map(|state| ("c".to_owned(), task("t", state))).into_iter().collect();
                 kept.import(&[context("c", None, from)], &tasks).unwrap();
-                let unfinished = state == Some(TaskState::InputRequired);
-                let completing = to == Status::Completed && from != to && unfinished;
+                let unfinished = state == Some(A2aTaskState::InputRequired);
+                let completing = to == ContextStatus::Completed && from != to && unfinished;
                 let expected = if completing { NO } else { expected };
                 let later = "2027-01-01T00:00:00Z".parse().unwrap();
                 let case = format!("{} to {} with {state:?}", from.name(), to.name());
@@ -151,7 +156,7 @@ fn each_transition() {
         }
     }
     let (kept, _) = opened();
-    kept.import(&[context("c", None, Status::Active)], &[]).unwrap();
+    kept.import(&[context("c", None, ContextStatus::Active)], &[]).unwrap();
     for unknown in ["running", "Active", "", "ACTIVE"] {
         assert_eq!(code(kept.set_status(None, "c", unknown, now())), Some(-32602));
     }
@@ -162,8 +167,8 @@ fn each_transition() {
 fn the_owner_is_asked_for_first() {
     for (owner, caller) in [(Some("a"), Some("b")), (Some("a"), None), (None, Some("a"))] {
         let (kept, _) = opened();
-        let tasks = [("c".to_owned(), task("done", TaskState::Completed))];
-        kept.import(&[context("c", owner, Status::Archived)], &tasks).unwrap();
+        let tasks = [("c".to_owned(), task("done", A2aTaskState::Completed))];
+        kept.import(&[context("c", owner, ContextStatus::Archived)], &tasks).unwrap();
         for id in ["done", "new"] {
             let incoming = Incoming { context_id: Some("c"), task_id: Some(id), ..Incoming::default() };
             let refused = kept.send(caller, &incoming, now()).unwrap_err();
@@ -226,15 +231,16 @@ fn each_envelope() {
         ),
     ];
     for (body, code, id) in rows {
-        let answer = post(&kept, &Settings::default(), None, body.as_bytes());
+        let answer = post(&kept, &ConversationSettings::default(), None, body.as_bytes());
         assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), id), "{body}");
     }
-    let no_text = post(&kept, &Settings::default(), None, b"{\"jsonrpc\": \"2.0\", \"id\": \"\xff\"}");
+    let no_text =
+        post(&kept, &ConversationSettings::default(), None, b"{\"jsonrpc\": \"2.0\", \"id\": \"\xff\"}");
     assert_eq!(no_text["error"]["code"], -32700);
     // ids: what is no string, integer or null is not usable (J5); the others come back as they are, to the digit
     for id in ["1.0", "1.5", "1e2", "true", "[]", "{}", "[1]"] {
         let body = format!(r#"{{"jsonrpc": "2.0", "id": {id}, {known}}}"#);
-        let answer = post(&kept, &Settings::default(), None, body.as_bytes());
+        let answer = post(&kept, &ConversationSettings::default(), None, body.as_bytes());
         assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32600), &Value::Null), "{id}");
     }
     for id in
@@ -242,13 +248,13 @@ fn each_envelope() {
     {
         let body =
             format!(r#"{{"jsonrpc": "2.0", "trace": [], "id": {id}, {known}, "params": {{"colour": 1}}}}"#);
-        let bytes = answer(&kept, &Settings::default(), None, body.as_bytes(), now());
+        let bytes = answer(&kept, &ConversationSettings::default(), None, body.as_bytes(), now());
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(text, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[]}}"#));
     }
     // of equal members the last counts
     let twice = r#"{"jsonrpc": "1.0", "jsonrpc": "2.0", "id": 1, "id": 2, "method": "GetContexts"}"#;
-    assert_eq!(post(&kept, &Settings::default(), None, twice.as_bytes())["id"], 2);
+    assert_eq!(post(&kept, &ConversationSettings::default(), None, twice.as_bytes())["id"], 2);
 }
 
 /// Whole numbers in every form (J9, J10): how many of five contexts are left.
@@ -262,7 +268,7 @@ fn each_number() {
         let body = format!(
             r#"{{"jsonrpc": "2.0", "id": 1, "method": "GetContexts", "params": {{"{name}": {value}}}}}"#
         );
-        let answer = post(&kept, &Settings::default(), None, body.as_bytes());
+        let answer = post(&kept, &ConversationSettings::default(), None, body.as_bytes());
         match answer["result"].as_array() {
             Some(ids) => Ok(ids.len()),
             None => Err(answer["error"]["code"].as_i64().unwrap()),
@@ -333,7 +339,7 @@ fn each_page() {
         let body = format!(
             r#"{{"jsonrpc": "2.0", "id": 1, "method": "contexts/list", "params": {{"metadata": {metadata}}}}}"#
         );
-        let answer = post(&kept, &Settings::default(), None, body.as_bytes());
+        let answer = post(&kept, &ConversationSettings::default(), None, body.as_bytes());
         let result = &answer["result"];
         let listed = result["contexts"].as_array().map(Vec::len);
         (listed, result["total"].clone(), result["page"].clone(), result["pageSize"].clone())
@@ -424,16 +430,16 @@ fn each_form_of_an_id() {
             unknown["error"]["data"],
             json!({"contextId": ID, "reason": "CONTEXT_NOT_FOUND", "documentedCode": -32020})
         );
-        kept.import(&[context(ID, Some("b"), Status::Active)], &[]).unwrap();
+        kept.import(&[context(ID, Some("b"), ContextStatus::Active)], &[]).unwrap();
         assert_eq!(cleared(&kept), unknown, "somebody else's is as unknown");
         kept.clear(Some("b"), ID).unwrap();
-        kept.import(&[context(ID, Some("a"), Status::Active)], &[]).unwrap();
+        kept.import(&[context(ID, Some("a"), ContextStatus::Active)], &[]).unwrap();
         let message = format!("Context {ID} and all associated tasks cleared successfully");
         assert_eq!(cleared(&kept)["result"], json!({"success": true, "message": message}), "{form}");
     }
     let (kept, _) = opened();
     let own = ["trip-lisbon", "c0ffee00 0000 4000 8000 00000000abcd", "{x}", "urn:uuid:", "0"];
-    let contexts: Vec<_> = own.iter().map(|id| context(id, Some("a"), Status::Active)).collect();
+    let contexts: Vec<_> = own.iter().map(|id| context(id, Some("a"), ContextStatus::Active)).collect();
     kept.import(&contexts, &[]).unwrap();
     let none = [
         "",
@@ -490,10 +496,14 @@ fn the_longest_id() {
         let message = format!("`{name}` is to be a string of 1 to 1024 bytes, without the character U+0000");
         assert_eq!((refusal.code(), refusal.message()), (-32602, message));
     }
-    let import = |context: &str, id: &str| {
-        let task = task(id, TaskState::Working);
-        code(kept.import(&[self::context(context, None, Status::Active)], &[(context.to_owned(), task)]))
-    };
+    let import =
+        |context: &str, id: &str| {
+            let task = task(id, A2aTaskState::Working);
+            code(kept.import(
+                &[self::context(context, None, ContextStatus::Active)],
+                &[(context.to_owned(), task)],
+            ))
+        };
     assert_eq!(import(&format!("y{}", &longest[2..]), &longest), None);
     assert_eq!(import(&over, "t"), Some(-32602));
     assert_eq!(import("c", &over), Some(-32602));
@@ -506,9 +516,10 @@ fn the_longest_id() {
 #[test]
 fn each_parent() {
     let (kept, _) = opened();
-    let contexts = ["root", "child", "grandchild", "other"].map(|id| context(id, Some("a"), Status::Active));
+    let contexts =
+        ["root", "child", "grandchild", "other"].map(|id| context(id, Some("a"), ContextStatus::Active));
     kept.import(&contexts, &[]).unwrap();
-    kept.import(&[context("foreign", Some("b"), Status::Active)], &[]).unwrap();
+    kept.import(&[context("foreign", Some("b"), ContextStatus::Active)], &[]).unwrap();
     let parent = |of: &str, id: Value| {
         let changes = Changes::read(&raw(&json!({"parentContextId": id}))).unwrap();
         code(kept.update(Some("a"), of, &changes, now()))
@@ -556,7 +567,7 @@ fn each_change() {
         assert_eq!(Changes::read(&raw(&changes)).unwrap_err().code(), -32602, "{changes}");
     }
     let (kept, _) = opened();
-    kept.import(&[context("c", None, Status::Active)], &[]).unwrap();
+    kept.import(&[context("c", None, ContextStatus::Active)], &[]).unwrap();
     let later: Timestamp = "2026-02-01T00:00:00.25Z".parse().unwrap();
     let update = |changes: Value| {
         kept.update(None, "c", &Changes::read(&raw(&changes)).unwrap(), later).unwrap();
@@ -639,7 +650,7 @@ fn each_message_that_is_not_shown() {
     };
     let record = |id: &str, history: Vec<Message>, artifacts: Vec<Artifact>| TaskRecord {
         id: id.into(),
-        state: TaskState::Rejected,
+        state: A2aTaskState::Rejected,
         history,
         status_message: Some(status.clone()),
         artifacts,
@@ -662,9 +673,9 @@ fn each_message_that_is_not_shown() {
         record("3", hidden, vec![]),
     ];
     let tasks: Vec<_> = tasks.into_iter().map(|task| ("c".to_owned(), task)).collect();
-    kept.import(&[context("c", None, Status::Active)], &tasks).unwrap();
+    kept.import(&[context("c", None, ContextStatus::Active)], &tasks).unwrap();
     let read = |order| {
-        let settings = Settings { aion_history_order: order, ..Settings::default() };
+        let settings = ConversationSettings { aion_history_order: order, ..ConversationSettings::default() };
         let body = br#"{"jsonrpc": "2.0", "id": 1, "method": "GetContext", "params": {"contextId": "c"}}"#;
         let result = post(&kept, &settings, None, body)["result"].clone();
         let texts = |list: &str, name: &str| -> Vec<String> {
@@ -722,10 +733,10 @@ fn each_older_shape() {
         let (kept, _) = opened();
         let body = json!({"messageId": "m", "role": "ROLE_UNSPECIFIED", "parts": [part], "contextId": "", "taskId": "t",
             "metadata": {}, "extensions": [], "referenceTaskIds": ["r"], "colour": 1});
-        let mut record = task("t", TaskState::AuthRequired);
+        let mut record = task("t", A2aTaskState::AuthRequired);
         record.history = vec![Message::read(&raw(&body)).unwrap()];
         record.artifacts = vec![Artifact::read(&raw(&json!({"parts": [part], "description": ""}))).unwrap()];
-        kept.import(&[context("c", None, Status::Active)], &[("c".to_owned(), record)]).unwrap();
+        kept.import(&[context("c", None, ContextStatus::Active)], &[("c".to_owned(), record)]).unwrap();
         let result = call(&kept, None, "context/get", json!({"context_id": "c"}))["result"].clone();
         assert_eq!(
             result["history"],
@@ -751,7 +762,7 @@ fn stored_text_is_passed_through() {
     )
     .unwrap();
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"GetContext","params":{"contextId":"c"}}"#;
-    let bytes = answer(&kept, &Settings::default(), None, body, now());
+    let bytes = answer(&kept, &ConversationSettings::default(), None, body, now());
     assert!(String::from_utf8(bytes).unwrap().contains(text));
 }
 
@@ -828,11 +839,13 @@ fn headers_card_and_scopes() {
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32009)));
     let refused: Value = serde_json::from_slice(&unauthenticated(b"x")).unwrap();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32009)));
-    let settings: Settings =
+    let settings: ConversationSettings =
         serde_json::from_value(json!({"bindu_list_shape": "deployed", "aion_history_order": "newest_first"}))
             .unwrap();
-    let deployed =
-        Settings { bindu_list_shape: ListShape::Deployed, aion_history_order: HistoryOrder::NewestFirst };
+    let deployed = ConversationSettings {
+        bindu_list_shape: ListShape::Deployed,
+        aion_history_order: HistoryOrder::NewestFirst,
+    };
     assert_eq!(settings, deployed);
     let (kept, _) = opened();
     assert_eq!(kept.get_contexts(None, Window::default()).unwrap(), Vec::<String>::new());

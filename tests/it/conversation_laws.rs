@@ -4,7 +4,8 @@
 use crate::conversation::{call, code, message, now, opened, post, raw};
 use celador::Timestamp;
 use celador_store::conversation::{
-    Artifact, Changes, Conversations, HistoryOrder, Incoming, Settings, Status, TaskState,
+    A2aTaskState, Artifact, Changes, ContextStatus, ConversationSettings, Conversations, HistoryOrder,
+    Incoming,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,8 +23,8 @@ enum Step {
 }
 
 const CALLERS: [Option<&str>; 3] = [None, Some("did:a"), Some("did:b")];
-const STATES: [TaskState; 4] =
-    [TaskState::Working, TaskState::Completed, TaskState::InputRequired, TaskState::Rejected];
+const STATES: [A2aTaskState; 4] =
+    [A2aTaskState::Working, A2aTaskState::Completed, A2aTaskState::InputRequired, A2aTaskState::Rejected];
 
 fn context_id(number: usize) -> String {
     format!("c0000000-0000-4000-8000-00000000000{number}")
@@ -54,8 +55,8 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Clone, Debug)]
 struct Modelled {
     owner: Option<&'static str>,
-    status: Status,
-    tasks: Vec<(String, TaskState, usize)>,
+    status: ContextStatus,
+    tasks: Vec<(String, A2aTaskState, usize)>,
 }
 
 type Model = BTreeMap<usize, Modelled>;
@@ -65,7 +66,7 @@ fn modelled(model: &mut Model, step: &Step) -> Option<i32> {
     match *step {
         Step::Send { caller, context, task } => {
             let caller = CALLERS[caller];
-            let fresh = Modelled { owner: caller, status: Status::Active, tasks: vec![] };
+            let fresh = Modelled { owner: caller, status: ContextStatus::Active, tasks: vec![] };
             let mut found = model.get(&context).cloned().unwrap_or(fresh);
             let id = task_id(context, task);
             let at = found.tasks.iter().position(|task| task.0 == id);
@@ -73,15 +74,17 @@ fn modelled(model: &mut Model, step: &Step) -> Option<i32> {
                 return Some(-32001);
             }
             match at {
-                Some(at) if [TaskState::Completed, TaskState::Rejected].contains(&found.tasks[at].1) => {
+                Some(at)
+                    if [A2aTaskState::Completed, A2aTaskState::Rejected].contains(&found.tasks[at].1) =>
+                {
                     return Some(-32008);
                 }
-                Some(_) if [Status::Completed, Status::Archived].contains(&found.status) => {
+                Some(_) if [ContextStatus::Completed, ContextStatus::Archived].contains(&found.status) => {
                     return Some(-32004);
                 }
-                None if found.status != Status::Active => return Some(-32004),
+                None if found.status != ContextStatus::Active => return Some(-32004),
                 Some(at) => found.tasks[at].2 += 1,
-                None => found.tasks.push((id, TaskState::Submitted, 1)),
+                None => found.tasks.push((id, A2aTaskState::Submitted, 1)),
             }
             model.insert(context, found);
         }
@@ -89,15 +92,17 @@ fn modelled(model: &mut Model, step: &Step) -> Option<i32> {
             let Some(found) = model.get_mut(&context).filter(|found| found.owner == CALLERS[caller]) else {
                 return Some(-32001);
             };
-            let finished =
-                found.tasks.iter().all(|task| [TaskState::Completed, TaskState::Rejected].contains(&task.1));
-            let order = |status| Status::ALL.iter().position(|one| *one == status).unwrap();
+            let finished = found
+                .tasks
+                .iter()
+                .all(|task| [A2aTaskState::Completed, A2aTaskState::Rejected].contains(&task.1));
+            let order = |status| ContextStatus::ALL.iter().position(|one| *one == status).unwrap();
             let (from, to) = (order(found.status), status);
             let backwards = to < from && !(from == 1 && to == 0);
             if from != to && (backwards || to == 2 && !finished) {
                 return Some(-32004);
             }
-            found.status = Status::ALL[to];
+            found.status = ContextStatus::ALL[to];
         }
         Step::State { context, task, state } => {
             let found = model
@@ -110,7 +115,7 @@ fn modelled(model: &mut Model, step: &Step) -> Option<i32> {
             let Some(found) = model.get(&context).filter(|found| found.owner == CALLERS[caller]) else {
                 return Some(-32001);
             };
-            if found.status == Status::Archived {
+            if found.status == ContextStatus::Archived {
                 return Some(-32004);
             }
         }
@@ -120,17 +125,17 @@ fn modelled(model: &mut Model, step: &Step) -> Option<i32> {
             }) else {
                 return Some(-32001);
             };
-            if [TaskState::Completed, TaskState::Rejected].contains(&one.1) {
+            if [A2aTaskState::Completed, A2aTaskState::Rejected].contains(&one.1) {
                 return Some(-32008);
             }
-            if [Status::Completed, Status::Archived].contains(&found.status) {
+            if [ContextStatus::Completed, ContextStatus::Archived].contains(&found.status) {
                 return Some(-32004);
             }
         }
         Step::Clear { caller, context } => {
             match model.get(&context).filter(|found| found.owner == CALLERS[caller]) {
                 None => return Some(-32001),
-                Some(found) if found.status == Status::Archived => return Some(-32021),
+                Some(found) if found.status == ContextStatus::Archived => return Some(-32021),
                 Some(_) => drop(model.remove(&context)),
             }
         }
@@ -146,9 +151,12 @@ fn carried_out(kept: &Conversations, step: &Step, at: Timestamp, said: &str) -> 
                 Incoming { context_id: Some(&context), task_id: Some(&task), message: Some(&message) };
             code(kept.send(CALLERS[caller], &incoming, at))
         }
-        Step::Status { caller, context, status } => {
-            code(kept.set_status(CALLERS[caller], &context_id(context), Status::ALL[status].name(), at))
-        }
+        Step::Status { caller, context, status } => code(kept.set_status(
+            CALLERS[caller],
+            &context_id(context),
+            ContextStatus::ALL[status].name(),
+            at,
+        )),
         Step::State { context, task, state } => {
             code(kept.set_task_state(None, &task_id(context, task), STATES[state].name(), None))
         }
@@ -175,7 +183,7 @@ fn ids(list: &Value) -> Vec<String> {
 }
 
 fn conversed(kept: &Conversations, caller: Option<&str>, order: HistoryOrder, params: Value) -> Value {
-    let settings = Settings { aion_history_order: order, ..Settings::default() };
+    let settings = ConversationSettings { aion_history_order: order, ..ConversationSettings::default() };
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "GetContext", "params": params});
     post(kept, &settings, caller, request.to_string().as_bytes())["result"].clone()
 }
@@ -205,8 +213,8 @@ fn seen_is_modelled(kept: &Conversations, model: &Model) {
         for context in 0..4 {
             let id = context_id(context);
             let read = conversed(kept, caller, HistoryOrder::OldestFirst, json!({"contextId": id}));
-            let (messages, state) = visible.get(&id).map_or((0, TaskState::Unspecified), |one| {
-                let newest = one.tasks.last().map_or(TaskState::Unspecified, |task| task.1);
+            let (messages, state) = visible.get(&id).map_or((0, A2aTaskState::Unspecified), |one| {
+                let newest = one.tasks.last().map_or(A2aTaskState::Unspecified, |task| task.1);
                 (one.tasks.iter().map(|task| task.2).sum(), newest)
             });
             assert_eq!(read["history"].as_array().unwrap().len(), messages);
@@ -294,7 +302,7 @@ proptest! {
         pages_make_the_list(&kept, limit);
         orders_hold_the_same(&kept, limit - 1, offset);
         for (context, one) in model {
-            if one.status == Status::Archived {
+            if one.status == ContextStatus::Archived {
                 continue;
             }
             let id = context_id(context);

@@ -4,7 +4,9 @@
 use crate::conversation::{counted, opened};
 use crate::servers::PostgresServer;
 use celador::Timestamp;
-use celador_store::conversation::{Context, Conversations, Details, ListQuery, SortBy, SortOrder, Status};
+use celador_store::conversation::{
+    Context, ContextStatus, Conversations, Details, ListQuery, SortBy, SortOrder,
+};
 use celador_store::{Database, Location, StoreLimits};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -19,8 +21,8 @@ fn time() -> impl Strategy<Value = Timestamp> {
     (second, nanos).prop_map(|(second, nanos)| Timestamp::from_nanos(second * 1_000_000_000 + nanos).unwrap())
 }
 
-fn status() -> impl Strategy<Value = Status> {
-    prop::sample::select(Status::ALL.to_vec())
+fn status() -> impl Strategy<Value = ContextStatus> {
+    prop::sample::select(ContextStatus::ALL.to_vec())
 }
 
 fn word() -> impl Strategy<Value = String> {

@@ -2,7 +2,7 @@
 
 use celador::Timestamp;
 use celador_store::decision_log::{
-    DecisionLog, Digest, Entry, Flaw, LogError, Settings, Sync, VerifyError, verify,
+    DecisionLog, Digest, Flaw, LogEntry, LogError, LogSettings, SyncMode, VerifyError, verify,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ fn now() -> Timestamp {
     "2026-11-22T04:05:06.5Z".parse().unwrap()
 }
 
-fn entry(task: &str) -> Entry<'_> {
-    Entry {
+fn entry(task: &str) -> LogEntry<'_> {
+    LogEntry {
         at: now(),
         who: Some("did:web:kim.example"),
         task,
@@ -38,7 +38,7 @@ fn entry(task: &str) -> Entry<'_> {
 }
 
 fn open(folder: &Path) -> DecisionLog {
-    DecisionLog::open(Settings::new(folder), now()).unwrap()
+    DecisionLog::open(LogSettings::new(folder), now()).unwrap()
 }
 
 /// A folder with a log of so many lines.
@@ -97,7 +97,7 @@ fn a_line_says_who_decided_what_and_why() {
 #[test]
 fn what_was_written_by_many_threads_over_many_files_is_intact() {
     let folder = TempDir::new().unwrap();
-    let settings = Settings { max_file_bytes: 2_000, ..Settings::new(folder.path()) };
+    let settings = LogSettings { max_file_bytes: 2_000, ..LogSettings::new(folder.path()) };
     let log = Arc::new(DecisionLog::open(settings.clone(), now()).unwrap());
     let threads = (0..4).map(|thread| {
         let log = log.clone();
@@ -173,7 +173,7 @@ fn lines_that_are_dropped_moved_repeated_or_forged_are_found() {
         assert_eq!(flaw(folder.path()), Some((line, flaw_found)));
     }
     // a whole file that is gone
-    let settings = Settings { max_file_bytes: 1, ..Settings::new(folder.path()) };
+    let settings = LogSettings { max_file_bytes: 1, ..LogSettings::new(folder.path()) };
     fs::remove_file(&path).unwrap();
     let log = DecisionLog::open(settings, now()).unwrap();
     (0..3).for_each(|_| assert!(log.record(&entry("t")).is_ok()));
@@ -205,7 +205,7 @@ fn a_log_that_was_cut_off_by_a_crash_goes_on_and_says_so() {
     let mut changed = bytes.clone();
     changed[2 * length + 30] ^= 1;
     fs::write(&path, &changed).unwrap();
-    let refused = DecisionLog::open(Settings::new(whole.path()), now()).unwrap_err();
+    let refused = DecisionLog::open(LogSettings::new(whole.path()), now()).unwrap_err();
     assert!(matches!(refused, LogError::Broken { line: 3, flaw: Flaw::Changed, .. }), "{refused}");
     assert_eq!(fs::read(&path).unwrap(), changed);
 }
@@ -214,14 +214,14 @@ fn a_log_that_was_cut_off_by_a_crash_goes_on_and_says_so() {
 fn one_process_writes_and_a_folder_that_cannot_be_written_is_said() {
     let folder = log_of(1);
     let log = open(folder.path());
-    let second = DecisionLog::open(Settings::new(folder.path()), now());
+    let second = DecisionLog::open(LogSettings::new(folder.path()), now());
     assert!(matches!(second, Err(LogError::InUse(_))));
     drop(log);
-    let sync = Settings { sync: Sync::Always, ..Settings::new(folder.path()) };
+    let sync = LogSettings { sync: SyncMode::Always, ..LogSettings::new(folder.path()) };
     assert_eq!(DecisionLog::open(sync, now()).unwrap().record(&entry("t")).unwrap(), 2);
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let refused = DecisionLog::open(Settings::new(file.join("log")), now()).unwrap_err();
+    let refused = DecisionLog::open(LogSettings::new(file.join("log")), now()).unwrap_err();
     assert!(refused.to_string().starts_with("cannot create"), "{refused}");
     let nothing = TempDir::new().unwrap();
     assert!(matches!(verify(nothing.path(), None), Err(VerifyError::Empty(_))));

@@ -211,7 +211,7 @@ fn a_task_that_waits_takes_no_event_and_one_at_its_end_has_none() {
     let mut task = start(&engine);
     let payload = json!({ "text": "hi" });
     let asked = happens(&mut task, "desk", "asked", &payload, noon());
-    assert!(matches!(asked, Progress::Asks(Request::Review { .. })));
+    assert!(matches!(asked, Progress::Asks(celador::Question { request: Request::Review { .. }, .. })));
     let waiting = decided(happens(&mut task, "desk", "asked", &payload, noon()));
     assert_eq!((waiting.verdict, waiting.stage), (Verdict::Rejected, None));
 
@@ -282,7 +282,7 @@ fn combinations_without_end_are_refused() {
             function: "board_open".into(),
             arguments: json!({ "who": format!("user-{at}") }).into(),
             output: None,
-            status: celador::context::Status::Successful,
+            status: celador::context::InvocationStatus::Successful,
             executed: true,
             task_id: None,
             at: None,

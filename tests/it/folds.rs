@@ -8,8 +8,8 @@ use celador::cel::{
     RecordType, STANDARD, Stop, Timestamp, Type, Value, View,
 };
 use celador::context::{
-    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, InvocationId, SchemaDecl, Scope,
-    ScopeDecl, ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, InvocationId, InvocationRecord, InvocationStatus,
+    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::source::Span;
@@ -93,7 +93,7 @@ const EXPRESSIONS: &[&str] = &[
 /// One change to a task.
 #[derive(Clone, Debug)]
 enum Change {
-    Record { function: u32, status: Status, number: i64 },
+    Record { function: u32, status: InvocationStatus, number: i64 },
     Restrict(usize),
     PushInput(usize),
     ReplaceInput(usize),
@@ -107,8 +107,12 @@ enum Change {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let status =
-        prop::sample::select(&[Status::Successful, Status::Successful, Status::Errored, Status::Restricted]);
+    let status = prop::sample::select(&[
+        InvocationStatus::Successful,
+        InvocationStatus::Successful,
+        InvocationStatus::Errored,
+        InvocationStatus::Restricted,
+    ]);
     let turn = prop::sample::select(&[TurnKind::Input, TurnKind::Llm, TurnKind::Capability]);
     let recorded = (0..4_u32, status, 0..12_i64);
     prop_oneof![
@@ -169,18 +173,18 @@ fn entry(number: usize) -> TaskIo {
     }
 }
 
-fn invocation(function: u32, status: Status, number: i64) -> Invocation {
+fn invocation(function: u32, status: InvocationStatus, number: i64) -> InvocationRecord {
     let input = match number {
         0 => json!({ "account": null }),
         _ => json!({"account": format!("a{}", number % 4), "n": number, "d": number % 5}),
     };
-    Invocation {
+    InvocationRecord {
         function: FunctionId(function),
         at: Timestamp::from_unix(1_780_311_600 + number).unwrap().into(),
         input: input.into(),
         output: (number % 6 != 5).then(|| json!({ "balance": number }).into()),
         status,
-        executed: status != Status::Restricted,
+        executed: status != InvocationStatus::Restricted,
         origin: Caller::Model,
         task_id: (number % 2 == 0).then(|| "child".into()),
     }
@@ -328,7 +332,7 @@ const OF_TEXTS: [&str; 9] = [
 fn a_text_that_comes_again_is_judged_and_paid_for_as_at_first() {
     let mut task = task();
     for number in 0..400 {
-        task.record(invocation(number % 7 % 4, Status::Successful, i64::from(number)));
+        task.record(invocation(number % 7 % 4, InvocationStatus::Successful, i64::from(number)));
         task.turn(if number % 3 == 0 { TurnKind::Input } else { TurnKind::Llm });
     }
     let libraries = [STANDARD, EXTENSIONS].concat();
@@ -462,9 +466,9 @@ fn one_more_step_is_the_same_work_in_any_task() {
         let program = Program::compile(env.env(), text).unwrap();
         let mut counted = Counted { context: task(), visits: AtomicUsize::new(0) };
         let step = |context: &mut TaskContext| {
-            let id = context.record(invocation(2, Status::Successful, 4));
+            let id = context.record(invocation(2, InvocationStatus::Successful, 4));
             context.restrict(id);
-            context.record(invocation(2, Status::Successful, 5));
+            context.record(invocation(2, InvocationStatus::Successful, 5));
             context.turn(TurnKind::Capability);
             context.push_input(entry(0));
         };
@@ -488,7 +492,7 @@ fn threads_share_a_task() {
     let mut running = Running { context: task(), recorded: Vec::new() };
     let (resumed, full) = &PAIRS[0];
     for number in 0..200 {
-        running.apply(&Change::Record { function: 2, status: Status::Successful, number });
+        running.apply(&Change::Record { function: 2, status: InvocationStatus::Successful, number });
         let context = &running.context;
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -512,7 +516,7 @@ fn max_folds() {
         };
         let env = Programs::new(limits).0;
         let mut context = task();
-        context.record(invocation(2, Status::Successful, 1));
+        context.record(invocation(2, InvocationStatus::Successful, 1));
         let bare = context.heap_bytes();
         for number in 0..200 {
             let text = format!("c.cap._meta.invocations.exists(f, size(f) == {number})");

@@ -4,7 +4,7 @@
 use crate::counting::{Allocated, counted};
 use crate::task_fixture::{call, decided, engine, noon, start, task};
 use celador::cel::{Activation, EXTENSIONS, Env, EnvBuilder, Json, Program, STANDARD, Type, Value};
-use celador::context::Status;
+use celador::context::InvocationStatus;
 use celador::limits::EvalLimits;
 use celador::task::{Past, PastCall, Task, Verdict};
 use serde_json::json;
@@ -26,7 +26,7 @@ fn past(arguments: &Json, output: &Json) -> Past {
         function: "ledger_post_entry".into(),
         arguments: arguments.clone(),
         output: Some(output.clone()),
-        status: Status::Successful,
+        status: InvocationStatus::Successful,
         executed: true,
         task_id: None,
         at: None,

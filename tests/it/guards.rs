@@ -10,8 +10,8 @@ use celador::cel::{
     STANDARD, Stop, Type, Value, View,
 };
 use celador::context::{
-    Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, KeptPart, SchemaDecl, Scope, ScopeDecl,
-    ScopeEnv, Status, TaskContext, TaskFacts, TaskIo,
+    Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, KeptPart,
+    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo,
 };
 use celador::limits::EvalLimits;
 use celador::source::Span;
@@ -205,12 +205,12 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
     for (number, input) in arguments.iter().enumerate() {
         task.push_input(TaskIo::text("ab"));
         task.add_tokens(number as u64, 3);
-        let id = task.record(Invocation {
+        let id = task.record(InvocationRecord {
             function: FunctionId(0),
             at: started_at.into(),
             input: input.clone().into(),
             output: (number % 2 == 0).then(|| json!("ab").into()),
-            status: Status::Successful,
+            status: InvocationStatus::Successful,
             executed: true,
             origin: Caller::Model,
             task_id: None,

@@ -15,7 +15,7 @@ use celador_store::decision_log::DecisionLog;
 #[cfg(feature = "server")]
 use celador_store::{Database, Location, StoreLimits};
 #[cfg(feature = "store")]
-use celador_store::{Operation, Owner, Step, StoredTasks};
+use celador_store::{NewEvent, OperationKind, Owner, StoredTasks};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -203,7 +203,7 @@ fn every_store_keeps_the_order() {
         let mut task = start(&engine);
         let mut head = store.create(&owner, &task, noon(), None).unwrap();
         let mut call = None;
-        for operation in [Operation::Before, Operation::After] {
+        for operation in [OperationKind::Before, OperationKind::After] {
             let before = task.mark();
             let decision = decided(match call {
                 None => task.before(&parcel(arguments), noon()).into_progress(),
@@ -212,7 +212,7 @@ fn every_store_keeps_the_order() {
                 }
             });
             let (task, at, once) = (&task, noon(), None);
-            let step = Step { operation, at, task, before: &before, decision: Some(&decision), once };
+            let step = NewEvent { operation, at, task, before: &before, decision: Some(&decision), once };
             head = store.append(&head, &step).unwrap();
             call = decision.call;
         }
@@ -272,7 +272,8 @@ fn cases_and_recorded_tasks_show_what_came_in_its_order() {
 #[test]
 fn answers_over_http_and_the_decision_log_keep_the_order() {
     let (folder, log) = (folder(), tempfile::tempdir().unwrap());
-    let written = DecisionLog::open(celador_store::decision_log::Settings::new(log.path()), noon()).unwrap();
+    let written =
+        DecisionLog::open(celador_store::decision_log::LogSettings::new(log.path()), noon()).unwrap();
     let mut settings = Settings::new(vec![folder.path().to_owned()]);
     settings.address.set_port(0);
     settings.log_content = true;

@@ -6,8 +6,8 @@ use crate::laws_expressions::many;
 use crate::laws_values::{Plain, run};
 use celador::cel::{Activation, Env, EnvBuilder, Json, JsonRef, Program, STANDARD, Type};
 use celador::context::{
-    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, SchemaDecl, Scope, ScopeDecl,
-    ScopeEnv, Status, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
+    Bound, Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, SchemaDecl,
+    Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -70,10 +70,12 @@ fn change(task: &mut TaskContext, numbers: &[u16; 3]) {
         2 => task.turn([TurnKind::Input, TurnKind::Llm, TurnKind::Capability][of % 3]),
         3 => task.add_tokens(of as u64, more as u64),
         _ => {
-            let status = [Status::Successful, Status::Errored, Status::Restricted][more % 3];
-            let executed = status != Status::Restricted;
+            let status =
+                [InvocationStatus::Successful, InvocationStatus::Errored, InvocationStatus::Restricted]
+                    [more % 3];
+            let executed = status != InvocationStatus::Restricted;
             let time: celador::Timestamp = format!("2026-06-01T11:{:02}:00Z", more % 60).parse().unwrap();
-            task.record(Invocation {
+            task.record(InvocationRecord {
                 function: FunctionId((of % 3) as u32),
                 at: time.into(),
                 input: document(more / 3),

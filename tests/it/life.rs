@@ -6,7 +6,7 @@ use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_fixture::{call, engine, noon, start};
 use celador::EngineLimits;
 use celador::task::{Answer, Progress, Request, TaskError, TaskState, Verdict};
-use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Verified};
 use serde_json::{Value, json};
 use std::fs;
@@ -24,7 +24,10 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     let engine = engine("capabilities:\n  ledger:\n    before:\n    - {assert: \"review('boss')\"}\n");
     let mut task = start(&engine);
     let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": "m", "account": "a" }));
-    assert!(matches!(task.before(&posting, noon()).into_progress(), Progress::Asks(Request::Review { .. })));
+    assert!(matches!(
+        task.before(&posting, noon()).into_progress(),
+        Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
+    ));
     let ended = task.end("no longer wanted", noon());
     assert_eq!((ended.verdict, ended.reason.as_deref()), (Verdict::Terminate, Some("no longer wanted")));
     assert_eq!(task.state(), TaskState::Terminated("no longer wanted".into()));

@@ -3,7 +3,7 @@
 use crate::live_tasks::{Shop, before, begin, call, decide, held, manifest, policy, verdict};
 use crate::serving::Serving;
 use celador_server::LiveTasks;
-use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::decision_log::{DecisionLog, LogSettings};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

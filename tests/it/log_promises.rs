@@ -6,7 +6,7 @@ use crate::serving::Serving;
 use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, second};
 use celador::task::{Answer, Switch};
-use celador_store::decision_log::{Sync, verify};
+use celador_store::decision_log::{SyncMode, verify};
 use celador_store::{
     Database, DueLine, Ending, Location, Owner, Purge, StoreError, StoreLimits, StoredSwitches, StoredTasks,
     lines_from, write_waiting,
@@ -38,7 +38,7 @@ fn over_a_small_disk() -> Option<(SmallDisk, PathBuf, Serving)> {
         return None;
     };
     let logs = disk.0.path().join("log");
-    let serving = Serving::over_log(memory(), log_in(&logs, Sync::Always), |settings, _| {
+    let serving = Serving::over_log(memory(), log_in(&logs, SyncMode::Always), |settings, _| {
         settings.log_required = true;
         settings.limits.store.engine.max_reason_bytes = 20_000;
     });
@@ -104,7 +104,7 @@ fn a_decision_about_a_policy_is_answered_when_a_required_log_has_it() {
 #[test]
 fn no_decision_is_answered_when_the_log_was_taken_away() {
     let folder = tempfile::tempdir().unwrap();
-    let serving = Serving::over_log(memory(), log_in(folder.path(), Sync::Always), |settings, _| {
+    let serving = Serving::over_log(memory(), log_in(folder.path(), SyncMode::Always), |settings, _| {
         settings.log_required = true;
     });
     let task = serving.task();
@@ -134,7 +134,7 @@ fn no_decision_is_answered_when_the_log_was_taken_away() {
 fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
     let folder = tempfile::tempdir().unwrap();
     let database = memory();
-    let start = || Serving::over_log(database.clone(), log_in(folder.path(), Sync::System), |_, _| {});
+    let start = || Serving::over_log(database.clone(), log_in(folder.path(), SyncMode::System), |_, _| {});
     let serving = start();
     let task = serving.task();
     let user = json!({"kind": "user", "name": "u-9"});
@@ -155,8 +155,8 @@ fn the_lines_of_purges_and_switches_outlive_a_crash_and_are_written_once() {
     }
     // another log is told of the turn too, and of the purge not: it was not its server's
     let other = tempfile::tempdir().unwrap();
-    Serving::over_log(database.clone(), log_in(other.path(), Sync::System), |_, _| {}).stop();
-    Serving::over_log(database.clone(), log_in(other.path(), Sync::System), |_, _| {}).stop();
+    Serving::over_log(database.clone(), log_in(other.path(), SyncMode::System), |_, _| {}).stop();
+    Serving::over_log(database.clone(), log_in(other.path(), SyncMode::System), |_, _| {}).stop();
     assert_eq!((of(other.path(), "switch_on").len(), of(other.path(), "purge").len()), (1, 0));
     let switches = StoredSwitches::new(database.clone(), &StoreLimits::default());
     switches.turn(&Switch::User { name: "u-9".into() }, false, second(5), "kim", "cleared").unwrap();
@@ -199,7 +199,7 @@ fn what_was_said_leaves_the_lines_that_wait_when_their_task_is_purged() {
 #[test]
 fn lines_that_the_log_has_go_with_their_task() {
     let folder = tempfile::tempdir().unwrap();
-    let log = log_in(folder.path(), Sync::System);
+    let log = log_in(folder.path(), SyncMode::System);
     let id = log.id().to_owned();
     let serving = Serving::over_log(memory(), log, |_, _| {});
     let (gone, stays) = (serving.task(), serving.task());
@@ -227,7 +227,7 @@ fn a_line_for_any_log_is_written_by_one() {
             store.purge_due(&kim(), &format!("t-{number}"), &purge(), None, due).unwrap();
         }
         let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let logs = folders.each_ref().map(|folder| log_in(folder.path(), Sync::System));
+        let logs = folders.each_ref().map(|folder| log_in(folder.path(), SyncMode::System));
         let written: usize = std::thread::scope(|scope| {
             let database = &database;
             let write = |log| scope.spawn(move || write_waiting(database, log).unwrap());

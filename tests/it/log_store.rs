@@ -2,7 +2,7 @@
 //! decision is answered that is not in it.
 
 use crate::serving::{self, NOON, Serving};
-use celador_store::decision_log::{self, DecisionLog, Sync, verify};
+use celador_store::decision_log::{self, DecisionLog, SyncMode, verify};
 use celador_store::{Compared, Database, Difference, Location, StoreLimits, compare};
 use serde_json::{Value, json};
 use std::fs;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub fn log_in(folder: &Path, sync: Sync) -> DecisionLog {
-    let settings = decision_log::Settings { sync, ..decision_log::Settings::new(folder) };
+pub fn log_in(folder: &Path, sync: SyncMode) -> DecisionLog {
+    let settings = decision_log::LogSettings { sync, ..decision_log::LogSettings::new(folder) };
     DecisionLog::open(settings, NOON.parse().unwrap()).unwrap()
 }
 
@@ -67,7 +67,7 @@ fn no_decision_is_answered_that_a_required_log_does_not_have() {
     };
     let logs = disk.0.path().join("log");
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let log = log_in(&logs, Sync::Always);
+    let log = log_in(&logs, SyncMode::Always);
     let serving = Serving::over_log(database.clone(), log, |settings, _| settings.log_required = true);
     let task = serving.task();
     assert_eq!(turn(&serving, &task, "k-1").json()["version"], 3);
@@ -115,7 +115,7 @@ fn a_log_that_is_not_required_is_brought_up_to_date_when_it_can_be_written() {
     };
     let logs = disk.0.path().join("log");
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let serving = Serving::over_log(database.clone(), log_in(&logs, Sync::System), |_, _| {});
+    let serving = Serving::over_log(database.clone(), log_in(&logs, SyncMode::System), |_, _| {});
     let task = serving.task();
     let ballast = disk.fill();
     for number in 0..40 {
@@ -142,7 +142,8 @@ fn each_server_closes_the_gap_of_its_own_log_and_all_are_compared_together() {
         Database::open(&Location::File(folder.path().join("s.db")), &StoreLimits::default()).unwrap();
     let logs = ["one", "two"].map(|name| folder.path().join(name));
     let folders: Vec<&Path> = logs.iter().map(|path| &**path).collect();
-    let start = |at: usize| Serving::over_log(database.clone(), log_in(&logs[at], Sync::System), |_, _| {});
+    let start =
+        |at: usize| Serving::over_log(database.clone(), log_in(&logs[at], SyncMode::System), |_, _| {});
     let servers = [start(0), start(1)];
     let task = servers[0].task();
     for number in 0..12 {
@@ -190,7 +191,7 @@ fn lines_without_their_decision_are_named() {
     let path = folder.path().join("s.db");
     let logs = folder.path().join("log");
     let database = Database::open(&Location::File(path.clone()), &StoreLimits::default()).unwrap();
-    let serving = Serving::over_log(database.clone(), log_in(&logs, Sync::System), |_, _| {});
+    let serving = Serving::over_log(database.clone(), log_in(&logs, SyncMode::System), |_, _| {});
     let task = serving.task();
     for number in 0..4 {
         turn(&serving, &task, &format!("k-{number}"));

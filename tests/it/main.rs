@@ -80,6 +80,7 @@ mod policy;
 mod policy_messages;
 mod programs;
 mod public_door;
+mod public_examples;
 #[cfg(feature = "server")]
 mod readiness;
 mod readme;
@@ -118,6 +119,7 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;

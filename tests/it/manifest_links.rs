@@ -3,7 +3,7 @@
 use celador::limits::EngineLimits;
 use celador::manifest::catalog::ResolvedAgent;
 use celador::manifest::load::{File, FileOrigin, LoadError};
-use celador::manifest::step::StepAction;
+use celador::manifest::step::DeclaredAction;
 use celador::manifest::{Catalog, Document, load, yaml};
 use celador::source::Source;
 use std::fs;
@@ -90,7 +90,7 @@ fn functions_have_keys_and_parameters() {
     let events = github.events.iter().map(|event| (event.name.as_str(), event.active)).collect::<Vec<_>>();
     assert_eq!(events, [("seen", false), ("gone", true)]);
     let keys = agent.agent.capabilities[0].before.iter().map(|step| {
-        let StepAction::Invoke(invoke) = &step.action else { return None };
+        let DeclaredAction::Invoke(invoke) = &step.action else { return None };
         let (_, function) = agent.function(agent.invoke_target(invoke)?)?;
         Some(function.key.clone())
     });

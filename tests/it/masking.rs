@@ -5,7 +5,7 @@
 use crate::serving::Serving;
 use celador::EngineLimits;
 use celador_server::{LiveTasks, Settings};
-use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::fs;

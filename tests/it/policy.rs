@@ -99,7 +99,7 @@ fn messages_are_checked_placeholder_by_placeholder() {
 
 #[test]
 fn a_bare_word_is_text_and_a_typo_is_not() {
-    // BND-10 to BND-14, A-20, A-21
+    // BND-10 to BND-14
     let binding = |mount: &str, value: &str| {
         findings(&format!("{mount}capabilities:\n  ledger: {{bindings: {{account: \"{value}\"}}}}\n"))
     };

@@ -95,7 +95,7 @@ fn a_store_is_not_made_beside_the_log_of_another() {
 fn a_log_that_cannot_be_written_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("log");
-    let log = DecisionLog::open(decision_log::Settings::new(&logs), crate::serving::NOON.parse().unwrap());
+    let log = DecisionLog::open(decision_log::LogSettings::new(&logs), crate::serving::NOON.parse().unwrap());
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let serving = Serving::over_log(database, log.unwrap(), |_, _| {});
     assert_eq!(settled(&serving, 200), []);

@@ -10,7 +10,7 @@ use crate::store_fixture::{Kept, new_task, once, second};
 use celador::Timestamp;
 use celador_server::{Parts, Server, Settings, system_clock};
 use celador_store::conversation::{Conversations, Incoming};
-use celador_store::decision_log::{self, DecisionLog, Sync, verify};
+use celador_store::decision_log::{self, DecisionLog, SyncMode, verify};
 use celador_store::{
     Database, Ending, Location, Owner, Purge, Retention, StoreError, StoreLimits, StoredTasks, Verified,
 };
@@ -44,7 +44,8 @@ fn sweep(serving: &Serving) {
 }
 
 fn small_files(folder: &Path) -> DecisionLog {
-    let settings = decision_log::Settings { max_file_bytes: 300, ..decision_log::Settings::new(folder) };
+    let settings =
+        decision_log::LogSettings { max_file_bytes: 300, ..decision_log::LogSettings::new(folder) };
     DecisionLog::open(settings, NOON.parse().unwrap()).unwrap()
 }
 
@@ -166,7 +167,7 @@ fn each_kind_of_data_goes_when_it_is_over_its_age() {
 fn an_idle_task_is_ended_with_the_rule_as_its_reason_and_later_purged() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let serving = Serving::over_log(database, log_in(folder.path(), Sync::System), |settings, _| {
+    let serving = Serving::over_log(database, log_in(folder.path(), SyncMode::System), |settings, _| {
         settings.retention = rules(&["idle-tasks=90d", "ended-tasks=30d"]);
     });
     let task = serving.task();
@@ -225,7 +226,7 @@ fn two_servers_that_sweep_at_once_purge_each_task_once() {
         ended(&store, 60);
         let logs = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let servers = logs.each_ref().map(|folder| {
-            Serving::over_log(database.clone(), log_in(folder.path(), Sync::System), |settings, _| {
+            Serving::over_log(database.clone(), log_in(folder.path(), SyncMode::System), |settings, _| {
                 settings.retention = rules(&["ended-tasks=30d", "answers=30d"]);
                 settings.limits.store.max_page = 7;
             })

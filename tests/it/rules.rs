@@ -60,29 +60,38 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }
 
-/// The texts of a source that look like the ID of a rule: `"MW-26"`.
+/// Words that are shaped like the ID of a rule and are none: encodings, digests, curves, and the ticket of an example.
+const OTHER_WORDS: [&str; 5] = ["UTF-8", "SHA-256", "P-256", "P-384", "T-1041"];
+
+/// The words of a source that are shaped like the ID of a rule: `MW-26`.
 fn ids(text: &str) -> impl Iterator<Item = &str> {
-    text.split('"').filter(|word| {
+    let words = text.split(|letter: char| letter != '-' && letter != '_' && !letter.is_alphanumeric());
+    words.filter(|word| {
         word.split_once('-').is_some_and(|(area, number)| {
-            area.len() >= 2
+            (1..=4).contains(&area.len())
                 && area.bytes().all(|byte| byte.is_ascii_uppercase())
-                && number.len() == 2
+                && !number.is_empty()
                 && number.bytes().all(|byte| byte.is_ascii_digit())
-        })
+        }) && !OTHER_WORDS.contains(word)
     })
 }
 
+/// In messages an ID becomes a link, and in a comment it is a reason: both must lead somewhere.
 #[test]
 fn no_link_to_a_rule_dangles() {
     let page = page();
     let mut named = BTreeSet::new();
+    let mut strange = Vec::new();
     for file in rust_files(&root().join("src")) {
         let text = fs::read_to_string(&file).unwrap();
         for id in ids(&text) {
             let anchor = format!("<a id=\"{}\"></a>", id.to_ascii_lowercase());
-            assert!(page.contains(&anchor), "{}: there is no rule {id}", file.display());
+            if !page.contains(&anchor) {
+                strange.push(format!("{}: there is no rule {id}", file.display()));
+            }
             named.insert(id.to_owned());
         }
     }
-    assert!(named.len() > 60, "only {} rules are named", named.len());
+    assert_eq!(strange, [""; 0]);
+    assert!(named.len() > 300, "only {} rules are named", named.len());
 }

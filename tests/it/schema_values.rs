@@ -8,7 +8,7 @@ use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::json_schema::words::{FORMATS, Treatment, WORDS};
 use celador::manifest::yaml;
-use celador::scenario::{Outcome, Palette, Runner, load_cases};
+use celador::scenario::{CaseOutcome, Palette, Runner, load_cases};
 use celador::source::Source;
 use celador::task::{StartTask, Task, User, Verdict};
 use serde_json::{Value, json};
@@ -167,7 +167,7 @@ fn arguments_are_held_to_their_schemas() {
 #[cfg(feature = "store")]
 #[test]
 fn stored_tasks_hold_to_schemas() {
-    use celador_store::{Database, Location, Operation, Owner, Step, StoreLimits, StoredTasks};
+    use celador_store::{Database, Location, NewEvent, OperationKind, Owner, StoreLimits, StoredTasks};
     let rows = rows();
     let engine = engine(&manifests(&rows));
     let limits = StoreLimits::default();
@@ -182,8 +182,8 @@ fn stored_tasks_hold_to_schemas() {
         let decision = decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()));
         let message = decision.message.clone().unwrap_or_default();
         found.extend(wrong(row, value, fits, &word_of(decision.verdict), &message));
-        let (operation, at, decision) = (Operation::Before, noon(), Some(&decision));
-        let step = Step { operation, at, task: &task, before: &mark, decision, once: None };
+        let (operation, at, decision) = (OperationKind::Before, noon(), Some(&decision));
+        let step = NewEvent { operation, at, task: &task, before: &mark, decision, once: None };
         store.append(&loaded.head, &step).unwrap();
     }
     none(found);
@@ -280,7 +280,7 @@ pub fn all_pass(folder: &Path, mut count: usize) {
     for loaded in load_cases(&[folder], &limits).unwrap() {
         let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
         count -= 1;
-        if !matches!(report.outcome, Outcome::Passed) {
+        if !matches!(report.outcome, CaseOutcome::Passed) {
             failures.push_str(&report.render(&Palette::PLAIN));
         }
     }

@@ -131,7 +131,7 @@ fn only_its_owner_may_read_what_is_stored() {
     use std::os::unix::fs::PermissionsExt;
     let (folder, location) = file(1);
     let _open = Database::open(&location, &StoreLimits::default()).unwrap();
-    let log = celador_store::decision_log::Settings::new(folder.path());
+    let log = celador_store::decision_log::LogSettings::new(folder.path());
     let _log = celador_store::decision_log::DecisionLog::open(log, crate::store_fixture::second(0)).unwrap();
     for entry in fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();

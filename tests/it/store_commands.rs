@@ -4,7 +4,7 @@ use crate::log_store::{compared, lines, log_in};
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, desk};
 use crate::store_fixture::second;
-use celador_store::decision_log::{Sync, verify};
+use celador_store::decision_log::{SyncMode, verify};
 use celador_store::{Database, Ending, Location, Owner, StoreLimits, StoredTasks};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -29,7 +29,7 @@ fn tasks_are_listed_ended_and_purged_beside_a_server() {
     for store in [file, PostgresServer::shared().database()] {
         let logs = folder.path().join(if store.starts_with("postgres") { "log-2" } else { "log-1" });
         let database = Database::open(&Location::parse(&store), &StoreLimits::default()).unwrap();
-        let serving = Serving::over_log(database, log_in(&logs, Sync::System), |_, _| {});
+        let serving = Serving::over_log(database, log_in(&logs, SyncMode::System), |_, _| {});
         let (first, second) = (serving.task(), serving.task());
         let (code, text) = celador(&store, &["list"]);
         assert_eq!((code, text.lines().count()), (Some(0), 2), "{text}");
@@ -144,7 +144,7 @@ fn tasks_that_ended_long_ago_are_purged_together_and_named_in_a_log_of_the_comma
     verify(&logs, None).unwrap();
     tasks.verify().unwrap();
     // a log that a server writes is refused before anything is done
-    let open = log_in(&logs, Sync::System);
+    let open = log_in(&logs, SyncMode::System);
     let arguments =
         ["purge", "t-1", "--owner", "kim", "--reason", "r", "--decision-log", logs.to_str().unwrap()];
     let (code, text) = celador(&store, &arguments);

@@ -4,7 +4,7 @@ use crate::task_fixture::{at, call, engine};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::task::{Answer, CallResult, Decision, Progress, Request, StartTask, Task, User};
-use celador_store::{Once, Operation, Owner, Step, StoreError, StoredTasks, TaskHead};
+use celador_store::{NewEvent, Once, OperationKind, Owner, StoreError, StoredTasks, TaskHead};
 use serde_json::json;
 use std::sync::OnceLock;
 
@@ -53,13 +53,13 @@ impl<'s> Kept<'s> {
     pub fn post(&mut self, memo: &str, once: Option<Once>) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
         let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": memo, "account": "a" }));
-        self.step(Operation::Before, once, |task| task.before(&posting, now).into_progress())
+        self.step(OperationKind::Before, once, |task| task.before(&posting, now).into_progress())
     }
 
     /// What the boss says.
     pub fn review(&mut self, approved: bool) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
-        self.step(Operation::Review, None, |task| {
+        self.step(OperationKind::Review, None, |task| {
             task.resume(Answer::Review(approved), now).unwrap().into_progress()
         })
     }
@@ -69,23 +69,25 @@ impl<'s> Kept<'s> {
         let now = second(self.head.version());
         let result = CallResult::successful(json!({ "ok": true }).into());
         let call = decision.call.unwrap();
-        self.step(Operation::After, None, |task| task.after(call, result, now).unwrap().into_progress())
+        self.step(OperationKind::After, None, |task| task.after(call, result, now).unwrap().into_progress())
     }
 
     fn step(
         &mut self,
-        operation: Operation,
+        operation: OperationKind,
         once: Option<Once>,
         step: impl FnOnce(&mut Task) -> Progress,
     ) -> Result<Decision, StoreError> {
         let before = self.task.mark();
         let decision = match step(&mut self.task) {
             Progress::Decided(decision) => decision,
-            Progress::Asks(Request::Review { .. }) => self.task.suspension().unwrap(),
+            Progress::Asks(celador::Question { request: Request::Review { .. }, .. }) => {
+                self.task.suspension().unwrap()
+            }
             Progress::Asks(request) => panic!("asks {request:?}"),
         };
         let (task, at) = (&self.task, second(self.head.version()));
-        let step = Step { operation, at, task, before: &before, decision: Some(&decision), once };
+        let step = NewEvent { operation, at, task, before: &before, decision: Some(&decision), once };
         self.head = self.store.append(&self.head, &step)?;
         Ok(decision)
     }

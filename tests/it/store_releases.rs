@@ -14,9 +14,10 @@ use celador::task::{
     Answer, Call, CallId, CallResult, Decision, Progress, Request, StartTask, Task, TaskError, TaskMark,
     TaskState, Usage, User, Verdict,
 };
-use celador_store::decision_log::{DecisionLog, Entry, Notice, Settings, read_back, verify};
+use celador_store::decision_log::{DecisionLog, LogEntry, LogSettings, Notice, read_back, verify};
 use celador_store::{
-    Database, Location, ManifestSet, Operation, Owner, Step, StoreLimits, StoredTasks, TaskHead, Terms,
+    Database, Location, ManifestSet, NewEvent, OperationKind, Owner, StoreLimits, StoredTasks, TaskHead,
+    Terms,
 };
 use serde_json::json;
 use std::fs;
@@ -78,7 +79,7 @@ impl<'r> Running<'r> {
 
     fn step(
         &mut self,
-        operation: Operation,
+        operation: OperationKind,
         step: impl FnOnce(&mut Task, Timestamp) -> Progress,
     ) -> Option<Decision> {
         let (before, now): (TaskMark, _) = (self.task.mark(), self.now());
@@ -87,7 +88,7 @@ impl<'r> Running<'r> {
             Progress::Asks(_) => None,
         };
         let kept = decision.clone().or_else(|| self.task.suspension());
-        let step = Step {
+        let step = NewEvent {
             operation,
             at: now,
             task: &self.task,
@@ -97,7 +98,7 @@ impl<'r> Running<'r> {
         };
         let terms = Terms { manifests: Some(Arc::new(ManifestSet::of(&manifests()))), ..Terms::default() };
         self.head = self.store.append_under(&self.head, &step, terms).unwrap();
-        let entry = Entry {
+        let entry = LogEntry {
             at: now,
             who: Some("kim"),
             task: self.task.id(),
@@ -126,17 +127,17 @@ impl<'r> Running<'r> {
 
     fn say(&mut self, text: &str) -> Option<Decision> {
         let message = Json::from(json!({ "message": text }));
-        self.step(Operation::Input, |task, now| task.input(&message, now).into_progress())
+        self.step(OperationKind::Input, |task, now| task.input(&message, now).into_progress())
     }
 
     fn call(&mut self, amount: u64) -> Option<Decision> {
         let call = Call { function: "pay".into(), arguments: json!({ "amount": amount }).into() };
-        self.step(Operation::Before, |task, now| task.before(&call, now).into_progress())
+        self.step(OperationKind::Before, |task, now| task.before(&call, now).into_progress())
     }
 
     fn answer(&mut self, answer: Answer) -> Option<Decision> {
         let operation =
-            if matches!(answer, Answer::Review(_)) { Operation::Review } else { Operation::Resume };
+            if matches!(answer, Answer::Review(_)) { OperationKind::Review } else { OperationKind::Resume };
         self.step(operation, |task, now| task.resume(answer, now).unwrap().into_progress())
     }
 }
@@ -156,19 +157,21 @@ fn write(folder: &Path) {
     let limits = StoreLimits::default();
     let database = Database::open(&Location::File(file), &limits).unwrap();
     let store = StoredTasks::new(database, &limits);
-    let log = DecisionLog::open(Settings::new(folder.join("log")), second(0)).unwrap();
+    let log = DecisionLog::open(LogSettings::new(folder.join("log")), second(0)).unwrap();
     let start = |id: &str| Running::start(&store, &log, &engine, id);
 
     let mut idle = start("idle");
     idle.say("hello").unwrap();
-    idle.step(Operation::ModelTurn, |task, now| {
+    idle.step(OperationKind::ModelTurn, |task, now| {
         task.model_turn(Usage { prompt_tokens: 10, completion_tokens: 5 }, now).into()
     });
 
     let mut calls = start("calls");
     calls.say("hello").unwrap();
     let done = calls.call(10).unwrap().call.unwrap();
-    calls.step(Operation::After, |task, now| task.after(done, paid(), now).unwrap().into_progress()).unwrap();
+    calls
+        .step(OperationKind::After, |task, now| task.after(done, paid(), now).unwrap().into_progress())
+        .unwrap();
     calls.call(5000).unwrap();
     calls.call(20).unwrap();
     // one that passed a step which calls something itself, and was agreed to by both
@@ -193,13 +196,13 @@ fn write(folder: &Path) {
     let call = executing.call(10).unwrap().call.unwrap();
     assert!(
         executing
-            .step(Operation::Execute, |task, now| task.execute(call, now).unwrap().into_progress())
+            .step(OperationKind::Execute, |task, now| task.execute(call, now).unwrap().into_progress())
             .is_none()
     );
 
     let mut ended = start("ended");
     ended.say("hello").unwrap();
-    ended.step(Operation::End, |task, now| task.end("done", now).into());
+    ended.step(OperationKind::End, |task, now| task.end("done", now).into());
     store.verify().unwrap();
 }
 
@@ -248,7 +251,7 @@ fn a_log_of_a_release_of_the_past_is_intact_and_goes_on() {
         fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
     }
     assert_eq!(verify(folder.path(), None).unwrap().last, 20);
-    let log = DecisionLog::open(Settings::new(folder.path()), second(100)).unwrap();
+    let log = DecisionLog::open(LogSettings::new(folder.path()), second(100)).unwrap();
     let mut seen = Vec::new();
     read_back(folder.path(), |line| {
         seen.push(line.task.clone());
@@ -275,7 +278,7 @@ fn resumed<'r>(store: &'r StoredTasks, log: &'r DecisionLog, engine: &Engine, id
 fn tasks_of_a_release_of_the_past_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let (store, engine) = (opened(folder.path()), engine());
-    let log = DecisionLog::open(Settings::new(folder.path().join("log")), second(0)).unwrap();
+    let log = DecisionLog::open(LogSettings::new(folder.path().join("log")), second(0)).unwrap();
     let task = |id: &str| resumed(&store, &log, &engine, id);
     let made = |task: &Running<'_>, function: &str| {
         let context = task.task.context_json().unwrap();
@@ -290,7 +293,8 @@ fn tasks_of_a_release_of_the_past_go_on() {
     let mut calls = task("calls");
     let open = CallId(2);
     assert_eq!(made(&calls, "trail"), 1);
-    let asks = calls.step(Operation::Execute, |task, now| task.execute(open, now).unwrap().into_progress());
+    let asks =
+        calls.step(OperationKind::Execute, |task, now| task.execute(open, now).unwrap().into_progress());
     assert!(asks.is_none());
     assert!(matches!(calls.task.request(), Some(Request::Invoke(call)) if call.function == "pay"));
     let done = calls.answer(Answer::Result(paid())).unwrap();

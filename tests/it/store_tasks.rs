@@ -6,7 +6,7 @@ use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_change::{AGENT, Deed, deed, run};
 use crate::task_fixture::{call, engine, noon, start};
 use celador::task::{CallResult, Progress, Task, TaskMark, Verdict};
-use celador_store::{Operation, Owner, Step, StoreError, StoreLimits, StoredTasks, Verified};
+use celador_store::{NewEvent, OperationKind, Owner, StoreError, StoreLimits, StoredTasks, Verified};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -51,7 +51,7 @@ fn a_task_comes_back_as_it_was() {
         let events = store.events(&kim(), "t-1", 0, 1000).unwrap();
         assert_eq!(events.len() as u64, kept.head.version(), "{name}");
         assert!(events.iter().map(|event| event.version).eq(1..=kept.head.version()), "{name}");
-        assert_eq!((events[0].operation, &events[0].decision), (Operation::Started, &None));
+        assert_eq!((events[0].operation, &events[0].decision), (OperationKind::Started, &None));
         let verdicts: Vec<String> = events[1..]
             .iter()
             .map(|event| {
@@ -80,8 +80,8 @@ fn random_tasks_decide_the_same_through_a_store() {
             let owner = Owner::caller(&format!("o-{number}"));
             let mut head = store.create(&owner, &task, second(0), None).unwrap();
             let mut keep = |task: &Task, before: &TaskMark| {
-                let step = Step {
-                    operation: Operation::Resume,
+                let step = NewEvent {
+                    operation: OperationKind::Resume,
                     at: second(1),
                     task,
                     before,
@@ -271,8 +271,8 @@ fn a_task_goes_on_under_another_policy() {
         for (round, engine) in [&free, &bound, &bound, &free, &bound].into_iter().enumerate() {
             let before = task.mark();
             post(&mut task, &format!("account {round}"));
-            let step = Step {
-                operation: Operation::After,
+            let step = NewEvent {
+                operation: OperationKind::After,
                 at: noon(),
                 task: &task,
                 before: &before,

@@ -6,7 +6,7 @@ use crate::store_fixture::second;
 use crate::task_fixture::{call, decided, engine, noon, see, start};
 use celador::EngineLimits;
 use celador::task::{Answer, CallResult, Content, Delivery, Next, Progress, Switch, Usage, Verdict};
-use celador_store::decision_log::{DecisionLog, Settings as LogSettings};
+use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, StoreError, StoreLimits, StoredSwitches, StoredTasks};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

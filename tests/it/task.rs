@@ -2,7 +2,7 @@
 
 use crate::task_fixture::{Script, at, call, decided, engine, noon, see, start, task, text_of};
 use celador::cel::{Json, Timestamp};
-use celador::context::Status;
+use celador::context::InvocationStatus;
 use celador::limits::EvalLimits;
 use celador::task::{
     Answer, Call, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Request, Task, TaskError,
@@ -10,13 +10,13 @@ use celador::task::{
 };
 use serde_json::{Value, json};
 
-fn past(function: &str, status: Status) -> PastCall {
+fn past(function: &str, status: InvocationStatus) -> PastCall {
     PastCall {
         function: function.into(),
         arguments: json!({}).into(),
         output: Some(json!({ "ok": true }).into()),
         status,
-        executed: status != Status::Restricted,
+        executed: status != InvocationStatus::Restricted,
         task_id: None,
         at: None,
     }
@@ -74,7 +74,7 @@ fn every_attempt_leaves_one_entry_and_one_turn() {
     for (given, verdict) in verdicts {
         assert_eq!(invoke(&mut task, "probe", given, &mut host).verdict, verdict);
     }
-    // newest first: not formed, blocked ahead, errored, withheld, successful (A-32)
+    // newest first: not formed, blocked ahead, errored, withheld, successful
     assert_eq!(see(&task, "c.cap.probe.successful"), json!([false, false, false, false, true]));
     assert_eq!(see(&task, "c.cap.probe.errored"), json!([true, false, true, false, false]));
     assert_eq!(see(&task, "c.cap.probe.restricted"), json!([false, true, false, true, false]));
@@ -193,7 +193,7 @@ fn what_the_model_wrote_is_the_arguments_where_nothing_is_added_or_dropped() {
 
 #[test]
 fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
-    // BND-08, BND-09, A-24
+    // BND-08, BND-09
     let agent = |before: &str| {
         format!(
             "capabilities:\n  probe: '*'\n  ledger:\n    bindings: {{account: 'c.cap.probe.outputs[0].id'}}\n    before:\n    - {before}\n"
@@ -224,7 +224,7 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
         .record(
             Past::Call(PastCall {
                 output: Some(json!({ "id": 7 }).into()),
-                ..past("probe", Status::Successful)
+                ..past("probe", InvocationStatus::Successful)
             }),
             noon(),
         )
@@ -261,7 +261,7 @@ fn an_invoke_step_that_cannot_be_formed_fails_and_is_on_record() {
 
 #[test]
 fn a_delegation_is_a_message_and_what_the_parent_binds() {
-    // DEL-01, DEL-03, DEL-05, A-86
+    // DEL-01, DEL-03, DEL-05
     let child = "kind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: kid\ndescription: d\nprompt: p\n\
                  parameters: {properties: {repo: {type: string}, depth: {type: number, default: 3}}}\n---\n";
     let text = |bindings: &str| {
@@ -339,7 +339,7 @@ fn an_expression_asks_a_bounded_number_of_questions() {
 
 #[test]
 fn first_is_for_each_entry_and_with_match_for_each_action() {
-    // MW-41, MW-42, A-30
+    // MW-41, MW-42
     let agent = "capabilities:\n  ledger:\n    before_first:\n    - {assert: 'false', match: post-entry, error_message: post}\n    - {assert: 'false', error_message: any, condition: input.account != 'x'}\n";
     let mut task = task(agent);
     let first = |task: &mut Task, function: &str, given: Value| {
@@ -349,13 +349,13 @@ fn first_is_for_each_entry_and_with_match_for_each_action() {
     let post = json!({ "account": "a", "amount": 1 });
     assert_eq!(first(&mut task, "ledger_lookup", lookup.clone()).as_deref(), Some("any"));
     // a blocked attempt and an invocation by middleware do not count
-    task.record(Past::Invoke(past("ledger_lookup", Status::Successful)), noon()).unwrap();
+    task.record(Past::Invoke(past("ledger_lookup", InvocationStatus::Successful)), noon()).unwrap();
     assert_eq!(first(&mut task, "ledger_lookup", lookup.clone()).as_deref(), Some("any"));
     // one that ran does, also if it failed: for the entry, not for the other action
-    task.record(Past::Call(past("ledger_lookup", Status::Errored)), noon()).unwrap();
+    task.record(Past::Call(past("ledger_lookup", InvocationStatus::Errored)), noon()).unwrap();
     assert_eq!(first(&mut task, "ledger_lookup", lookup), None);
     assert_eq!(first(&mut task, "ledger_post_entry", post.clone()).as_deref(), Some("post"));
-    task.record(Past::Call(past("ledger_post_entry", Status::Successful)), noon()).unwrap();
+    task.record(Past::Call(past("ledger_post_entry", InvocationStatus::Successful)), noon()).unwrap();
     assert_eq!(first(&mut task, "ledger_post_entry", post), None);
 }
 
@@ -365,7 +365,7 @@ const REVIEWED: &str = "limits: {max_age: 2h}\ncapabilities:\n  probe:\n    befo
 
 fn asks<P: Into<Progress>>(progress: P) -> Request {
     match progress.into() {
-        Progress::Asks(request) => request,
+        Progress::Asks(question) => question.request,
         Progress::Decided(decision) => panic!("decides {decision:?}"),
     }
 }
@@ -483,7 +483,7 @@ fn a_reviewer_must_be_somebody() {
 
 #[test]
 fn a_cel_tool_asks_reviewers_and_files_and_a_binding_of_an_invoke_step_may_ask_too() {
-    // RV-08, A-45
+    // RV-08
     let mut signing = task("mount: task\ncapabilities: {notes: '*'}\n");
     let mut host = Script::default();
     host.verdicts.extend([true, true]);
@@ -523,7 +523,7 @@ fn tokens_are_tested_after_the_turn_and_limits_are_named_in_order() {
 
 #[test]
 fn parameters_of_an_input_are_inherited_then_defaulted() {
-    // CTX-14, CTX-15, CTX-20, A-61
+    // CTX-14, CTX-15, CTX-20
     let agent = "parameters: {properties: {ticket: {type: string}, level: {type: number, default: 1}}}\n";
     let mut task = task(agent);
     let input = |task: &mut Task, input: Value| decided(task.input(&input.into(), noon()));
@@ -569,7 +569,7 @@ fn a_refused_input_was_never_accepted_and_a_refused_response_never_delivered() {
 
 #[test]
 fn a_guardrail_transform_takes_three_forms_and_no_fourth() {
-    // GR-11, GR-12, A-35
+    // GR-11, GR-12
     let rows = [
         ("'text'", Verdict::Allow, json!(["text"])),
         ("[{'text': 'a'}, {'text': 'b'}]", Verdict::Allow, json!(["a", "b"])),
@@ -592,7 +592,6 @@ fn a_guardrail_transform_takes_three_forms_and_no_fourth() {
 /// Covers: CEL-17
 #[test]
 fn now_stands_still_through_a_list_and_moves_with_an_answer() {
-    // A-44
     let agent = "capabilities:\n  probe:\n    before:\n    - {assert: \"now == '2026-06-01T12:00:00Z'\"}\n    - {assert: \"review('a')\"}\n    - {assert: \"now == '2026-06-01T12:30:00Z'\", error_message: '{now}'}\n";
     let mut task = task(agent);
     review(task.before(&call("probe", json!({})), noon()));

@@ -144,13 +144,13 @@ pub fn run(mut task: Task, deeds: &[Deed], rolls: &[u8], keep: &mut Keep<'_>) ->
         let mut roll = || rolls.next().unwrap();
         let now = clock();
         let mut progress = step(&mut task, keep, |task| perform(task, &open, deed, now));
-        while let Some(Progress::Asks(request)) = progress {
+        while let Some(Progress::Asks(question)) = progress {
             // somebody who does not wait is rejected, and changes nothing
             let now = clock();
             let rejected = step(&mut task, keep, |task| task.limits(Next::Other, now));
             decisions.push(Some(rejected));
-            let answer = answer(&request, roll());
-            requests.push(request);
+            let answer = answer(&question.request, roll());
+            requests.push(question.request);
             let now = clock();
             progress = step(&mut task, keep, |task| task.resume(answer, now).ok().map(Progress::from));
         }

@@ -222,13 +222,13 @@ fn run(engine: &Engine, acts: &[Act], answers: &[u8], keep: bool) -> Seen {
     };
     for act in acts {
         let mut progress = perform(&mut task, act, clock());
-        while let Progress::Asks(request) = progress {
+        while let Progress::Asks(question) = progress {
             if keep {
                 task = through_store(engine, &task);
-                assert_eq!(task.request(), Some(&request));
+                assert!(task.questions().eq([question.clone()]));
             }
-            let answer = answers.to(&request);
-            seen.requests.push(request);
+            let answer = answers.to(&question.request);
+            seen.requests.push(question.request);
             progress = task.resume(answer, clock()).unwrap().into_progress();
         }
         if let Progress::Decided(decision) = progress {

@@ -18,7 +18,7 @@ capabilities:
 
 fn asks<P: Into<Progress>>(progress: P) -> Request {
     match progress.into() {
-        Progress::Asks(request) => request,
+        Progress::Asks(question) => question.request,
         Progress::Decided(decision) => panic!("decided {decision:?}"),
     }
 }

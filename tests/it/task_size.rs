@@ -154,11 +154,14 @@ fn the_steps_of_the_call_see_the_whole_result_also_after_a_review_and_in_another
     let before = decided(task.before(&call("probe", json!({})), noon()));
     let progress =
         task.after(before.call.unwrap(), CallResult::successful(large(5_000).into()), noon()).unwrap();
-    assert!(matches!(progress.into_progress(), Progress::Asks(Request::Invoke(_))));
+    assert!(matches!(
+        progress.into_progress(),
+        Progress::Asks(celador::Question { request: Request::Invoke(_), .. })
+    ));
     let written = Answer::Result(CallResult::successful(large(3_000).into()));
     assert!(matches!(
         task.resume(written, noon()).unwrap().into_progress(),
-        Progress::Asks(Request::Review { .. })
+        Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
     ));
     let stored = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();
@@ -453,7 +456,7 @@ fn a_past_that_is_told_is_kept_by_the_same_rule() {
             function: "probe".into(),
             arguments: json!({}).into(),
             output: Some(large(9_000).into()),
-            status: celador::context::Status::Successful,
+            status: celador::context::InvocationStatus::Successful,
             executed: true,
             task_id: None,
             at: None,

@@ -10,7 +10,7 @@ use crate::domain::Domain;
 use crate::function::{Code, Function};
 use crate::limits::EvalLimits;
 use crate::stdlib::Extent;
-use crate::syntax::{Comprehension, ComprehensionKind, Element, Entry, Expr, ExprKind, Literal, Name};
+use crate::syntax::{Comprehension, ComprehensionKind, Element, Expr, ExprKind, Literal, MapEntry, Name};
 use crate::types::{Kind, Type};
 use crate::value::{List, Map, Value};
 use std::cell::Cell;
@@ -148,7 +148,7 @@ impl Estimator<'_> {
         self.all(elements.iter().map(|element| &element.value)).step_over(Cost::STEP).at_most(built)
     }
 
-    fn map(&self, entries: &[Entry]) -> Cost {
+    fn map(&self, entries: &[MapEntry]) -> Cost {
         let built = units(Map::bytes(entries.len()));
         let found = entries.iter().try_fold(0, |found, entry| sum(Some(found), self.counted(&entry.key)));
         let parts = self.all(entries.iter().flat_map(|entry| [&entry.key, &entry.value]));

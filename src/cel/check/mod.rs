@@ -32,15 +32,15 @@ pub struct Checked {
     pub expr: Expr,
     /// The type of each expression, by its id.
     pub types: Vec<Type>,
-    /// What each name stands for, by the id of its expression.
+    /// The meaning of each name, by the id of its expression.
     pub references: Vec<Option<Reference>>,
-    /// What one evaluation costs.
+    /// The cost of one evaluation.
     pub cost: CostEstimate,
-    /// What each expression is beyond its type, by its id.
+    /// The values that each expression can have, where more is known than its type; by its id.
     domains: Vec<Option<Arc<Domain>>>,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub enum Reference {
     /// A variable of the scope; on a selection, a variable with a qualified name.
@@ -52,7 +52,7 @@ pub enum Reference {
     Function {
         /// The function.
         declaration: Declaration,
-        /// The ids of the overloads that the argument types leave; empty if none fits, which fails when it runs.
+        /// The ids of the overloads that fit the types of the arguments. Empty if no overload fits: the call then fails when it runs.
         overloads: Vec<&'static str>,
         /// Whether the call's target is a part of the function's name: `math.greatest(1, 2)`.
         qualified: bool,
@@ -64,17 +64,29 @@ pub enum Reference {
 }
 
 /// The static cost in cost units: a range, and whether every evaluation stays in it.
+///
+/// ```
+/// use celador_cel::{CostEstimate, Env, EnvBuilder, Program, STANDARD, Type};
+///
+/// let scope = Env::builder().variable("names", Type::List(Type::String.into()));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let CostEstimate { min, max, assumes } = Program::compile(&env, "names.all(n, n != '')").unwrap().cost();
+/// assert!(min > 0);
+/// // the list may have any number of elements
+/// assert_eq!(max, None);
+/// assert!(assumes.unbounded.is_some());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostEstimate {
     /// The least that an evaluation which ends without an error costs.
     pub min: u64,
-    /// The most, under what it assumes; `None` if nothing bounds it.
+    /// The most that an evaluation costs if the assumptions hold; `None` if nothing bounds it.
     pub max: Option<u64>,
-    /// What the most rests on, or why there is none.
+    /// The assumptions behind the maximum, or the reason why it is unbounded.
     pub assumes: Assumptions,
 }
 
-/// What is taken for granted by the most that an evaluation costs. Nobody is held to it: what does hold is `max_cost`.
+/// The assumptions of a maximum cost. They are not enforced; only `max_cost` is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assumptions {
     /// Texts of unknown length have at most 1,000 bytes.
@@ -97,7 +109,7 @@ impl Checked {
         self.domains.get(id.0 as usize)?.as_deref()
     }
 
-    /// What an expression of the tree names.
+    /// The meaning of the name that stands at this expression of the tree.
     #[must_use]
     pub fn reference(&self, id: ExprId) -> Option<&Reference> {
         self.references.get(id.0 as usize)?.as_ref()

@@ -8,6 +8,19 @@ use crate::value::Value;
 const FEW: usize = 6;
 
 /// The values of a scope's variables. Made for each run in a few nanoseconds; nothing is converted.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, Program, STANDARD, Type, Value};
+///
+/// let scope = Env::builder().variable("name", Type::String).optional_variable("age", Type::Int);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "has(age) ? age : size(name)").unwrap();
+///
+/// let activation = Activation::new(&env).with(&env, "name", Value::from("Kim"));
+/// assert!(matches!(program.run(&activation, None), Ok(Value::Int(3))));
+/// let activation = activation.with(&env, "age", Value::Int(41));
+/// assert!(matches!(program.run(&activation, None), Ok(Value::Int(41))));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Activation<'a> {
     env: EnvId,
@@ -32,7 +45,7 @@ impl<'a> Activation<'a> {
         Self { env: EnvId::NONE, few: [const { None }; FEW], more: Vec::new() }
     }
 
-    /// An activation of a scope with the values of its slots in their order; slots beyond the last have none.
+    /// An activation of a scope with the values of its slots in their order; slots beyond the last value are unbound.
     #[must_use]
     pub fn of(env: &Env, values: impl IntoIterator<Item = Option<Value<'a>>>) -> Self {
         let mut activation = Self::new(env);
@@ -85,6 +98,34 @@ impl<'a> Activation<'a> {
 ///
 /// A host that does not know an answer yet keeps the question and interrupts; the expression is evaluated again when
 /// the answer is known, and must then be answered in the same order.
+///
+/// ```
+/// use celador_cel::{Activation, Code, Env, EnvBuilder, Function, HostFunctions, Interruption, Program, STANDARD, Stop, Value};
+///
+/// static REVIEW: Function = Function {
+///     name: "review",
+///     doc: "Whether a person approves.",
+///     cost: "constant",
+///     overloads: &[("review_string", "review(string) -> bool")],
+///     examples: &[],
+///     code: Code::Host,
+/// };
+///
+/// /// The answer of a person, once there is one.
+/// struct Answer(Option<bool>);
+///
+/// impl HostFunctions for Answer {
+///     fn call(&mut self, _function: &str, _args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+///         self.0.map(Value::from).ok_or(Interruption::Asked)
+///     }
+/// }
+///
+/// let env = STANDARD.iter().copied().fold(Env::builder().row(&REVIEW), EnvBuilder::library).build();
+/// let program = Program::compile(&env, "review('lead@example.com')").unwrap();
+/// let activation = Activation::new(&env);
+/// assert_eq!(program.holds(&activation, Some(&mut Answer(None))), Err(Stop::Asked));
+/// assert_eq!(program.holds(&activation, Some(&mut Answer(Some(true)))), Ok(true));
+/// ```
 pub trait HostFunctions {
     /// Answers one call of a function whose row says [`Code::Host`](crate::Code::Host).
     ///

@@ -19,10 +19,23 @@ pub enum Stop {
     Asked,
 }
 
-/// A failed evaluation: what went wrong, where in the expression, and between which kinds of value; never a value.
+/// A failed evaluation: the code of the error, the place in the expression, and the kinds of the values; never a value.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, ErrorCode, Program, STANDARD, Stop, Type, Value};
+///
+/// let scope = Env::builder().variable("order", Type::Dyn);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "order.total / 0").unwrap();
+/// let order = celador_cel::Json::from(serde_json::json!({"total": 42}));
+/// let activation = Activation::new(&env).with(&env, "order", order.value());
+/// let Err(Stop::Failed(error)) = program.run(&activation, None) else { panic!("it divides by zero") };
+/// assert_eq!(error.code, ErrorCode::DivideByZero);
+/// assert_eq!((error.span.start, error.span.end), (0, 15));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError {
-    /// What went wrong.
+    /// The error, for programs to branch on.
     pub code: ErrorCode,
     /// The characters of the part that failed.
     pub span: Span,
@@ -32,12 +45,12 @@ pub struct EvalError {
     pub function: Option<Cow<'static, str>>,
     /// The name and value of the bound that was exceeded.
     pub bound: Option<(&'static str, u64)>,
-    /// What a function of the host expected of an argument that it refused.
+    /// The argument that a function of the host expected, in words, if it refused one.
     pub expected: Option<&'static str>,
 }
 
 impl EvalError {
-    /// What went wrong and, of a refused argument, what was expected; without the place, the function and the kinds.
+    /// The error as text, with the expected argument if one was refused; without the place, the function and the kinds.
     #[must_use]
     pub fn reason(&self) -> String {
         let expected = self.expected.map(|expected| format!(": {expected}")).unwrap_or_default();

@@ -52,7 +52,7 @@ impl Comparison {
         }
     }
 
-    /// The least and the greatest number that satisfy it. Where no number does, the least is above the greatest.
+    /// The least and the greatest number that satisfy it; if no number does, the least is greater than the greatest.
     #[must_use]
     pub fn range(self, bound: i64) -> (i64, i64) {
         const NONE: (i64, i64) = (1, 0);

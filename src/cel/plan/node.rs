@@ -18,7 +18,7 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local(pub u32);
 
-/// Where an evaluation keeps what came out of a binding of a block.
+/// The place where an evaluation keeps the value of a binding of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memo(pub u32);
 
@@ -93,11 +93,11 @@ pub enum Node {
     NotEqual(NodeId, NodeId),
     /// `a < b`
     Compare(Comparison, NodeId, NodeId),
-    /// `a < 3`, `a == 'text'`, `text.startsWith('a')`, `has(a.key)`: what most guards ask
+    /// A question with a constant, as most guards ask: `a < 3`, `a == 'text'`, `text.startsWith('a')`, `has(a.key)`
     Ask {
-        /// What it is asked of.
+        /// The step whose value is asked about.
         operand: NodeId,
-        /// What is asked.
+        /// The question.
         question: Question,
     },
     /// `a + b`
@@ -150,7 +150,7 @@ pub enum Node {
     },
     /// `cel.block([a, b], body)`
     Block {
-        /// Its bindings, none of which has been computed when it begins.
+        /// Its bindings. They are not computed when the block begins.
         bindings: Range<Memo>,
         /// Where they are known.
         body: NodeId,
@@ -163,7 +163,7 @@ pub enum Node {
         operand: NodeId,
         /// The variable.
         local: Local,
-        /// What its value becomes.
+        /// The step that is evaluated with the value bound.
         body: NodeId,
         /// Whether the body gives an optional itself.
         flat: bool,
@@ -172,12 +172,12 @@ pub enum Node {
     OrOptional {
         /// The optional.
         operand: NodeId,
-        /// What takes its place.
+        /// The step whose value replaces it.
         other: NodeId,
         /// Whether the value itself is asked for.
         value: bool,
     },
-    /// What fails whenever it is reached.
+    /// A step that always fails.
     Fail(Fault),
 }
 
@@ -185,7 +185,7 @@ pub enum Node {
 /// they come to together does not depend on the brackets.
 #[derive(Clone, Copy, Debug)]
 pub struct Clause {
-    /// What is tried.
+    /// The step that is evaluated.
     pub step: NodeId,
     /// How many operators inside of the first one are reached with it, each of which is a step that costs.
     pub operators: u32,
@@ -203,9 +203,9 @@ pub struct Item {
 /// A macro over the elements of a list or the keys of a map.
 #[derive(Debug)]
 pub struct Loop {
-    /// What becomes of the elements.
+    /// The result that the loop makes of the elements.
     pub kind: LoopKind,
-    /// What is gone through.
+    /// The list or map that is gone through.
     pub range: NodeId,
     /// Element or key; of a two-variable macro index or key.
     pub first: Local,
@@ -213,13 +213,13 @@ pub struct Loop {
     pub second: Option<Local>,
     /// Which elements count.
     pub filter: Option<NodeId>,
-    /// The predicate, or what each element becomes.
+    /// The predicate, or the expression that maps each element.
     pub body: NodeId,
     /// Under which name what the loop came to may be kept: if that depends on nothing but the elements.
     pub(crate) fold: Option<FoldId>,
 }
 
-/// What a loop makes of its elements.
+/// The result that a loop makes of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopKind {
     /// `all`
@@ -243,7 +243,7 @@ pub enum LoopKind {
 }
 
 impl LoopKind {
-    /// Whether a number says what the elements came to, however many there were.
+    /// Whether the outcome is a single number, however many elements there are.
     #[must_use]
     pub fn is_fold(self) -> bool {
         matches!(self, Self::All | Self::Exists | Self::ExistsOne | Self::Count)
@@ -291,7 +291,7 @@ impl Node {
         }
     }
 
-    /// Whether the step gives a `bool` by what it is.
+    /// Whether the step gives a `bool` whatever its operands are.
     #[inline]
     #[must_use]
     pub fn is_test(&self) -> bool {

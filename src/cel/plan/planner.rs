@@ -9,7 +9,7 @@ use crate::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 use crate::stdlib::Extent;
-use crate::syntax::{Binding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::syntax::{BlockBinding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::types::{At, Type};
 use crate::value::{Blob, FoldId, Guess, Text, TypeName, Value};
 
@@ -50,7 +50,7 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
 /// A plan while it is made.
 pub(super) struct Planner<'c> {
     pub(super) checked: &'c Checked,
-    /// The scope's bounds, with what folding may still cost.
+    /// The scope's bounds, with the rest of the budget for folding.
     pub(super) limits: EvalLimits,
     fold: Fold,
     pub(super) nodes: Vec<Node>,
@@ -63,7 +63,7 @@ pub(super) struct Planner<'c> {
     locals: u32,
     /// The bindings of blocks so far.
     memos: u32,
-    /// What the patterns hold.
+    /// The bytes that compiled patterns hold.
     pub(super) pattern_bytes: usize,
     /// Classes by property that patterns may still name.
     pub(super) properties: usize,
@@ -274,7 +274,7 @@ impl Planner<'_> {
 
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the
     /// locals of each value, and those of the body, get places that no other part of the block has.
-    fn block(&mut self, expr: &Expr, bindings: &[Binding], body: &Expr) -> NodeId {
+    fn block(&mut self, expr: &Expr, bindings: &[BlockBinding], body: &Expr) -> NodeId {
         let (outside, in_use, first) = (self.known.len(), self.in_use, Memo(self.memos));
         for binding in bindings {
             let value = self.expr(&binding.value);

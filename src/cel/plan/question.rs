@@ -8,7 +8,7 @@ use crate::stdlib::Pattern;
 use crate::value::Guess;
 use std::sync::Arc;
 
-/// What is asked of a value.
+/// A question about a value.
 #[derive(Clone, Debug)]
 pub enum Question {
     /// `a < 3`

@@ -37,17 +37,17 @@ pub(crate) struct Extent {
     ranges: u64,
 }
 
-/// What a pattern takes that somebody else compiles, before they do.
+/// The price of a regular expression, known before another package compiles it.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternPrice {
     /// About the bytes that it holds once it is compiled.
     pub bytes: usize,
-    /// How many times the price of looking at a text a search in it costs.
+    /// The cost of a search in a text, as a multiple of the cost of reading that text.
     pub factor: u64,
 }
 
 impl PatternPrice {
-    /// Reads a pattern; nothing if it is no pattern. Linear in it, but for what it names by property.
+    /// Reads a pattern; `None` if the text is not a pattern. Linear in it, apart from classes by property.
     #[must_use]
     pub fn of(pattern: &str, limits: &EvalLimits) -> Option<Self> {
         let extent = Extent::of(pattern).ok()?;

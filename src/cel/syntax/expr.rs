@@ -10,17 +10,26 @@ use crate::source::Span;
 pub struct ExprId(pub u32);
 
 /// One expression.
+///
+/// ```
+/// use celador_cel::{EvalLimits, Expr, ExprKind, parse};
+///
+/// let expr: Expr = parse("order.total", &EvalLimits::default()).unwrap();
+/// let ExprKind::Select { operand, field, .. } = &expr.kind else { panic!("it is a selection") };
+/// assert_eq!(field.text, "total");
+/// assert_eq!((operand.span.start, operand.span.end), (0, 5));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// Its number.
     pub id: ExprId,
     /// All its characters, brackets of its own included, brackets around it not.
     pub span: Span,
-    /// What it is.
+    /// Its kind, with its parts.
     pub kind: ExprKind,
 }
 
-/// What an expression is.
+/// The kind of an expression, with its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// `1`, `'text'`, `null`
@@ -34,7 +43,7 @@ pub enum ExprKind {
     },
     /// `operand.field`, `operand.?field`
     Select {
-        /// What is selected on.
+        /// The expression before the dot.
         operand: Box<Expr>,
         /// The field.
         field: Name,
@@ -43,7 +52,7 @@ pub enum ExprKind {
     },
     /// `operand[index]`, `operand[?index]`
     Index {
-        /// What is indexed.
+        /// The list or map before the bracket.
         operand: Box<Expr>,
         /// The index or key.
         index: Box<Expr>,
@@ -54,7 +63,7 @@ pub enum ExprKind {
     Call {
         /// The function or operator, as written: with a dot in front if no container is to be searched.
         function: Name,
-        /// What stands before the dot.
+        /// The expression before the dot.
         target: Option<Box<Expr>>,
         /// The arguments.
         args: Vec<Expr>,
@@ -62,7 +71,7 @@ pub enum ExprKind {
     /// `[a, ?b]`
     List(Vec<Element>),
     /// `{k: v, ?k: v}`
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
     /// `Name{field: value}`
     Struct {
         /// The name of the message type, as written: with a dot in front if no container is to be searched.
@@ -72,7 +81,7 @@ pub enum ExprKind {
     },
     /// `has(operand.field)`
     Has {
-        /// What the field is looked for in.
+        /// The expression in whose value the field is looked for.
         operand: Box<Expr>,
         /// The field.
         field: Name,
@@ -93,7 +102,7 @@ pub enum ExprKind {
     /// `cel.block([a, b], body)`
     Block {
         /// The bindings; each knows those before it.
-        bindings: Vec<Binding>,
+        bindings: Vec<BlockBinding>,
         /// Where all of them are known.
         body: Box<Expr>,
     },
@@ -103,7 +112,7 @@ pub enum ExprKind {
         operand: Box<Expr>,
         /// The variable of its value.
         variable: Name,
-        /// What the value becomes.
+        /// The expression that is evaluated with the value bound.
         body: Box<Expr>,
         /// Whether the body is an optional already.
         flat: bool,
@@ -213,13 +222,13 @@ pub enum Literal {
 pub struct Element {
     /// The element.
     pub value: Expr,
-    /// Whether it is an optional, left out if it is none: `[?x]`.
+    /// Whether it is an optional, left out if it is empty: `[?x]`.
     pub optional: bool,
 }
 
 /// An entry of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct MapEntry {
     /// The key.
     pub key: Expr,
     /// The value.
@@ -230,7 +239,7 @@ pub struct Entry {
 
 /// A binding of a block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Binding {
+pub struct BlockBinding {
     /// The variable, whose name is the call that names it: `cel.index(0)`.
     pub variable: String,
     /// Its value, which is computed when it is first asked for.
@@ -253,7 +262,7 @@ pub struct StructField {
 pub struct Comprehension {
     /// Which macro.
     pub kind: ComprehensionKind,
-    /// What is gone through.
+    /// The list or map that is gone through.
     pub range: Expr,
     /// The variable of the element or key.
     pub variable: Name,
@@ -261,7 +270,7 @@ pub struct Comprehension {
     pub second: Option<Name>,
     /// The condition of a `map` with one: `range.map(x, filter, body)`.
     pub filter: Option<Expr>,
-    /// The predicate, or what each element becomes.
+    /// The predicate, or the expression that maps each element.
     pub body: Expr,
     /// The macro's name as written.
     pub name: Name,

@@ -4,7 +4,7 @@
 //! those of cel-go: signs of a row cancel out, `&&` and `||` are balanced. Reading stops at the first token that no
 //! expression can have there. It recurses on brackets and conditions, whose depth the outline has bounded.
 
-use super::expr::{Element, Entry, Expr, ExprId, ExprKind, Literal, Name, StructField};
+use super::expr::{Element, Expr, ExprId, ExprKind, Literal, MapEntry, Name, StructField};
 use super::tokens::{Token, TokenKind};
 use super::{RESERVED, literal, macros, messages};
 use crate::issue::Issue;
@@ -385,7 +385,7 @@ impl<'t> Reader<'t> {
             let optional = reader.takes("?");
             let key = reader.expr()?.expr;
             reader.expect(":")?;
-            entries.push(Entry { key, value: reader.expr()?.expr, optional });
+            entries.push(MapEntry { key, value: reader.expr()?.expr, optional });
             Ok(())
         })?;
         Ok(self.place(ExprKind::Map(entries), first, last))

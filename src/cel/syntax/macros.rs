@@ -6,7 +6,7 @@
 //! number (`cel.index(0)`, `cel.iterVar(0, 0)`) are named by the very call, which no other variable can be named.
 
 use super::expr::{
-    Binding, Comprehension, ComprehensionKind as Kind, Element, Expr, ExprKind, Literal, Name,
+    BlockBinding, Comprehension, ComprehensionKind as Kind, Element, Expr, ExprKind, Literal, Name,
 };
 use super::messages;
 use crate::issue::Issue;
@@ -151,10 +151,10 @@ fn block(function: Name, args: Vec<Expr>, issues: &mut Vec<Issue>) -> ExprKind {
 }
 
 /// The bindings of a block, which must be written out as a list.
-fn bindings(values: Expr, issues: &mut Vec<Issue>) -> Option<Vec<Binding>> {
+fn bindings(values: Expr, issues: &mut Vec<Issue>) -> Option<Vec<BlockBinding>> {
     match values.kind {
         ExprKind::List(elements) if elements.iter().all(|element| !element.optional) => {
-            let named = |(index, Element { value, .. })| Binding {
+            let named = |(index, Element { value, .. })| BlockBinding {
                 variable: variable_name("index", &[index]),
                 value,
             };

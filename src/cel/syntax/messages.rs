@@ -160,11 +160,11 @@ pub(super) enum Expected {
         /// The bracket.
         opened: &'static str,
     },
-    /// An operator, or what ends the operand before it.
+    /// An operator, or a token that ends the operand before it.
     Operator {
         /// Whether a `?` waits for its `:`.
         asked: bool,
-        /// The bracket around it; empty if there is none.
+        /// The bracket around it; empty outside brackets.
         inside: &'static str,
         /// Whether that bracket belongs to a call, an index or a message.
         postfix: bool,

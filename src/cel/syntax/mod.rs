@@ -23,7 +23,7 @@ pub(crate) use reference::form as macro_form;
 pub use reference::{MACROS, Macro};
 
 pub use expr::{
-    Binding, Comprehension, ComprehensionKind, Element, Entry, Expr, ExprId, ExprKind, Literal, Name,
+    BlockBinding, Comprehension, ComprehensionKind, Element, Expr, ExprId, ExprKind, Literal, MapEntry, Name,
     StructField,
 };
 

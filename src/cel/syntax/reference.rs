@@ -8,18 +8,18 @@
 pub struct Macro {
     /// The name as it is called: `has`, `all`, `cel.bind`.
     pub name: &'static str,
-    /// How it is written, the most usual form first; what stands before a dot says what it is called on.
+    /// How it is written, the most usual form first; the word before a dot names the kind that it is called on.
     pub forms: &'static [&'static str],
-    /// One line: what it gives.
+    /// Its result, on one line.
     pub doc: &'static str,
-    /// One line: what it costs.
+    /// Its cost, on one line.
     pub cost: &'static str,
-    /// Expressions and what they give: CEL text for a value, `error: code` for an error.
+    /// Expressions with their results: CEL text for a value, `error: code` for an error.
     pub examples: &'static [(&'static str, &'static str)],
 }
 
 impl Macro {
-    /// What stands before the dot of a macro that is called on something: `list` of `list.all(x, condition)`.
+    /// The words before the dot in the forms of a macro, such as `list` in `list.all(x, condition)`.
     pub fn receivers(&self) -> impl Iterator<Item = &'static str> {
         let calls = self.forms.iter().filter_map(|form| form.split_once('.'));
         calls.filter(|(_, call)| call.starts_with(self.name)).map(|(receiver, _)| receiver)

@@ -3,7 +3,7 @@
 //! In: a text such as `1h30m` or `1.5s`. Out: whole nanoseconds, or what is wrong with the text. Exact: no floating point,
 //! fractions of a nanosecond are cut. Linear in the text.
 
-/// What is wrong with the text of a duration.
+/// The fault in the text of a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DurationError {
     /// `soon`, `1..5s`, the empty text: not numbers with units.

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard};
 /// as `epoch` does. Elements beyond may still change, and be taken back.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth<'a> {
-    /// What is kept of the loops over the list.
+    /// The kept outcomes of loops over the list.
     pub folds: &'a Folds,
     /// At which end elements are added.
     pub end: GrowingEnd,
@@ -35,7 +35,7 @@ pub enum GrowingEnd {
     Front,
 }
 
-/// What is kept of the loops over the lists of one host. A clone of the host begins with nothing.
+/// The kept outcomes of loops over the lists of one host. A clone begins empty.
 #[derive(Debug, Default)]
 pub struct Folds(Mutex<Store>);
 

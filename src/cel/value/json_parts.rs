@@ -42,7 +42,7 @@ impl Keys {
         self.words.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
@@ -94,7 +94,7 @@ impl Json {
 }
 
 impl Part<'_> {
-    /// What the value is.
+    /// The kind of the value.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {

@@ -45,7 +45,7 @@ impl<'a> List<'a> {
         self.len() == 0
     }
 
-    /// What `size()` says of it.
+    /// The number of its elements, as `size()` gives it.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {

@@ -13,6 +13,43 @@ use std::fmt;
 use std::ops::Range;
 
 /// A record in a host's structs, read where it lies. All its fields are there.
+///
+/// ```
+/// use celador_cel::{Activation, At, Env, EnvBuilder, LiveRecord, Program, RecordType, STANDARD, Type, Value, View};
+/// use std::sync::{Arc, LazyLock};
+///
+/// #[derive(Debug)]
+/// struct Order {
+///     total: i64,
+///     customer: String,
+/// }
+///
+/// static ORDER: LazyLock<Arc<RecordType>> = LazyLock::new(|| {
+///     RecordType::live("order", [("total", Type::Int, "in cents"), ("customer", Type::String, "the id")])
+/// });
+///
+/// impl LiveRecord for Order {
+///     fn shape(&self, _: At) -> &RecordType {
+///         &ORDER
+///     }
+///
+///     fn field(&self, _: At, slot: usize) -> Option<View<'_>> {
+///         match slot {
+///             0 => Some(View::Int(self.total)),
+///             _ => Some(View::Text(&self.customer)),
+///         }
+///     }
+/// }
+///
+/// let scope = Env::builder().variable("order", Type::Record(ORDER.clone()));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "order.total < 5000 && order.customer != ''").unwrap();
+///
+/// // the order stays where it is: nothing of it is copied or converted
+/// let order = Order { total: 4_200, customer: "cus-5".into() };
+/// let activation = Activation::new(&env).with(&env, "order", Value::record(&order, At(0)));
+/// assert!(program.holds(&activation, None).unwrap());
+/// ```
 pub trait LiveRecord: fmt::Debug + Sync {
     /// The declaration: the names, in the order of their slots.
     fn shape(&self, at: At) -> &RecordType;

@@ -30,6 +30,16 @@ pub enum Map<'a> {
 }
 
 /// A key of a map. An `int` and a `uint` of one number are one key, as CEL's equality has it.
+///
+/// ```
+/// use celador_cel::{Entries, Key, Value};
+///
+/// let key = Key::from_value(&Value::from("total")).expect("texts may be keys");
+/// let entries: Entries<'_> = [(key, Value::from(42))].into_iter().collect();
+/// let Value::Map(map) = Value::map(entries) else { panic!("it is a map") };
+/// assert_eq!(map.len(), 1);
+/// assert!(Key::from_value(&Value::Null).is_none());
+/// ```
 #[derive(Clone, Debug)]
 pub enum Key<'a> {
     /// `true: …`
@@ -43,7 +53,7 @@ pub enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The key that a value makes in a map literal, or nothing if values of its kind are none.
+    /// The key for a value in a map literal; `None` if values of this kind cannot be keys.
     #[must_use]
     pub fn from_value(value: &Value<'a>) -> Option<Self> {
         match value {
@@ -81,7 +91,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The same key, holding what it needs.
+    /// The same key, with its text copied.
     #[must_use]
     pub fn to_static(&self) -> Key<'static> {
         match self {

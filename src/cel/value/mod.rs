@@ -38,6 +38,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A CEL value. Clones in constant time.
+///
+/// ```
+/// use celador_cel::{Kind, Value};
+///
+/// let list = Value::list(vec![Value::from(1), Value::from("two"), Value::Null]);
+/// assert_eq!(list.kind(), Kind::List);
+/// let Value::List(list) = list else { panic!("it is a list") };
+/// assert_eq!(list.size(), 3);
+/// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// `null`
@@ -68,7 +77,7 @@ pub enum Value<'a> {
     Type(TypeName),
     /// `ip('10.0.0.1')`: a value of a library's own
     Opaque(Opaque),
-    /// A value that its host did not keep whole. It may stand in a list; whoever reads it gets `value_shortened`.
+    /// A value that its host did not keep whole. It may stand in a list; reading it fails with `value_shortened`.
     Shortened,
 }
 
@@ -140,7 +149,7 @@ impl<'a> Value<'a> {
         Self::List(List::Live { of, at })
     }
 
-    /// What the value is.
+    /// The kind of the value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -163,7 +172,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same value, borrowed from this one: what a constant of a program yields. Never allocates or counts.
+    /// The same value, borrowed from this one, as constants of programs are read. Never allocates or counts.
     #[must_use]
     pub fn borrowed(&'a self) -> Self {
         match self {
@@ -206,7 +215,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// An estimate of the bytes that a computed value holds; what it borrows is not its own.
+    /// An estimate of the bytes that a computed value holds; borrowed parts do not count.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         match self {
@@ -277,7 +286,7 @@ impl<'a> Text<'a> {
         as_times.unwrap_or_else(|| (**self).cmp(&**other))
     }
 
-    /// The same text, holding what it needs.
+    /// The same text, copied.
     #[must_use]
     pub fn to_static(&self) -> Text<'static> {
         match self {

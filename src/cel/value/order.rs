@@ -33,8 +33,8 @@ impl Value<'_> {
         }
     }
 
-    /// CEL's `==`, paid for: text by its length, lists and maps by what is in them. What is of different lengths is told
-    /// apart at once and costs nothing.
+    /// CEL's `==`, charged to the budget: text by its length, lists and maps by their contents. Values of different lengths differ
+    /// at once and cost nothing.
     ///
     /// # Errors
     /// `budget_exceeded` before a walk that would cost too much, `value_shortened` for a value that is not there whole.
@@ -58,7 +58,7 @@ impl Value<'_> {
     }
 
     /// Whether a value that was shortened stands somewhere in this one. Linear in lists and maps that were computed or
-    /// are a host's own; a document holds none but as a whole.
+    /// are a host's own; a document is shortened as a whole or not at all.
     #[must_use]
     pub fn holds_shortened(&self) -> bool {
         match self {
@@ -71,7 +71,7 @@ impl Value<'_> {
         }
     }
 
-    /// What a walk over the value visits, in cost units, counted no further than `most`.
+    /// The cost of a walk over the value, in cost units, counted no further than `most`.
     #[must_use]
     pub fn weight(&self, most: u64) -> u64 {
         match self {

@@ -19,6 +19,15 @@ const MAX_SECONDS: i64 = 253_402_300_799;
 const MAX_DURATION_SECONDS: i128 = 315_576_000_000;
 
 /// A point in time, to the nanosecond, between the years 1 and 9999.
+///
+/// ```
+/// use celador_cel::{Duration, Timestamp};
+///
+/// let noon: Timestamp = "2026-06-01T12:00:00Z".parse().expect("RFC 3339");
+/// let later = noon.plus(Duration::parse("1h30m").expect("a duration")).expect("within the calendar");
+/// assert_eq!(later.to_string(), "2026-06-01T13:30:00Z");
+/// assert_eq!(Timestamp::from(std::time::SystemTime::UNIX_EPOCH).seconds(), 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     seconds: i64,
@@ -26,13 +35,22 @@ pub struct Timestamp {
 }
 
 /// A length of time, to the nanosecond, either way.
+///
+/// ```
+/// use celador_cel::Duration;
+///
+/// let whole = Duration::parse("1h30m")?;
+/// assert_eq!(whole.nanos(), 90 * 60 * 1_000_000_000);
+/// assert_eq!(whole.to_string(), "5400s");
+/// # Ok::<(), celador_cel::DurationError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
     seconds: i64,
     nanos: i32,
 }
 
-/// What a getter of a timestamp reads off the calendar.
+/// A field of the calendar that a getter of a timestamp reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalendarField {
     /// `getFullYear()`
@@ -236,7 +254,7 @@ impl Timestamp {
     /// The longest text: `2026-05-20T03:45:00.123456789Z`.
     pub const MAX_TEXT: usize = 30;
 
-    /// What [`fmt::Display`] writes, and zeros up to [`Self::MAX_TEXT`] bytes. Many times as quick as formatting.
+    /// The text of [`fmt::Display`], followed by zeros up to [`Self::MAX_TEXT`] bytes. Many times as quick as formatting.
     #[must_use]
     pub fn to_text(self) -> [u8; Self::MAX_TEXT] {
         let mut text = [0; Self::MAX_TEXT];
@@ -320,7 +338,7 @@ impl Duration {
     /// Reads Go's grammar: an optional sign, then decimal numbers with `h`, `m`, `s`, `ms`, `us`, `µs` or `ns`; or `0`.
     ///
     /// # Errors
-    /// [`DurationError`]: what is wrong with the text.
+    /// [`DurationError`] for a text that is not a duration or out of range.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         Self::from_nanos(duration_text::nanos(text)?).map_err(|_| DurationError::TooLong)
     }
@@ -354,7 +372,7 @@ impl Duration {
     }
 
     /// `getHours()`, `getMinutes()`, `getSeconds()`: the whole length in that unit, rounded towards zero;
-    /// `getMilliseconds()`: the milliseconds of the second. Other fields are none of a duration.
+    /// `getMilliseconds()`: the milliseconds of the second. `None` for other fields, which durations do not have.
     #[must_use]
     pub fn field(self, field: CalendarField) -> Option<i64> {
         match field {

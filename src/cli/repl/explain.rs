@@ -9,7 +9,7 @@ use super::session::{Ended, rebound, run};
 use super::tree::{Node, Outcome};
 use super::{messages, show};
 use celador::cel::{
-    Activation, Binding, Checked, Comprehension, ComprehensionKind, Env, Expr, ExprKind, Key, Program,
+    Activation, BlockBinding, Checked, Comprehension, ComprehensionKind, Env, Expr, ExprKind, Key, Program,
     Reference, Type, Value,
 };
 use std::collections::HashSet;
@@ -225,7 +225,7 @@ impl<'w> Walk<'w> {
     /// explained first, and a binding that nothing came to is skipped. Behind one that fails its variable has no value.
     fn block(
         &mut self,
-        bindings: &[Binding],
+        bindings: &[BlockBinding],
         body: &Expr,
         env: &Env,
         activation: &Activation<'_>,

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use celador::cel::Timestamp;
-use celador_store::decision_log::{DecisionLog, Settings, Sync};
+use celador_store::decision_log::{DecisionLog, LogSettings, SyncMode};
 use celador_store::{Database, write_waiting};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub(super) struct Log(Option<DecisionLog>);
 impl Log {
     /// Opens it before anything is done: no server may have it open.
     pub(super) fn open(folder: Option<PathBuf>, now: Timestamp) -> Result<Self, Failure> {
-        let settings = |folder| Settings { sync: Sync::Always, ..Settings::new(folder) };
+        let settings = |folder| LogSettings { sync: SyncMode::Always, ..LogSettings::new(folder) };
         let log = folder.map(|folder| DecisionLog::open(settings(folder), now)).transpose();
         log.map(Self).map_err(|error| Failure::Unusable(error.to_string()))
     }

@@ -31,7 +31,7 @@ impl<'a> Activations<'a> {
         &self.bound
     }
 
-    /// What a program of a scope runs on: no more than it and those before it read. Allocates nothing.
+    /// The activation for a program of a scope, with the values that it and the programs before it read. Allocates nothing.
     ///
     /// # Errors
     /// `wrong_scope` for a context of another schema than the scope's: its fields lie elsewhere.

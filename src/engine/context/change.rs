@@ -4,7 +4,7 @@
 //! the state after it. Histories only grow, but for the last input and the last response, which may still be replaced or
 //! taken back, and invocations that become restricted: so all costs are linear in what changed.
 
-use super::history::Status;
+use super::history::InvocationStatus;
 use super::snapshot::{ContextState, Kept, StoredInvocation};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
@@ -31,7 +31,7 @@ struct EntriesMark {
     last: Option<TaskIo>,
 }
 
-/// What happened between two moments of one context, as plain data.
+/// The change of one context between two marks, as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextChange {
@@ -50,7 +50,7 @@ pub struct ContextChange {
     /// Positions of earlier invocations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     restricted: Vec<u32>,
-    /// Earlier invocations of which less is kept now.
+    /// Earlier invocations whose values were shortened since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shortened: Vec<(u32, Kept)>,
 }
@@ -111,7 +111,7 @@ impl TaskContext {
             && self.outputs.is_at(&mark.outputs)
     }
 
-    /// What happened since this context was at a mark. Linear in that; documents are shared.
+    /// The change since this context was at a mark. Linear in the change; documents are shared.
     #[must_use]
     pub fn change_since(&self, mark: &ContextMark) -> ContextChange {
         let turns = self.turns().skip(mark.turns).collect();
@@ -168,7 +168,7 @@ impl Entries {
 }
 
 impl ContextState {
-    /// What it takes to leave the state as it is.
+    /// A change that leaves the state as it is.
     #[must_use]
     pub fn no_change(&self) -> ContextChange {
         ContextChange {
@@ -195,7 +195,7 @@ impl ContextState {
         fits &= change.outputs.put_to(&mut self.outputs);
         for position in change.restricted {
             match self.invocations.get_mut(position as usize) {
-                Some(invocation) => invocation.status = Status::Restricted,
+                Some(invocation) => invocation.status = InvocationStatus::Restricted,
                 None => fits = false,
             }
         }

@@ -21,7 +21,7 @@ pub struct InvocationId(pub(super) u32);
 /// How an invocation ended (`REC-04`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum InvocationStatus {
     /// The capability gave a result.
     Successful,
     /// The capability failed, or the call could not be formed (`REC-07`).
@@ -42,18 +42,18 @@ pub enum Caller {
 
 /// One attempt to run a function.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Invocation {
+pub struct InvocationRecord {
     /// The function.
     pub function: FunctionId,
     /// When.
     pub at: Moment,
     /// The resolved arguments (`REC-08`).
     pub input: Json,
-    /// The result as the capability gave it (`MW-16`); nothing if none ran.
+    /// The result as the capability gave it (`MW-16`); `None` if the capability did not run.
     pub output: Option<Json>,
     /// How it ended.
-    pub status: Status,
-    /// Whether the capability itself ran: what `before_first` asks (`MW-41`).
+    pub status: InvocationStatus,
+    /// Whether the capability itself ran; `before_first` depends on it (`MW-41`).
     pub executed: bool,
     /// Who asked for it.
     pub origin: Caller,
@@ -73,20 +73,20 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn of(&mut self, status: Status) -> &mut u32 {
+    fn of(&mut self, status: InvocationStatus) -> &mut u32 {
         match status {
-            Status::Successful => &mut self.successful,
-            Status::Errored => &mut self.errored,
-            Status::Restricted => &mut self.restricted,
+            InvocationStatus::Successful => &mut self.successful,
+            InvocationStatus::Errored => &mut self.errored,
+            InvocationStatus::Restricted => &mut self.restricted,
         }
     }
 
-    fn add(&mut self, status: Status) {
+    fn add(&mut self, status: InvocationStatus) {
         let count = self.of(status);
         *count = count.saturating_add(1);
     }
 
-    fn remove(&mut self, status: Status) {
+    fn remove(&mut self, status: InvocationStatus) {
         let count = self.of(status);
         *count = count.saturating_sub(1);
     }
@@ -106,7 +106,7 @@ pub(super) struct Record {
     pub(super) shortened: u64,
 }
 
-/// What of an invocation may be kept as its digest only.
+/// A part of an invocation that may be kept as its digest only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptPart {
     /// The arguments that middleware formed.
@@ -121,7 +121,7 @@ const INVOCATION_BYTES: usize = 128;
 /// The log, and what is kept about it.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    log: Log<Invocation>,
+    log: Log<InvocationRecord>,
     /// The positions that were made restricted, in that order.
     restrictions: Log<u32>,
     /// The positions of which a value was shortened, in that order.
@@ -157,7 +157,7 @@ impl History {
     }
 
     /// Appends an invocation. One of a function that the schema does not have is in the log and in no record.
-    pub(super) fn record(&mut self, schema: &ContextSchema, invocation: Invocation) -> InvocationId {
+    pub(super) fn record(&mut self, schema: &ContextSchema, invocation: InvocationRecord) -> InvocationId {
         let position = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
         let by_model = invocation.origin == Caller::Model;
         for &record in schema.records_of(invocation.function) {
@@ -178,12 +178,12 @@ impl History {
     /// Changes the status of an invocation to restricted. Constant time; its result stays.
     pub(super) fn restrict(&mut self, schema: &ContextSchema, id: InvocationId) {
         let Some(invocation) = self.log.get_mut(id.0 as usize) else { return };
-        let before = std::mem::replace(&mut invocation.status, Status::Restricted);
+        let before = std::mem::replace(&mut invocation.status, InvocationStatus::Restricted);
         self.restrictions.push(id.0);
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
             record.counts.remove(before);
-            record.counts.add(Status::Restricted);
+            record.counts.add(InvocationStatus::Restricted);
             let is_last = record.positions.last() == Some(&id.0);
             record.rewritten = record.rewritten.saturating_add(u64::from(!is_last));
         }
@@ -230,11 +230,11 @@ impl History {
     }
 
     /// The invocations, oldest first.
-    pub(super) fn log(&self) -> &Log<Invocation> {
+    pub(super) fn log(&self) -> &Log<InvocationRecord> {
         &self.log
     }
 
-    pub(super) fn get(&self, id: InvocationId) -> Option<&Invocation> {
+    pub(super) fn get(&self, id: InvocationId) -> Option<&InvocationRecord> {
         self.log.get(id.0 as usize)
     }
 
@@ -244,7 +244,7 @@ impl History {
     }
 
     /// An invocation of a record, 0 the most recent.
-    pub(super) fn newest(&self, record: u32, index: usize) -> Option<&Invocation> {
+    pub(super) fn newest(&self, record: u32, index: usize) -> Option<&InvocationRecord> {
         let position = self.of(record)?.positions.nth_back(index)?;
         self.log.get(*position as usize)
     }
@@ -264,7 +264,7 @@ impl History {
     }
 }
 
-impl Invocation {
+impl InvocationRecord {
     /// The bytes of its values that the task had no room for.
     fn lacking_bytes(&self) -> u64 {
         let values = std::iter::once(&self.input).chain(&self.output).filter_map(Json::shortened);

@@ -2,7 +2,7 @@
 //!
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
-use super::history::{Invocation, Status};
+use super::history::{InvocationRecord, InvocationStatus};
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
@@ -331,16 +331,16 @@ fn names<'a>(
 }
 
 /// What an invocation has at its place in one of a record's lists.
-fn one_of(list: Part, invocation: &Invocation) -> View<'_> {
+fn one_of(list: Part, invocation: &InvocationRecord) -> View<'_> {
     match list {
         Part::Timestamps => View::Time(invocation.at.as_str()),
         Part::RecordInputs => View::Json(invocation.input.root()),
         Part::RecordOutputs => {
             invocation.output.as_ref().map_or(View::Null, |output| View::Json(output.root()))
         }
-        Part::Successful => View::Bool(invocation.status == Status::Successful),
-        Part::Errored => View::Bool(invocation.status == Status::Errored),
-        Part::Restricted => View::Bool(invocation.status == Status::Restricted),
+        Part::Successful => View::Bool(invocation.status == InvocationStatus::Successful),
+        Part::Errored => View::Bool(invocation.status == InvocationStatus::Errored),
+        Part::Restricted => View::Bool(invocation.status == InvocationStatus::Restricted),
         _ => invocation.task_id.as_ref().map_or(View::Null, |id| View::Text(id)),
     }
 }

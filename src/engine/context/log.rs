@@ -14,7 +14,7 @@ pub(super) const PIECE: usize = 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct Log<T> {
     sealed: Vec<Arc<[T]>>,
-    /// What came since the last piece was sealed; at most a piece.
+    /// The entries since the last piece was sealed; at most a piece.
     open: Vec<T>,
 }
 

@@ -6,7 +6,7 @@
 //! can say what it likes, but not what stands beside it.
 
 use super::TaskContext;
-use super::history::Status;
+use super::history::InvocationStatus;
 use super::part::Part;
 use super::secret::{MASK, SecretView};
 use crate::cel::{At, List, Map, Shortened, Value, View};
@@ -16,10 +16,10 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// What is asked for.
+/// The part of a context to show.
 #[derive(Clone, Debug)]
 pub struct PageRequest {
-    /// Paths below `context`, such as `input` or `capabilities.refund`; none for all.
+    /// Paths below `context`, such as `input` or `capabilities.refund`; empty for the whole context.
     pub paths: Vec<String>,
     /// The first entry of each list, in the list's own order.
     pub from: usize,
@@ -103,7 +103,7 @@ impl TaskContext {
     /// [`PageError`].
     ///
     /// # Cost
-    /// Linear in what is given, and in memory no more than `max_bytes` or one entry of each list.
+    /// Linear in the page; it takes no more memory than `max_bytes` or one entry of each list.
     pub fn page(&self, request: &PageRequest) -> Result<ContextPage, PageError> {
         let mut entries = request.entries.max(1);
         loop {
@@ -157,7 +157,7 @@ impl Pass<'_> {
         if part == Part::RecordInputs {
             return secrets.arguments(function);
         }
-        secrets.outcome(function, call.is_some_and(|call| call.status == Status::Successful))
+        secrets.outcome(function, call.is_some_and(|call| call.status == InvocationStatus::Successful))
     }
 
     /// What is secret of a field of an entry of inputs or responses.

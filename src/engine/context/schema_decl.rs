@@ -33,7 +33,7 @@ pub struct ToolDecl {
     pub members: Vec<FunctionId>,
 }
 
-/// What a schema is made from.
+/// The declarations that a schema is made from.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaDecl {
     /// Every function that the agent can call or invoke (`KEY-11`).

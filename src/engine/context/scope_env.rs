@@ -10,7 +10,7 @@ use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::scope::{Root, Scope};
-use super::surroundings::{Mount, Runtime};
+use super::surroundings::{MountFacts, Runtime};
 use super::task_context::TaskContext;
 use crate::cel::{
     Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
@@ -18,7 +18,7 @@ use crate::cel::{
 use crate::limits::EvalLimits;
 use std::sync::Arc;
 
-/// What the environment of a scope is made from.
+/// The declarations that the environment of a scope is made from.
 #[derive(Clone, Debug)]
 pub struct ScopeDecl<'d> {
     /// The scope.
@@ -76,7 +76,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Now => Type::String,
             Root::Runtime => Runtime::cel_type(),
             Root::Mount if !self.has_mount => return None,
-            Root::Mount => Mount::cel_type(),
+            Root::Mount => MountFacts::cel_type(),
             Root::Parameters => self.parameters.clone(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
@@ -130,7 +130,7 @@ pub struct ScopeEnv {
     roots: Box<[Root]>,
 }
 
-/// The values of one run. What the scope does not know is left out, so one of these may serve several scopes.
+/// The values of one run. A scope ignores the values that it does not know, so one of these may serve several scopes.
 #[derive(Clone, Debug, Default)]
 pub struct Bound<'a> {
     /// `context`, and in guardrails and `exposes` the entries under test.
@@ -146,7 +146,7 @@ pub struct Bound<'a> {
     /// `runtime`.
     pub runtime: Option<&'a Runtime>,
     /// `mount`.
-    pub mount: Option<&'a Mount>,
+    pub mount: Option<&'a MountFacts>,
     /// `parameters` of a filter.
     pub parameters: Option<Value<'a>>,
     /// `item` of a poll.
@@ -187,7 +187,7 @@ impl ScopeEnv {
         self.scope
     }
 
-    /// What expressions of the scope are compiled with.
+    /// The environment in which expressions of the scope are compiled.
     #[must_use]
     pub fn env(&self) -> &Env {
         &self.env
@@ -225,7 +225,7 @@ impl ScopeEnv {
             Root::Event => bound.event.clone(),
             Root::Now => bound.now.map(Moment::value),
             Root::Runtime => bound.runtime.map(Runtime::value),
-            Root::Mount => bound.mount.map(Mount::value),
+            Root::Mount => bound.mount.map(MountFacts::value),
             Root::Parameters => bound.parameters.clone(),
             Root::Item => bound.item.clone(),
             Root::Response => bound.response.clone(),

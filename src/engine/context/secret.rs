@@ -13,36 +13,36 @@ use serde::{Serialize, Serializer};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What views show in the place of a secret.
+/// The text that views show in the place of a secret.
 pub const MASK: &str = "***";
 
 /// The most places of one value that are told apart. A value with more of them is secret as a whole: what is kept of each
 /// decision stays small, and nothing is shown that was marked.
 const MAX_PLACES: usize = 64;
 
-/// What of a value is secret.
+/// The places of a value that are secret, by rules that refer to each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// The first is about the value itself; none if nothing is secret.
+    /// The first rule is about the value itself; empty if nothing is secret.
     rules: Arc<[SecretRule]>,
 }
 
-/// What one schema says. Numbers are those of other rules.
+/// The rule of one schema. The numbers are positions of other rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecretRule {
     /// Whether the value is secret, whatever it holds.
     pub whole: bool,
-    /// What else is said of the same value.
+    /// Further rules about the same value.
     pub same: Vec<usize>,
-    /// What is said of members by name.
+    /// The rule of each named member.
     pub members: Vec<(Box<str>, usize)>,
-    /// What is said of all other members.
+    /// The rules of all other members.
     pub others: Vec<usize>,
-    /// What is said of the first items.
+    /// The rules of the first items, one each.
     pub items: Vec<usize>,
-    /// What is said of the items after these.
+    /// The rules of the items after these.
     pub rest: Vec<usize>,
-    /// What is said of every member and item.
+    /// The rules of every member and item.
     pub parts: Vec<usize>,
     /// Whether there must be no other members: those that are there all the same are secret if any is.
     pub closed: bool,
@@ -63,11 +63,11 @@ static WHOLE: [SecretRule; 1] = [SecretRule {
     closed: false,
 }];
 
-/// What is secret of one value within another.
+/// The secret places of one value within another.
 #[derive(Clone, Debug)]
 pub struct SecretView<'s> {
     rules: &'s [SecretRule],
-    /// The rules about the value; none if nothing of it is secret.
+    /// The rules about the value; empty if nothing of it is secret.
     at: SmallVec<[usize; 4]>,
 }
 
@@ -139,7 +139,7 @@ impl Secrets {
         &self.rules
     }
 
-    /// What is secret of the value itself.
+    /// The secret places of the value itself.
     #[must_use]
     pub fn view(&self) -> SecretView<'_> {
         SecretView::of(&self.rules, if self.rules.is_empty() { &[] } else { &[0] })
@@ -233,7 +233,7 @@ impl<'s> SecretView<'s> {
         self.at.iter().filter_map(|at| self.rules.get(*at))
     }
 
-    /// What is secret of the member of a name.
+    /// The secret places of the member of this name.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
         let mut to: SmallVec<[usize; 4]> = SmallVec::new();
@@ -247,7 +247,7 @@ impl<'s> SecretView<'s> {
         self.below(&to)
     }
 
-    /// What is secret of the item at a position.
+    /// The secret places of the item at this position.
     #[must_use]
     pub fn item(&self, position: usize) -> Self {
         let mut to: SmallVec<[usize; 4]> = SmallVec::new();
@@ -275,7 +275,7 @@ impl<'s> SecretView<'s> {
         if self.is_whole() { self.clone() } else { Self::of(self.rules, to) }
     }
 
-    /// Whether what lies at the end of a path is a secret, holds one, or is a part of one.
+    /// Whether the value at the end of a path is a secret, holds one, or is a part of one.
     #[must_use]
     pub fn meets(&self, path: &[SecretStep]) -> bool {
         let end = path.iter().fold(self.clone(), |view, step| match step {
@@ -356,8 +356,8 @@ impl<'s> SecretView<'s> {
     }
 }
 
-/// A value as views show it: with [`MASK`] in the place of whatever is secret. What was shortened is masked whole where
-/// anything of it is, as nobody can say what was in it.
+/// A value as views show it: with [`MASK`] in the place of each secret. A shortened value is masked whole where
+/// any part of it is secret, because its contents are not known any more.
 #[derive(Clone)]
 pub struct Masked<'s, 'v> {
     value: JsonRef<'v>,

@@ -4,7 +4,7 @@
 //! one pass. The stored state holds each fact once (the log, not its views), so it is smaller, and a task restored from
 //! it under the same schema cannot be told from the one that was stored.
 
-use super::history::{Caller, Invocation, Status};
+use super::history::{Caller, InvocationRecord, InvocationStatus};
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The version of [`ContextState`] that is written and read here.
 const VERSION: u32 = 1;
 
-/// A stored task context. Its form on the wire is its own; what programs should read is [`TaskContext::to_json`].
+/// A stored task context. Its serialised form is for storing; programs should read [`TaskContext::to_json`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextState {
@@ -46,7 +46,7 @@ pub(super) struct StoredInvocation {
     input: Json,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Json>,
-    pub(super) status: Status,
+    pub(super) status: InvocationStatus,
     executed: bool,
     origin: Caller,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl Kept {
         *self == Self::default()
     }
 
-    pub(super) fn of(invocation: &Invocation) -> Self {
+    pub(super) fn of(invocation: &InvocationRecord) -> Self {
         Self {
             input: invocation.input.shortened(),
             output: invocation.output.as_ref().and_then(Json::shortened),
@@ -107,7 +107,7 @@ pub enum RestoreError {
 }
 
 impl TaskContext {
-    /// The whole context as JSON, in the shape of the specification: what `context` is to an expression. Linear.
+    /// The whole context as JSON, in the shape of the specification: the value of `context` in expressions. Linear.
     ///
     /// # Errors
     /// `not_json` if a document that was recorded holds a number that is not finite.
@@ -136,7 +136,7 @@ impl TaskContext {
         }
     }
 
-    pub(super) fn stored(&self, invocation: &Invocation) -> StoredInvocation {
+    pub(super) fn stored(&self, invocation: &InvocationRecord) -> StoredInvocation {
         let whole = |value: &Json| !value.is_shortened();
         let input = Some(&invocation.input).filter(|input| whole(input)).cloned();
         StoredInvocation {
@@ -184,7 +184,7 @@ impl TaskContext {
             let Some(function) = task.schema.function(&stored.function) else {
                 return Err(RestoreError::UnknownFunction(stored.function));
             };
-            task.record(Invocation {
+            task.record(InvocationRecord {
                 function,
                 at: stored.at,
                 input: stored.kept.input.as_ref().map_or(stored.input, Shortened::to_json),

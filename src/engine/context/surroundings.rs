@@ -16,7 +16,7 @@ pub struct Runtime {
 
 /// The mount of an agent whose scope is not `none` (`MNT-04`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
+pub struct MountFacts {
     /// `mount.bucket`
     pub bucket: Arc<str>,
     /// `mount.prefix`
@@ -72,7 +72,7 @@ impl LiveRecord for Runtime {
     }
 }
 
-impl Mount {
+impl MountFacts {
     /// The type of `mount`.
     #[must_use]
     pub fn cel_type() -> Type {
@@ -86,7 +86,7 @@ impl Mount {
     }
 }
 
-impl LiveRecord for Mount {
+impl LiveRecord for MountFacts {
     fn shape(&self, _at: At) -> &RecordType {
         &MOUNT
     }

@@ -5,7 +5,7 @@
 //! kept. Expressions cannot change anything here (`CTX-21`), a child's task has a context of its own (`CTX-24`,
 //! `DEL-07`), and time comes in as an argument.
 
-use super::history::{Counts, History, Invocation, InvocationId, KeptPart};
+use super::history::{Counts, History, InvocationId, InvocationRecord, KeptPart};
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a task starts with and keeps.
+/// The facts that a task starts with and keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskFacts {
     /// The agent (`CTX-01`).
@@ -33,7 +33,7 @@ pub struct TaskFacts {
     pub model: Arc<str>,
 }
 
-/// What kind of turn the conversation took (`CTX-09`).
+/// The kind of a turn of the conversation (`CTX-09`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TurnKind {
@@ -123,14 +123,14 @@ impl TaskContext {
         self.inputs.push(input, self.schema.input_type());
     }
 
-    /// Puts another input in the place of the last (`GR-11`); of none, nothing.
+    /// Replaces the last input (`GR-11`). Does nothing if there is no input.
     pub fn replace_last_input(&mut self, input: TaskIo) {
         if self.inputs.pop().is_some() {
             self.push_input(input);
         }
     }
 
-    /// Takes the last input back: what a guardrail refused and the task does not keep.
+    /// Takes the last input back, if a guardrail refused it and the task does not keep it.
     pub fn pop_input(&mut self) -> Option<TaskIo> {
         self.inputs.pop()
     }
@@ -158,7 +158,7 @@ impl TaskContext {
         self.llm_turns = self.llm_turns.saturating_add(u32::from(kind == TurnKind::Llm));
     }
 
-    /// Adds what a model turn used (`CTX-07`).
+    /// Adds the tokens of a model turn (`CTX-07`).
     pub fn add_tokens(&mut self, prompt: u64, completion: u64) {
         self.prompt_tokens = self.prompt_tokens.saturating_add_unsigned(prompt);
         self.completion_tokens = self.completion_tokens.saturating_add_unsigned(completion);
@@ -166,7 +166,7 @@ impl TaskContext {
 
     /// Records an invocation: in its function's record, its tool's, and `_meta` (`MW-46`, `REC-13`, `REC-17`). One of
     /// a function that the schema does not have enters `_meta` only, and limits count it.
-    pub fn record(&mut self, mut invocation: Invocation) -> InvocationId {
+    pub fn record(&mut self, mut invocation: InvocationRecord) -> InvocationId {
         // a result of null and none are the same to expressions, and a document of its own costs memory
         invocation.output = invocation.output.filter(|output| !output.root().is_null());
         self.history.record(&self.schema, invocation)
@@ -205,19 +205,19 @@ impl TaskContext {
         &self.schema
     }
 
-    /// What the task started with.
+    /// The facts that the task started with.
     #[must_use]
     pub fn start(&self) -> &TaskFacts {
         &self.start
     }
 
-    /// When the task was created: what `max_age` counts from (`LIM-08`).
+    /// When the task was created; `max_age` counts from here (`LIM-08`).
     #[must_use]
     pub fn started_at(&self) -> Timestamp {
         self.start.started_at
     }
 
-    /// The model's turns: what `max_turns` counts (`LIM-03`).
+    /// The number of the model's turns, bounded by `max_turns` (`LIM-03`).
     #[must_use]
     pub fn llm_turns(&self) -> u32 {
         self.llm_turns
@@ -228,19 +228,19 @@ impl TaskContext {
         self.turns.iter().copied()
     }
 
-    /// Prompt tokens so far: what `max_prompt_tokens` bounds (`LIM-04`).
+    /// Prompt tokens so far, bounded by `max_prompt_tokens` (`LIM-04`).
     #[must_use]
     pub fn prompt_tokens(&self) -> i64 {
         self.prompt_tokens
     }
 
-    /// Completion tokens so far: what `max_completion_tokens` bounds (`LIM-05`).
+    /// Completion tokens so far, bounded by `max_completion_tokens` (`LIM-05`).
     #[must_use]
     pub fn completion_tokens(&self) -> i64 {
         self.completion_tokens
     }
 
-    /// The model's calls, delegations among them: what `max_tool_calls` counts (`LIM-09` to `LIM-11`).
+    /// The number of the model's calls, delegations among them, bounded by `max_tool_calls` (`LIM-09` to `LIM-11`).
     #[must_use]
     pub fn calls_by_model(&self) -> u32 {
         self.history.calls_by_model
@@ -260,12 +260,12 @@ impl TaskContext {
 
     /// An invocation on record.
     #[must_use]
-    pub fn invocation(&self, id: InvocationId) -> Option<&Invocation> {
+    pub fn invocation(&self, id: InvocationId) -> Option<&InvocationRecord> {
         self.history.get(id)
     }
 
     /// All invocations, oldest first.
-    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &Invocation> + ExactSizeIterator {
+    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &InvocationRecord> + ExactSizeIterator {
         self.history.log().iter()
     }
 

@@ -58,7 +58,7 @@ impl TaskIo {
     /// The entry that a whole object `{message, …}` describes; all keys but `message` are further keys.
     ///
     /// # Errors
-    /// An object without a message, or a message that is none.
+    /// An object without a message, or with a message of a wrong shape.
     pub fn from_entry(entry: JsonRef<'_>) -> Result<Self, TaskIoError> {
         let message = entry.get("message").ok_or(TaskIoError::NoMessage)?;
         Ok(Self::new(message)?.with_extra(entry))
@@ -76,7 +76,7 @@ impl TaskIo {
     /// of parts the message, an object with `message` the whole entry.
     ///
     /// # Errors
-    /// A value in none of these forms.
+    /// A value in another form.
     pub fn transformed(&self, by: JsonRef<'_>) -> Result<Self, TaskIoError> {
         if by.is_object() {
             return Self::from_entry(by);
@@ -96,7 +96,7 @@ impl TaskIo {
         self.extra.root()
     }
 
-    /// The characters of the text parts: what `size()` says of the message (`CEL-42`).
+    /// The number of characters of the text parts, as `size()` gives it for the message (`CEL-42`).
     #[must_use]
     pub fn characters(&self) -> usize {
         self.characters

@@ -7,16 +7,16 @@ use super::schema_decl::FunctionId;
 use super::secret::{SecretView, Secrets};
 use std::sync::Arc;
 
-/// What is secret of the calls of one function.
+/// The secret places in calls of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallSecrets {
     /// Of its arguments, an object.
     pub arguments: Secrets,
-    /// Of what it returns.
+    /// In its results.
     pub result: Secrets,
 }
 
-/// What is secret of the tasks of one agent.
+/// The secret places in tasks of one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskSecrets {
     /// By function, in the order of the schema.
@@ -35,19 +35,19 @@ impl TaskSecrets {
         self.functions.iter().all(is_open) && self.input.is_empty() && self.exposes.is_empty()
     }
 
-    /// Of the arguments of a function; none is one that is not known.
+    /// In the arguments of a function; `None` is a function that is not known.
     #[must_use]
     pub fn arguments(&self, function: Option<FunctionId>) -> SecretView<'_> {
         self.of_call(function, |call| &call.arguments)
     }
 
-    /// Of what a function returns; none is one that is not known.
+    /// In the results of a function; `None` is a function that is not known.
     #[must_use]
     pub fn result(&self, function: Option<FunctionId>) -> SecretView<'_> {
         self.of_call(function, |call| &call.result)
     }
 
-    /// Of what came of a call. The schema of a result is about calls that succeeded: an error of a function whose results
+    /// In the outcome of a call. The schema of a result is about calls that succeeded: an error of a function whose results
     /// hold secrets may hold them anywhere.
     #[must_use]
     pub fn outcome(&self, function: Option<FunctionId>, is_success: bool) -> SecretView<'_> {

@@ -29,13 +29,13 @@ pub struct Comments {
 pub struct Comment {
     /// All of it.
     pub place: Place,
-    /// What stands behind `celador:`.
+    /// The text of the comment after `celador:`.
     pub text: Box<str>,
     /// The line that it speaks of, from 1: its own behind something, else the next one that is no comment.
     pub line: usize,
 }
 
-/// What may be allowed in some files, and whether it has been.
+/// The comments in some files that allow warnings, and whether each has allowed one.
 #[derive(Clone, Debug, Default)]
 pub struct Allowances {
     files: Vec<File>,
@@ -46,9 +46,9 @@ struct File {
     source: Source,
     scalars: Vec<(Span, usize)>,
     allowances: Vec<Allowance>,
-    /// Their positions by what they allow and the line that they speak of.
+    /// Their positions, by the code of the warning that they allow and the line that they stand for.
     by_line: HashMap<(&'static str, usize), Stack>,
-    /// What is wrong with comments that allow nothing.
+    /// The problems of comments that cannot allow anything.
     refused: Vec<Diagnostic>,
 }
 
@@ -131,7 +131,7 @@ impl Allowances {
         Some(allowance.reason.clone())
     }
 
-    /// What is wrong with the comments themselves: those that cannot be read, and, where `is_judged` says that all
+    /// The problems of the comments themselves: those that cannot be read, and, where `is_judged` says that all
     /// findings of a file have been judged, those that allowed nothing. `judged` are these findings.
     #[must_use]
     pub fn problems(&self, judged: &[&Diagnostic], is_judged: impl Fn(&Source) -> bool) -> Vec<Diagnostic> {

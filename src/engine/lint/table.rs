@@ -6,7 +6,7 @@
 
 use Class::{Advice, MayLoseARule};
 
-/// What follows from a warning.
+/// The consequence of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// A rule may be lost: manifests with such a warning are not used, unless a comment allows it.
@@ -31,7 +31,7 @@ impl Class {
 pub struct Warning {
     /// The code of its findings.
     pub code: &'static str,
-    /// What follows.
+    /// The consequence of the warning.
     pub class: Class,
     /// One sentence: what was found, and why it has this class.
     pub about: &'static str,
@@ -225,7 +225,7 @@ pub fn warning(code: &str) -> Option<&'static Warning> {
     WARNINGS.iter().find(|warning| warning.code == code)
 }
 
-/// The class of a code. One that stands in no row may lose a rule: a door that does not know what it sees stays shut.
+/// The class of a code. A code without a row has the strict class: an unknown warning may lose a rule.
 #[must_use]
 pub fn class(code: &str) -> Class {
     warning(code).map_or(MayLoseARule, |warning| warning.class)

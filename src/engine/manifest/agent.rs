@@ -4,13 +4,13 @@
 //! of the document and reports each problem; a part that has one is left out and the agent is not [sound](Agent::sound).
 //! It never looks at another document and never reads an expression.
 
-use super::binding::Binding;
-use super::kind::Kind;
+use super::binding::DeclaredBinding;
+use super::kind::DocumentKind;
 use super::messages;
 use super::node::{Data, Entry};
 use super::reader::{Fields, Path, Reader};
 use super::schema::{Property, Role, Schema, read_properties};
-use super::step::{Hook, Step};
+use super::step::{DeclaredStep, Hook};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub struct Agent {
     /// Whether nothing in this document is an error. An agent that is not sound may lack checks: it must never run.
     pub sound: bool,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Its namespace (AG-01).
     pub namespace: Embedded,
     /// Its name, unique in the namespace (AG-01).
@@ -56,7 +56,7 @@ pub struct Agent {
     /// Checks of what goes in and out.
     pub guardrails: Guardrails,
     /// Names and expressions that go out with each response (EXP-01).
-    pub exposes: Vec<Expose>,
+    pub exposes: Vec<DeclaredExpose>,
 }
 
 /// One entry of `capabilities`. The wildcard `"*"` is an entry without any of the fields (AG-07).
@@ -69,20 +69,20 @@ pub struct Capability {
     /// The actions and events that are active; all of them if absent (AG-11, AG-13).
     pub include: Option<Vec<Embedded>>,
     /// Parameters that the model cannot set.
-    pub bindings: Vec<Binding>,
+    pub bindings: Vec<DeclaredBinding>,
     /// How long an event subscription lives without activity, in nanoseconds (AG-23).
     pub event_timeout: Option<i64>,
     /// Steps ahead of the first call (MW-39).
-    pub before_first: Vec<Step>,
+    pub before_first: Vec<DeclaredStep>,
     /// Steps ahead of each call and each event (MW-44).
-    pub before: Vec<Step>,
+    pub before: Vec<DeclaredStep>,
     /// Steps behind each call and each formatted event (MW-45).
-    pub after: Vec<Step>,
+    pub after: Vec<DeclaredStep>,
 }
 
 impl Capability {
     /// All steps, in the order in which the lists run.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
         self.before_first.iter().chain(&self.before).chain(&self.after)
     }
 }
@@ -91,14 +91,14 @@ impl Capability {
 #[derive(Clone, Debug, Default)]
 pub struct Guardrails {
     /// Steps on each input.
-    pub before: Vec<Step>,
+    pub before: Vec<DeclaredStep>,
     /// Steps on each response.
-    pub after: Vec<Step>,
+    pub after: Vec<DeclaredStep>,
 }
 
 impl Guardrails {
     /// All steps, `before` first.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
         self.before.iter().chain(&self.after)
     }
 }
@@ -134,7 +134,7 @@ pub enum MountScope {
 
 /// One entry of `exposes`.
 #[derive(Clone, Debug)]
-pub struct Expose {
+pub struct DeclaredExpose {
     /// The key that goes out; never `message` (AG-20).
     pub name: Embedded,
     /// The expression.
@@ -147,7 +147,7 @@ impl Agent {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
@@ -303,7 +303,7 @@ fn read_capability(entry: &Entry, path: &Path, reader: &mut Reader) -> Option<Ca
     capability.include = fields.get("include").and_then(|field| reader.texts(field.node, &field.path));
     capability.bindings = fields
         .get("bindings")
-        .map(|field| Binding::read_all(field.node, &field.path, "BND-19", reader))
+        .map(|field| DeclaredBinding::read_all(field.node, &field.path, "BND-19", reader))
         .unwrap_or_default();
     capability.event_timeout = fields.duration("event_timeout", "AG-23", reader);
     capability.before_first = read_steps(&mut fields, "before_first", Hook::BeforeFirst, reader);
@@ -340,8 +340,16 @@ fn read_model_capabilities(
     names
 }
 
-fn read_steps(fields: &mut Fields<'_>, key: &'static str, hook: Hook, reader: &mut Reader) -> Vec<Step> {
-    fields.get(key).map(|field| Step::read_all(field.node, &field.path, hook, reader)).unwrap_or_default()
+fn read_steps(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    hook: Hook,
+    reader: &mut Reader,
+) -> Vec<DeclaredStep> {
+    fields
+        .get(key)
+        .map(|field| DeclaredStep::read_all(field.node, &field.path, hook, reader))
+        .unwrap_or_default()
 }
 
 fn read_guardrails(fields: &mut Fields<'_>, reader: &mut Reader) -> Guardrails {
@@ -355,7 +363,7 @@ fn read_guardrails(fields: &mut Fields<'_>, reader: &mut Reader) -> Guardrails {
     guardrails
 }
 
-fn read_exposes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<Expose> {
+fn read_exposes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<DeclaredExpose> {
     let Some(field) = fields.get("exposes") else { return Vec::new() };
     let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
     entries
@@ -367,7 +375,7 @@ fn read_exposes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<Expose> {
                 reader.report(&path, messages::exposed_message(&entry.key.place));
             }
             let value = reader.expression(&entry.value, &path, "CEL-01")?;
-            Some(Expose { name: entry.key.clone(), value, path: path.into() })
+            Some(DeclaredExpose { name: entry.key.clone(), value, path: path.into() })
         })
         .collect()
 }

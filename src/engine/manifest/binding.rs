@@ -1,6 +1,6 @@
 //! Bindings: parameter names and the expressions that supply them.
 //!
-//! In: the `bindings` mapping of a capability or of an invoke step. Out: one [`Binding`] an entry, in order (BND-01).
+//! In: the `bindings` mapping of a capability or of an invoke step. Out: one [`DeclaredBinding`] an entry, in order (BND-01).
 //! Whether a name is declared is a question across documents and belongs to [`catalog`](super::catalog).
 
 use super::node::Node;
@@ -9,7 +9,7 @@ use crate::source::Embedded;
 
 /// One parameter and the expression or mount template that supplies it.
 #[derive(Clone, Debug)]
-pub struct Binding {
+pub struct DeclaredBinding {
     /// The parameter.
     pub name: Embedded,
     /// CEL, a bare word (BND-10) or a template of `{mount.…}` (BND-13); nothing here has read it yet.
@@ -18,7 +18,7 @@ pub struct Binding {
     pub path: String,
 }
 
-impl Binding {
+impl DeclaredBinding {
     /// Reads a mapping of names and texts; `rule` makes other values errors.
     pub(super) fn read_all(node: &Node, path: &Path, rule: &'static str, reader: &mut Reader) -> Vec<Self> {
         let Some(entries) = reader.mapping(node, path) else { return Vec::new() };

@@ -5,7 +5,7 @@
 //! Sizes are bounded before anything is read. Nothing here links documents, and nothing fetches one.
 
 use super::document::Document;
-use super::kind::{Family, Kind};
+use super::kind::{DocumentKind, Family};
 use super::messages::{self, Doubt};
 use super::reader::{Path, Reader};
 use super::schema::Property;
@@ -31,7 +31,7 @@ pub struct Bundle {
 
 /// How a bundle came here: it decides how large it may be (BUN-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum BundleSource {
     /// Somebody handed it over.
     Uploaded,
     /// It was fetched from an address.
@@ -56,10 +56,14 @@ pub struct RequiredSetting {
 impl Bundle {
     /// Reads a bundle. One error anywhere refuses all of it (BUN-12).
     #[must_use]
-    pub fn read(source: &Source, arrival: Arrival, limits: &EngineLimits) -> (Option<Self>, Vec<Diagnostic>) {
+    pub fn read(
+        source: &Source,
+        arrival: BundleSource,
+        limits: &EngineLimits,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
         let (name, most) = match arrival {
-            Arrival::Uploaded => ("max_uploaded_bundle_bytes", limits.max_uploaded_bundle_bytes),
-            Arrival::Fetched => ("max_fetched_bundle_bytes", limits.max_fetched_bundle_bytes),
+            BundleSource::Uploaded => ("max_uploaded_bundle_bytes", limits.max_uploaded_bundle_bytes),
+            BundleSource::Fetched => ("max_fetched_bundle_bytes", limits.max_fetched_bundle_bytes),
         };
         let start = Place::new(source, Span::new(0, 0));
         if source.text().len() > most {
@@ -79,7 +83,7 @@ impl Bundle {
     pub(super) fn is_meant(trees: &[YamlDocument]) -> bool {
         let family = |tree: &YamlDocument| {
             let kind = tree.node.get("kind")?.as_string()?;
-            Kind::parse(&kind.text).map(|kind| kind.family)
+            DocumentKind::parse(&kind.text).map(|kind| kind.family)
         };
         trees.iter().any(|tree| family(tree) == Some(Family::BundleDescription))
     }
@@ -96,7 +100,7 @@ impl Bundle {
         for (at, tree) in trees.iter().enumerate().take(limits.max_bundle_documents) {
             let path = path_of(at);
             if let Some(kind) = unknown_kind(tree) {
-                let finding = messages::skipped_document(&Doubt::Kind(kind), &Kind::all_current());
+                let finding = messages::skipped_document(&Doubt::Kind(kind), &DocumentKind::all_current());
                 reader.report(&path.key("kind"), finding.rule("BUN-06"));
                 bundle.skipped = bundle.skipped.saturating_add(1);
                 continue;
@@ -167,7 +171,7 @@ fn path_of(position: usize) -> Path {
 /// The kind of a document, if it is written and none that is known.
 fn unknown_kind(tree: &YamlDocument) -> Option<&Embedded> {
     let kind = tree.node.get("kind")?.as_string()?;
-    Kind::parse(&kind.text).is_none().then_some(kind)
+    DocumentKind::parse(&kind.text).is_none().then_some(kind)
 }
 
 /// There are not too many documents, and none is too long (BUN-10, BUN-11). Linear in the text.
@@ -208,11 +212,11 @@ fn parts(text: &str) -> Vec<Span> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrival, Bundle, parts};
+    use super::{Bundle, BundleSource, parts};
     use crate::limits::EngineLimits;
     use crate::source::Source;
 
-    fn refused(text: &str, arrival: Arrival, limits: &EngineLimits) -> Vec<&'static str> {
+    fn refused(text: &str, arrival: BundleSource, limits: &EngineLimits) -> Vec<&'static str> {
         let (bundle, findings) = Bundle::read(&Source::new("bundle.yaml", text), arrival, limits);
         let errors: Vec<_> = findings.iter().filter(|one| one.is_error()).map(|one| one.code).collect();
         assert_eq!(bundle.is_none(), !errors.is_empty());
@@ -243,14 +247,14 @@ mod tests {
             max_document_bytes: tool("a").len(),
             ..EngineLimits::default()
         };
-        assert_eq!(refused(&text, Arrival::Uploaded, &exact), [""; 0]);
+        assert_eq!(refused(&text, BundleSource::Uploaded, &exact), [""; 0]);
         let longer = format!("{text}\n");
-        assert_eq!(refused(&longer, Arrival::Uploaded, &exact), ["manifest_too_large"]);
-        assert_eq!(refused(&longer, Arrival::Fetched, &exact), [""; 0]);
+        assert_eq!(refused(&longer, BundleSource::Uploaded, &exact), ["manifest_too_large"]);
+        assert_eq!(refused(&longer, BundleSource::Fetched, &exact), [""; 0]);
         let fewer = EngineLimits { max_bundle_documents: 1, ..exact };
-        assert_eq!(refused(&text, Arrival::Uploaded, &fewer), ["too_many_documents"]);
+        assert_eq!(refused(&text, BundleSource::Uploaded, &fewer), ["too_many_documents"]);
         let shorter = EngineLimits { max_document_bytes: tool("a").len() - 1, ..exact };
-        assert_eq!(refused(&text, Arrival::Uploaded, &shorter), ["document_too_large"; 2]);
+        assert_eq!(refused(&text, BundleSource::Uploaded, &shorter), ["document_too_large"; 2]);
     }
 
     #[test]
@@ -260,7 +264,7 @@ mod tests {
             tool("a")
         );
         let source = Source::new("bundle.yaml", text);
-        let bundle = Bundle::read(&source, Arrival::Uploaded, &EngineLimits::default()).0.unwrap();
+        let bundle = Bundle::read(&source, BundleSource::Uploaded, &EngineLimits::default()).0.unwrap();
         let keys = |is_set: fn(&str) -> bool| -> Vec<String> {
             bundle.missing_settings(is_set).into_iter().map(|setting| setting.key).collect()
         };

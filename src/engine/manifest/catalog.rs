@@ -8,7 +8,7 @@ use super::agent::Agent;
 use super::mount::Mount;
 use super::schedule::Schedule;
 use super::tool::Tool;
-use super::trigger::Trigger;
+use super::trigger::DeclaredTrigger;
 use crate::diagnostic::Diagnostic;
 use crate::lint::Allowances;
 use crate::source::{Place, Source};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use super::resolved_agent::{
-    CapabilityEntry, EventEntry, Function, FunctionRef, Parameter, ResolvedAgent, Target,
+    CapabilityEntry, DeclaredFunction, DeclaredParameter, EventEntry, FunctionRef, ResolvedAgent, Target,
 };
 
 /// Loaded documents, linked.
@@ -26,7 +26,7 @@ pub struct Catalog {
     pub(super) tools: Vec<Arc<Tool>>,
     pub(super) mount: Option<Arc<Mount>>,
     pub(super) schedules: Vec<ResolvedLaunch<Schedule>>,
-    pub(super) triggers: Vec<ResolvedLaunch<Trigger>>,
+    pub(super) triggers: Vec<ResolvedLaunch<DeclaredTrigger>>,
     pub(super) by_name: HashMap<(String, String), usize>,
     /// What the comments of the files allow, as far as the findings about documents have used it up.
     pub(super) allowances: Allowances,
@@ -92,7 +92,7 @@ impl Catalog {
 
     /// The triggers, in the order in which they were loaded.
     #[must_use]
-    pub fn triggers(&self) -> &[ResolvedLaunch<Trigger>] {
+    pub fn triggers(&self) -> &[ResolvedLaunch<DeclaredTrigger>] {
         &self.triggers
     }
 

@@ -2,7 +2,7 @@
 //!
 //! In: the mapping of one document. Out: a [`Descriptor`]; what is wrong with it the reader is told.
 
-use super::kind::Kind;
+use super::kind::DocumentKind;
 use super::reader::{Path, Reader};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
@@ -13,7 +13,7 @@ pub struct Descriptor {
     /// Where the document stands.
     pub place: Place,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// The name that people read (BUN-03).
     pub name: Embedded,
     /// What is in it, in Markdown.
@@ -32,7 +32,7 @@ impl Descriptor {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {

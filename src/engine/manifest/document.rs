@@ -5,14 +5,14 @@
 
 use super::agent::Agent;
 use super::descriptor::Descriptor;
-use super::kind::{Family, Kind};
+use super::kind::{DocumentKind, Family};
 use super::messages;
 use super::mount::Mount;
 use super::node::Node;
 use super::reader::{Path, Reader};
 use super::schedule::Schedule;
 use super::tool::Tool;
-use super::trigger::Trigger;
+use super::trigger::DeclaredTrigger;
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
@@ -29,7 +29,7 @@ pub enum Document {
     /// A schedule.
     Schedule(Box<Schedule>),
     /// A trigger.
-    Trigger(Box<Trigger>),
+    Trigger(Box<DeclaredTrigger>),
     /// What a bundle says about itself.
     Descriptor(Box<Descriptor>),
 }
@@ -63,7 +63,7 @@ impl Document {
                 Some(Self::Schedule(Box::new(schedule)))
             }
             Family::Trigger => {
-                let trigger = Trigger::read(document, kind, &path, &mut reader)?;
+                let trigger = DeclaredTrigger::read(document, kind, &path, &mut reader)?;
                 Some(Self::Trigger(Box::new(trigger)))
             }
             Family::BundleDescription => {
@@ -105,7 +105,9 @@ impl Role {
     pub(super) fn of(node: &Node) -> Self {
         let has = |key: &str| node.get(key).is_some();
         let kind = node.get("kind").and_then(Node::as_string);
-        if kind.is_some_and(|kind| Kind::is_meant(&kind.text)) || (!has("kind") && Mount::is_meant(node)) {
+        if kind.is_some_and(|kind| DocumentKind::is_meant(&kind.text))
+            || (!has("kind") && Mount::is_meant(node))
+        {
             Self::Manifest
         } else if (has("name") && has("call") && has("expect")) || (has("agent") && has("steps")) {
             Self::Companion
@@ -116,19 +118,19 @@ impl Role {
 }
 
 /// The kind of a document (KV-01, KV-09).
-fn read_kind(node: &Node, path: &Path, reader: &mut Reader) -> Option<Kind> {
+fn read_kind(node: &Node, path: &Path, reader: &mut Reader) -> Option<DocumentKind> {
     let mut fields = reader.fields(node, path)?;
     let Some(field) = fields.get("kind") else {
         reader.report(&path.key("kind"), messages::missing_kind(fields.place));
         return None;
     };
     let text = reader.text(field.node, &field.path)?;
-    let Some(kind) = Kind::parse(&text.text) else {
-        reader.report(&field.path, messages::unknown_kind(&text, &Kind::all_current()));
+    let Some(kind) = DocumentKind::parse(&text.text) else {
+        reader.report(&field.path, messages::unknown_kind(&text, &DocumentKind::all_current()));
         return None;
     };
     if !kind.is_published() {
-        reader.report(&field.path, messages::unpublished_kind(&text, &Kind::current(kind.family)));
+        reader.report(&field.path, messages::unpublished_kind(&text, &DocumentKind::current(kind.family)));
     }
     Some(kind)
 }

@@ -3,7 +3,7 @@
 //! In: the list `events` of a tool. Out: an [`EventDecl`] for each, and a finding for every problem; an event without a way
 //! to arrive is left out. It never reads an expression.
 
-use super::binding::Binding;
+use super::binding::DeclaredBinding;
 use super::messages;
 use super::node::Node;
 use super::reader::{Field, Fields, Path, Reader};
@@ -31,7 +31,7 @@ pub struct EventDecl {
     /// Its own parameters, for the filter; empty if `aliases` are given instead.
     pub parameters: Vec<Property>,
     /// Names of the event's data (EVT-08): `author: event.payload.user.login` defines `event.author`.
-    pub aliases: Vec<Binding>,
+    pub aliases: Vec<DeclaredBinding>,
     /// What its payload looks like, if the tool says so: any JSON Schema, whose references lead into it.
     pub payload: Option<Arc<Schema>>,
     /// How it arrives: exactly one way (EVT-02).
@@ -144,7 +144,7 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
     })
 }
 
-/// Whether the `parameters` of an event are a schema; any other mapping names parts of the payload.
+/// Whether the `parameters` of an event are a schema; any other mapping names parts of the payload (EVT-08).
 fn is_schema(node: &Node) -> bool {
     let is_object = |node: &Node| node.as_string().is_some_and(|text| &*text.text == "object");
     node.get("properties").is_some_and(|node| node.as_string().is_none())
@@ -153,8 +153,8 @@ fn is_schema(node: &Node) -> bool {
 }
 
 /// Names for parts of the payload, each an expression (EVT-08).
-fn read_aliases(field: &Field<'_>, reader: &mut Reader) -> Vec<Binding> {
-    let aliases = Binding::read_all(field.node, &field.path, "EVT-08", reader);
+fn read_aliases(field: &Field<'_>, reader: &mut Reader) -> Vec<DeclaredBinding> {
+    let aliases = DeclaredBinding::read_all(field.node, &field.path, "EVT-08", reader);
     for alias in aliases.iter().filter(|alias| &*alias.name.text == "payload") {
         reader.report(&Path::document(&alias.path), messages::payload_alias(&alias.name));
     }

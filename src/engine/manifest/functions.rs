@@ -1,11 +1,11 @@
 //! What a capability brings: functions with their keys and parameters, and events.
 //!
-//! In: an entry with its target and the capability of the manifest. Out: its [`Function`]s, made one at a time so that
+//! In: an entry with its target and the capability of the manifest. Out: its [`DeclaredFunction`]s, made one at a time so that
 //! the caller can stop, and its [`EventEntry`]s. An unlisted tool, which only invoke steps name, offers the model nothing.
 
 use super::agent::{Agent, Capability};
 use super::capability_key::of_action;
-use super::resolved_agent::{CapabilityEntry, EventEntry, Function, Parameter, Target};
+use super::resolved_agent::{CapabilityEntry, DeclaredFunction, DeclaredParameter, EventEntry, Target};
 use super::schema::Property;
 use super::tool::{ActionDecl, Tool};
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub(super) fn functions_of(
     entry: &CapabilityEntry,
     capability: Option<&Capability>,
-) -> impl Iterator<Item = Function> + use<> {
+) -> impl Iterator<Item = DeclaredFunction> + use<> {
     let bound = bound_names(capability);
     let include = included(capability);
     let listed = capability.is_some();
@@ -28,7 +28,7 @@ pub(super) fn functions_of(
         Target::Tool(tool) => {
             let action = tool.actions.get(at)?;
             let name = action.name.text.to_string();
-            Some(Function {
+            Some(DeclaredFunction {
                 key: if count == 1 { key.clone() } else { of_action(&reference, &name) },
                 active: listed && is_included(include.as_ref(), &name),
                 name,
@@ -38,7 +38,7 @@ pub(super) fn functions_of(
         }
         Target::Agent(agent) => {
             let name = agent.name.text.to_string();
-            Some(Function {
+            Some(DeclaredFunction {
                 key: key.clone(),
                 active: listed && is_included(include.as_ref(), &name),
                 name,
@@ -81,7 +81,7 @@ fn is_included(include: Option<&HashSet<String>>, name: &str) -> bool {
 }
 
 /// The root's parameters and the action's own; one of the action takes the place of the root's (PAR-11).
-fn action_parameters(tool: &Tool, action: &ActionDecl, bound: &HashSet<String>) -> Vec<Parameter> {
+fn action_parameters(tool: &Tool, action: &ActionDecl, bound: &HashSet<String>) -> Vec<DeclaredParameter> {
     let own = action.parameters.iter().map(|property| &*property.name.text).collect::<HashSet<_>>();
     let root = tool.parameters.iter().filter(|property| !own.contains(&*property.name.text));
     root.chain(&action.parameters)
@@ -89,15 +89,15 @@ fn action_parameters(tool: &Tool, action: &ActionDecl, bound: &HashSet<String>) 
             let name = property.name.text.to_string();
             let bound = bound.contains(&name);
             let offered = !bound && property.schema.allow_from_llm;
-            Parameter { name, declared: Some(property.clone()), bound, offered }
+            DeclaredParameter { name, declared: Some(property.clone()), bound, offered }
         })
         .collect()
 }
 
 /// `message`, which alone the model sees (DEL-01), and what bindings may set besides (DEL-03).
-fn agent_parameters(agent: &Agent, bound: &HashSet<String>) -> Vec<Parameter> {
+fn agent_parameters(agent: &Agent, bound: &HashSet<String>) -> Vec<DeclaredParameter> {
     let is_message = |property: &&Property| &*property.name.text == "message";
-    let message = Parameter {
+    let message = DeclaredParameter {
         name: "message".to_owned(),
         declared: agent.parameters.iter().find(is_message).cloned(),
         bound: bound.contains("message"),
@@ -106,7 +106,7 @@ fn agent_parameters(agent: &Agent, bound: &HashSet<String>) -> Vec<Parameter> {
     let others = agent.parameters.iter().filter(|property| !is_message(property)).map(|property| {
         let name = property.name.text.to_string();
         let bound = bound.contains(&name);
-        Parameter { name, declared: Some(property.clone()), bound, offered: false }
+        DeclaredParameter { name, declared: Some(property.clone()), bound, offered: false }
     });
     std::iter::once(message).chain(others).collect()
 }

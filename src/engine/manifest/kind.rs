@@ -1,11 +1,11 @@
 //! Kinds of manifests (KV): `commonagents.info/<version>/<type>`.
 //!
-//! In: the text of `kind`. Out: a [`Kind`], or which part of it is unknown. Three spellings of the version mean one body
-//! format; a pair of version and type that no page prints is accepted with a warning.
+//! In: the text of `kind`. Out: a [`DocumentKind`], or which part of it is unknown. Three spellings of the version mean one body
+//! format (KV-07, KV-08); a pair of version and type that no page prints is accepted with a warning.
 
 /// The kind of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct DocumentKind {
     /// The version.
     pub version: Version,
     /// The type.
@@ -49,7 +49,7 @@ const FAMILIES: [(Family, &str); 5] = [
     (Family::BundleDescription, "bundledescription"),
 ];
 
-impl Kind {
+impl DocumentKind {
     /// The kind of a text such as `commonagents.info/v1beta2/agent`; none if a part of it is unknown (KV-09).
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

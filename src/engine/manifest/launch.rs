@@ -4,7 +4,7 @@
 //! the agent would not take. Whether a value is of the type that its schema says is for the layer above.
 
 use super::agent::Agent;
-use super::kind::{Family, Kind};
+use super::kind::{DocumentKind, Family};
 use super::messages;
 use super::names::Named;
 use super::node::{Data, Node};
@@ -45,7 +45,7 @@ const OF_TRIGGERS: Rules = Rules {
 };
 
 impl Rules {
-    fn of(kind: Kind) -> &'static Self {
+    fn of(kind: DocumentKind) -> &'static Self {
         if kind.family == Family::Schedule { &OF_SCHEDULES } else { &OF_TRIGGERS }
     }
 }
@@ -60,7 +60,7 @@ pub struct Launch {
     /// Whether nothing in this document is an error; one that is not sound makes no tasks.
     pub sound: bool,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Its namespace.
     pub namespace: Embedded,
     /// Its name, unique in the namespace.
@@ -80,7 +80,7 @@ pub struct Launch {
 
 impl Launch {
     /// Reads the fields that a schedule and a trigger share. The caller says at the end whether it is sound.
-    pub(super) fn read(fields: &mut Fields<'_>, kind: Kind, reader: &mut Reader) -> Self {
+    pub(super) fn read(fields: &mut Fields<'_>, kind: DocumentKind, reader: &mut Reader) -> Self {
         fields.written("kind");
         let rules = Rules::of(kind);
         let namespace = fields.name("namespace", rules.kind, reader);
@@ -127,8 +127,7 @@ impl Launch {
         self.sound = document.sound && !reader.has_errors();
     }
 
-    /// Whether a task begins with an input: always that of a schedule; that of a trigger unless it says nothing of one
-    ///
+    /// Whether a task begins with an input: always that of a schedule; that of a trigger if it gives a message or inputs.
     #[must_use]
     pub fn has_input(&self) -> bool {
         self.kind.family == Family::Schedule || self.message.is_some() || self.inputs.is_some()
@@ -196,7 +195,7 @@ impl Launch {
     }
 }
 
-/// Whether a value is a message: text, or a list of content parts.
+/// Whether a value is a message: text, or a list of content parts (CTX-13).
 fn is_message(node: &Node) -> bool {
     match &node.data {
         Data::String(_) => true,

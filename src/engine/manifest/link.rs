@@ -2,10 +2,10 @@
 //!
 //! In: documents that were read. Out: the [`Catalog`], and a diagnostic for every problem at the place in the agent's
 //! manifest. Linear in the documents and in the functions with their parameters, which `max_yaml_nodes` bounds for one
-//! agent. A reference that names nothing is a warning and what hangs on it is left unchecked.
+//! agent. A reference that names nothing is a warning and what hangs on it is left unchecked.
 
 use super::agent::{Agent, Capability, MountScope};
-use super::binding::Binding;
+use super::binding::DeclaredBinding;
 use super::capability_key::{META, sanitise};
 use super::catalog::{Catalog, ResolvedLaunch};
 use super::document::Document;
@@ -18,7 +18,7 @@ use super::reader::{Path, Reader};
 use super::resolved_agent::{CapabilityEntry, FunctionRef, ResolvedAgent, Target};
 use super::schema::Property;
 use super::selection::{check_include, check_matches, names_of};
-use super::step::{Invoke, Step, StepAction};
+use super::step::{DeclaredAction, DeclaredInvoke, DeclaredStep};
 use super::tool::Tool;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
@@ -156,7 +156,7 @@ impl<'a> Linker<'a> {
         let agent = self.agent;
         let steps = agent.capabilities.iter().flat_map(Capability::steps).chain(agent.guardrails.steps());
         for step in steps {
-            if let StepAction::Invoke(invoke) = &step.action {
+            if let DeclaredAction::Invoke(invoke) = &step.action {
                 self.link_invoke(step, invoke);
             }
         }
@@ -312,7 +312,7 @@ impl<'a> Linker<'a> {
     }
 
     /// Templates of the mount need one (BND-14).
-    fn check_mount_templates(&mut self, bindings: &[Binding]) {
+    fn check_mount_templates(&mut self, bindings: &[DeclaredBinding]) {
         if self.agent.mount != MountScope::None {
             return;
         }
@@ -337,8 +337,8 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// The function of an invoke step and its arguments (MW-11, MW-12, A-75).
-    fn link_invoke(&mut self, step: &Step, invoke: &Invoke) {
+    /// The function of an invoke step and its arguments (MW-11, MW-12).
+    fn link_invoke(&mut self, step: &DeclaredStep, invoke: &DeclaredInvoke) {
         self.check_mount_templates(&invoke.bindings);
         let path = Path::document(&step.path).key("invoke");
         let Some(entry) = self.invoked_entry(invoke, &path) else { return };
@@ -363,7 +363,7 @@ impl<'a> Linker<'a> {
     }
 
     /// The entry of the tool that a step invokes: that of the capability, or a new one (MW-12).
-    fn invoked_entry(&mut self, invoke: &Invoke, path: &Path) -> Option<usize> {
+    fn invoked_entry(&mut self, invoke: &DeclaredInvoke, path: &Path) -> Option<usize> {
         if let Some(at) = self.by_reference.get(&invoke.tool) {
             match self.entries.get(*at).map(|entry| &entry.target) {
                 Some(Target::Tool(_)) => return Some(*at),
@@ -392,7 +392,7 @@ impl<'a> Linker<'a> {
     }
 
     /// The arguments of a step are declared (BND-04) and complete (BND-17, BND-18).
-    fn check_arguments(&mut self, step: &Step, invoke: &Invoke, at: FunctionRef) {
+    fn check_arguments(&mut self, step: &DeclaredStep, invoke: &DeclaredInvoke, at: FunctionRef) {
         let Some(entry) = self.entries.get(at.capability) else { return };
         let Some(function) = entry.functions.get(at.function) else { return };
         let derived = entry.tool().is_some_and(|tool| tool.has_derived_parameters());

@@ -29,7 +29,7 @@ pub(super) struct Names<'a> {
     unread: Option<&'a Source>,
 }
 
-/// What a name means to an agent.
+/// The meaning of a name in an agent.
 pub(super) enum Resolution {
     Found(Target),
     /// More than one; some of them.

@@ -2,7 +2,7 @@
 //!
 //! In: nodes and the manifest path to them. Out: the values, and a diagnostic with its path for everything that is not
 //! as it must be. Null is the same as absent, as the specification's schemas write it (`… | None`). A field that a
-//! document reads is a key that it knows: [`Fields`] notes what was asked for and judges the rest.
+//! document reads is a key that it knows: [`Fields`] notes what was asked for and judges the rest.
 
 use super::json_schema::Budget;
 use super::messages;
@@ -291,7 +291,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Warns of every key that was not asked for, except one that looks like a misspelt `guard`: a key without
+    /// Warns of every key that was not asked for, except one that looks like a misspelt `guard`: a key without
     /// which a check is missing is refused. So is any key when there have been too many to look at each.
     pub(crate) fn warn_of_others(self, owner: &str, guards: &[&str], reader: &mut Reader) {
         self.warn_of_unsaid(owner, reader);

@@ -7,7 +7,7 @@ use super::agent::{Agent, Capability};
 use super::event::EventDecl;
 use super::mount::Mount;
 use super::schema::Property;
-use super::step::Invoke;
+use super::step::DeclaredInvoke;
 use super::subscription;
 use super::tool::{ActionDecl, Tool};
 use crate::source::{Place, Source};
@@ -39,7 +39,7 @@ pub struct CapabilityEntry {
     /// What the reference names.
     pub target: Target,
     /// The functions it brings: one an action, or one for a sub-agent.
-    pub functions: Vec<Function>,
+    pub functions: Vec<DeclaredFunction>,
     /// The events it brings.
     pub events: Vec<EventEntry>,
 }
@@ -51,13 +51,13 @@ pub enum Target {
     Tool(Arc<Tool>),
     /// An agent.
     Agent(Arc<Agent>),
-    /// Nothing that is loaded; what depends on it is not checked.
+    /// A document that is not loaded; everything that depends on it is left unchecked.
     Unknown,
 }
 
 /// What the model or an invoke step calls.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct DeclaredFunction {
     /// The name that the model calls and the key of its record (KEY-01 to KEY-04).
     pub key: String,
     /// The action's name, or the agent's: what `match` selects (MW-20).
@@ -68,12 +68,12 @@ pub struct Function {
     pub active: bool,
     /// Its parameters: those of the tool's root and its own, which replace a root one of the same name (PAR-01, PAR-11).
     /// Of a sub-agent: `message`, then the parameters of the agent (DEL-01, DEL-03).
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<DeclaredParameter>,
 }
 
 /// A parameter of a function, as one agent uses it.
 #[derive(Clone, Debug)]
-pub struct Parameter {
+pub struct DeclaredParameter {
     /// Its name.
     pub name: String,
     /// Its schema; none for the `message` of a sub-agent that does not declare it, which is a string.
@@ -118,15 +118,15 @@ impl ResolvedAgent {
 
     /// The function of a reference.
     #[must_use]
-    pub fn function(&self, at: FunctionRef) -> Option<(&CapabilityEntry, &Function)> {
+    pub fn function(&self, at: FunctionRef) -> Option<(&CapabilityEntry, &DeclaredFunction)> {
         let entry = self.capabilities.get(at.capability)?;
         Some((entry, entry.functions.get(at.function)?))
     }
 
-    /// The function that an invoke step of this agent calls; none if it names nothing that is loaded, in which case the
-    /// step fails when it runs.
+    /// The function that an invoke step of this agent calls; `None` if its target is not loaded, in which case the
+    /// step fails when it runs (MW-11).
     #[must_use]
-    pub fn invoke_target(&self, invoke: &Invoke) -> Option<FunctionRef> {
+    pub fn invoke_target(&self, invoke: &DeclaredInvoke) -> Option<FunctionRef> {
         self.invoked.get(&(invoke.tool.clone(), invoke.capability.clone())).copied()
     }
 }
@@ -149,7 +149,7 @@ impl CapabilityEntry {
 
     /// How the tool declares a function; none for a sub-agent.
     #[must_use]
-    pub fn action(&self, function: &Function) -> Option<&ActionDecl> {
+    pub fn action(&self, function: &DeclaredFunction) -> Option<&ActionDecl> {
         self.tool()?.actions.get(function.action?)
     }
 

@@ -4,7 +4,7 @@
 //! whether or not an earlier one still runs (SCH-08). Making the tasks is the host's affair.
 
 use super::cadence::Cadence;
-use super::kind::Kind;
+use super::kind::DocumentKind;
 use super::launch::{Launch, Launches};
 use super::messages;
 use super::reader::{Path, Reader};
@@ -44,7 +44,7 @@ impl Schedule {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {

@@ -9,7 +9,7 @@ use super::messages;
 use super::names::Names;
 use super::reader::{Path, Reader};
 use super::resolved_agent::CapabilityEntry;
-use super::step::Step;
+use super::step::DeclaredStep;
 use std::collections::HashSet;
 
 /// The names in `include` are those of actions and events (AG-21).
@@ -52,7 +52,7 @@ struct Selection<'s> {
     target: &'s str,
     what: &'static str,
     known: HashSet<&'s str>,
-    steps: Vec<&'s Step>,
+    steps: Vec<&'s DeclaredStep>,
 }
 
 impl Selection<'_> {

@@ -1,9 +1,9 @@
 //! Middleware steps (MW): one check, call or rewrite in a list of an agent or trigger.
 //!
-//! In: a list of mappings and the hook it belongs to. Out: [`Step`]s with exactly one action each, their expressions as
+//! In: a list of mappings and the hook it belongs to. Out: [`DeclaredStep`]s with exactly one action each, their expressions as
 //! text. A step that breaks a rule of its hook is reported and left out. Nothing here reads an expression or a template.
 
-use super::binding::Binding;
+use super::binding::DeclaredBinding;
 use super::messages;
 use super::node::Node;
 use super::reader::{Field, Fields, Path, Reader};
@@ -11,13 +11,13 @@ use crate::source::{Embedded, Place};
 
 /// One step.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct DeclaredStep {
     /// Where it stands.
     pub place: Place,
     /// The manifest path, such as `capabilities.ledger.before[0]`.
     pub path: String,
     /// What it does.
-    pub action: StepAction,
+    pub action: DeclaredAction,
     /// An expression that skips the step when it is falsy (MW-24).
     pub condition: Option<Embedded>,
     /// The action or event it is for (MW-20, MW-21); compared after sanitising (MW-22). Never on guardrails.
@@ -28,14 +28,14 @@ pub struct Step {
     pub error_message: Option<Embedded>,
 }
 
-impl Step {
+impl DeclaredStep {
     /// The path of the expression that decides: `….assert`, `….invoke` or `….transform`.
     #[must_use]
     pub fn action_path(&self) -> String {
         let key = match self.action {
-            StepAction::Assert(_) => "assert",
-            StepAction::Invoke(_) => "invoke",
-            StepAction::Transform(_) => "transform",
+            DeclaredAction::Assert(_) => "assert",
+            DeclaredAction::Invoke(_) => "invoke",
+            DeclaredAction::Transform(_) => "transform",
         };
         format!("{}.{key}", self.path)
     }
@@ -43,18 +43,18 @@ impl Step {
 
 /// What a step does; exactly one of the three (MW-03, MW-04).
 #[derive(Clone, Debug)]
-pub enum StepAction {
+pub enum DeclaredAction {
     /// `assert: input.amount < 100`: an expression that must be truthy.
     Assert(Embedded),
     /// `invoke: audit:record`: a capability that runs, unseen by the model.
-    Invoke(Invoke),
+    Invoke(DeclaredInvoke),
     /// `transform: output.put('note', 'x')`: an expression whose value takes the place of the output or message.
     Transform(Embedded),
 }
 
 /// The call of an invoke step.
 #[derive(Clone, Debug)]
-pub struct Invoke {
+pub struct DeclaredInvoke {
     /// `tool:capability` as written (MW-08).
     pub target: Embedded,
     /// The part before the colon, not empty.
@@ -62,7 +62,7 @@ pub struct Invoke {
     /// The part behind the colon, not empty.
     pub capability: String,
     /// The arguments: expressions in the scope of the step (MW-13).
-    pub bindings: Vec<Binding>,
+    pub bindings: Vec<DeclaredBinding>,
 }
 
 /// What follows when a step fails.
@@ -89,7 +89,7 @@ pub enum Hook {
     GuardrailBefore,
     /// `guardrails.after`.
     GuardrailAfter,
-    /// `source.before` of a trigger: asserts alone, before there is a task.
+    /// `source.before` of a trigger: asserts alone, before there is a task (TRG-02).
     Trigger,
 }
 
@@ -116,7 +116,7 @@ impl Hook {
     }
 }
 
-impl Step {
+impl DeclaredStep {
     /// Reads a list of steps. A step that breaks a rule is reported and left out.
     pub(super) fn read_all(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Vec<Self> {
         let items = reader.list(node, path).unwrap_or_default();
@@ -150,14 +150,14 @@ impl Step {
             reader.report(&field.path, messages::bindings_without_invoke(field.key));
         }
         let bindings = bindings
-            .map(|field| Binding::read_all(field.node, &field.path, "BND-19", reader))
+            .map(|field| DeclaredBinding::read_all(field.node, &field.path, "BND-19", reader))
             .unwrap_or_default();
         let action = if let Some(field) = assert {
-            reader.expression(field.node, &field.path, "CEL-01").map(StepAction::Assert)
+            reader.expression(field.node, &field.path, "CEL-01").map(DeclaredAction::Assert)
         } else if let Some(field) = transform {
-            reader.expression(field.node, &field.path, "CEL-01").map(StepAction::Transform)
+            reader.expression(field.node, &field.path, "CEL-01").map(DeclaredAction::Transform)
         } else {
-            invoke.and_then(|field| read_invoke(&field, bindings, reader)).map(StepAction::Invoke)
+            invoke.and_then(|field| read_invoke(&field, bindings, reader)).map(DeclaredAction::Invoke)
         };
         let condition =
             fields.get("condition").and_then(|field| reader.expression(field.node, &field.path, "CEL-01"));
@@ -181,7 +181,11 @@ impl Step {
 }
 
 /// `tool:capability`, both parts not empty (MW-08).
-fn read_invoke(field: &Field<'_>, bindings: Vec<Binding>, reader: &mut Reader) -> Option<Invoke> {
+fn read_invoke(
+    field: &Field<'_>,
+    bindings: Vec<DeclaredBinding>,
+    reader: &mut Reader,
+) -> Option<DeclaredInvoke> {
     let target = reader.text(field.node, &field.path)?;
     let parts = target.text.split_once(':').filter(|(tool, capability)| {
         !tool.trim().is_empty() && !capability.trim().is_empty() && !capability.contains(':')
@@ -191,7 +195,7 @@ fn read_invoke(field: &Field<'_>, bindings: Vec<Binding>, reader: &mut Reader) -
         return None;
     };
     let (tool, capability) = (tool.to_owned(), capability.to_owned());
-    Some(Invoke { target, tool, capability, bindings })
+    Some(DeclaredInvoke { target, tool, capability, bindings })
 }
 
 /// The name that selects the calls a step is for; a guardrail or trigger has none (MW-23).

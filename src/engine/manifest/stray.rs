@@ -4,7 +4,7 @@
 //! misspelt and keys that only our manifests have together say that rules were meant; whatever else lies in a folder is
 //! another program's.
 
-use super::kind::Kind;
+use super::kind::DocumentKind;
 use super::messages::{self, Doubt};
 use super::node::{Entry, Node};
 use crate::diagnostic::{Diagnostic, nearest};
@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 /// What is said of a document that is skipped.
 pub(super) fn finding(node: &Node) -> Diagnostic {
     match doubt(node) {
-        Some(doubt) => messages::skipped_document(&doubt, &Kind::all_current()).rule("KV-01"),
+        Some(doubt) => messages::skipped_document(&doubt, &DocumentKind::all_current()).rule("KV-01"),
         None => messages::not_a_manifest(&node.place),
     }
 }
@@ -38,7 +38,7 @@ fn is_nearly_kind(text: &str) -> bool {
     let house = text.split('/').next().unwrap_or_default();
     // a third of a longer text may be anything
     let is_near = text.contains('/') && house.len() < 24 && nearest(house, ["commonagents.info"]).is_some();
-    is_near || text.starts_with("commonagent") || Kind::is_ending(&text)
+    is_near || text.starts_with("commonagent") || DocumentKind::is_ending(&text)
 }
 
 /// Whether the keys of a document stand together in our manifests alone.

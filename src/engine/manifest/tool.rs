@@ -6,7 +6,7 @@
 
 use super::capability_key::sanitise;
 use super::event::{EventDecl, read_events};
-use super::kind::{Kind, Version};
+use super::kind::{DocumentKind, Version};
 use super::messages;
 use super::node::Node;
 use super::reader::{Field, Fields, Path, Reader};
@@ -27,7 +27,7 @@ pub struct Tool {
     /// Whether nothing in this document is an error; an agent that uses a tool that is not sound must never run.
     pub sound: bool,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// Its namespace.
     pub namespace: Embedded,
     /// Its name, unique in the namespace.
@@ -45,7 +45,7 @@ pub struct Tool {
     /// What can happen outside.
     pub events: Vec<EventDecl>,
     /// Runtime blocks at the top, shared by the actions (TOOL-02).
-    pub runtimes: Vec<Runtime>,
+    pub runtimes: Vec<DeclaredRuntime>,
 }
 
 impl Tool {
@@ -53,8 +53,8 @@ impl Tool {
     #[must_use]
     pub fn has_derived_parameters(&self) -> bool {
         let actions = self.actions.iter().filter_map(|action| match &action.execute {
-            Execute::Cel(_) => None,
-            Execute::Runtime(runtime) => Some(runtime),
+            DeclaredExecute::Cel(_) => None,
+            DeclaredExecute::Runtime(runtime) => Some(runtime),
         });
         self.runtimes.iter().chain(actions).any(|runtime| runtime.kind.derives_parameters())
     }
@@ -74,21 +74,21 @@ pub struct ActionDecl {
     /// What it returns where it succeeds, if it says so: any JSON Schema, whose references lead into it.
     pub output: Option<Arc<Schema>>,
     /// How it is carried out.
-    pub execute: Execute,
+    pub execute: DeclaredExecute,
 }
 
 /// How an action is carried out: exactly one way (TOOL-01).
 #[derive(Clone, Debug)]
-pub enum Execute {
+pub enum DeclaredExecute {
     /// The expression whose value is the output (TOOL-06).
     Cel(Embedded),
     /// A runtime of the host, declared with the action or at the top of the tool (TOOL-02).
-    Runtime(Runtime),
+    Runtime(DeclaredRuntime),
 }
 
 /// A runtime block as it was written; its texts are templates (INT-03).
 #[derive(Clone, Debug)]
-pub struct Runtime {
+pub struct DeclaredRuntime {
     /// Which one.
     pub kind: RuntimeKind,
     /// The manifest path, such as `actions[0].execute.stateless_http`.
@@ -141,7 +141,7 @@ impl Tool {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
@@ -189,7 +189,7 @@ fn read_block(fields: &mut Fields<'_>, key: &'static str, role: Role, reader: &m
 }
 
 /// The runtime blocks of a mapping: at the top of a tool, or in `execute`.
-fn read_runtimes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<Runtime> {
+fn read_runtimes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<DeclaredRuntime> {
     let mut runtimes = Vec::new();
     for (key, kind) in RUNTIMES {
         let Some(field) = fields.get(key) else { continue };
@@ -198,12 +198,12 @@ fn read_runtimes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<Runtime> {
         } else {
             reader.mapping(field.node, &field.path);
         }
-        runtimes.push(Runtime { kind, path: field.path.into(), node: field.node.clone() });
+        runtimes.push(DeclaredRuntime { kind, path: field.path.into(), node: field.node.clone() });
     }
     runtimes
 }
 
-fn read_actions(field: &Field<'_>, shared: &[Runtime], reader: &mut Reader) -> Vec<ActionDecl> {
+fn read_actions(field: &Field<'_>, shared: &[DeclaredRuntime], reader: &mut Reader) -> Vec<ActionDecl> {
     let items = reader.list(field.node, &field.path).unwrap_or_default();
     let actions = items
         .iter()
@@ -225,7 +225,12 @@ fn read_actions(field: &Field<'_>, shared: &[Runtime], reader: &mut Reader) -> V
     actions
 }
 
-fn read_action(node: &Node, path: &Path, shared: &[Runtime], reader: &mut Reader) -> Option<ActionDecl> {
+fn read_action(
+    node: &Node,
+    path: &Path,
+    shared: &[DeclaredRuntime],
+    reader: &mut Reader,
+) -> Option<ActionDecl> {
     let mut fields = reader.fields(node, path)?;
     let shorthand = fields.get("filesystem");
     if let Some(field) = &shorthand {
@@ -241,7 +246,7 @@ fn read_action(node: &Node, path: &Path, shared: &[Runtime], reader: &mut Reader
     let output = output.and_then(|field| read_alone(field.node, &field.path, reader));
     let execute = match (fields.get("execute"), shorthand) {
         (Some(field), _) => read_execute(&field, reader),
-        (None, Some(field)) => Some(Execute::Runtime(Runtime {
+        (None, Some(field)) => Some(DeclaredExecute::Runtime(DeclaredRuntime {
             kind: RuntimeKind::Filesystem,
             path: field.path.into(),
             node: field.node.clone(),
@@ -253,7 +258,7 @@ fn read_action(node: &Node, path: &Path, shared: &[Runtime], reader: &mut Reader
 }
 
 /// The one backend of `execute` (TOOL-01).
-fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<Execute> {
+fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<DeclaredExecute> {
     let mut fields = reader.fields(field.node, &field.path)?;
     let cel = fields.get("cel");
     let mut runtimes = read_runtimes(&mut fields, reader);
@@ -268,18 +273,23 @@ fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<Execute> {
         reader.report(&field.path, finding);
     }
     fields.warn_of_others("`execute`", &[], reader);
-    let Some(cel) = cel else { return runtimes.pop().map(Execute::Runtime) };
+    let Some(cel) = cel else { return runtimes.pop().map(DeclaredExecute::Runtime) };
     let mut fields = reader.fields(cel.node, &cel.path)?;
     let expression = fields.required("expression", "TOOL-06", reader);
     let expression = expression.and_then(|field| reader.expression(field.node, &field.path, "TOOL-06"));
     fields.warn_of_others("`cel`", &[], reader);
-    expression.map(Execute::Cel)
+    expression.map(DeclaredExecute::Cel)
 }
 
 /// The runtime at the top of the tool, for an action that has none of its own (TOOL-02).
-fn inherited(place: &Place, path: &Path, shared: &[Runtime], reader: &mut Reader) -> Option<Execute> {
+fn inherited(
+    place: &Place,
+    path: &Path,
+    shared: &[DeclaredRuntime],
+    reader: &mut Reader,
+) -> Option<DeclaredExecute> {
     let finding = match shared {
-        [runtime] => return Some(Execute::Runtime(runtime.clone())),
+        [runtime] => return Some(DeclaredExecute::Runtime(runtime.clone())),
         [] => messages::no_backend(place, &backend_names()),
         _ => {
             let found = shared.iter().map(|runtime| runtime.kind.name()).collect::<Vec<_>>();

@@ -1,20 +1,20 @@
 //! The trigger manifest (TRG): tasks by events from outside.
 //!
-//! In: the mapping of one document. Out: a [`Trigger`] with its asserts and its message still as text. Whether an event
+//! In: the mapping of one document. Out: a [`DeclaredTrigger`] with its asserts and its message still as text. Whether an event
 //! makes a task is for the layer above, which compiles them. Who may see or change a trigger (TRG-13) is the host's affair.
 
-use super::kind::Kind;
+use super::kind::DocumentKind;
 use super::launch::{Launch, Launches};
 use super::reader::{Path, Reader};
 use super::schema::{Schema, read_payload};
-use super::step::{Hook, Step};
+use super::step::{DeclaredStep, Hook};
 use super::yaml::YamlDocument;
 use crate::source::Embedded;
 use std::sync::Arc;
 
 /// A trigger manifest.
 #[derive(Clone, Debug)]
-pub struct Trigger {
+pub struct DeclaredTrigger {
     /// Which tasks it makes.
     pub launch: Launch,
     /// Where its events come from, such as `email` or `github`: a word of the host's.
@@ -22,14 +22,14 @@ pub struct Trigger {
     /// What the payload of its events looks like, if it says so: any JSON Schema, whose references lead into it.
     pub payload: Option<Arc<Schema>>,
     /// Asserts on each event, all of which must pass (TRG-01, TRG-02).
-    pub before: Vec<Step>,
+    pub before: Vec<DeclaredStep>,
 }
 
-impl Trigger {
+impl DeclaredTrigger {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
         document: &YamlDocument,
-        kind: Kind,
+        kind: DocumentKind,
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
@@ -46,7 +46,7 @@ impl Trigger {
                 payload = read_payload(&field, reader);
             }
             if let Some(field) = source.get("before") {
-                before = Step::read_all(field.node, &field.path, Hook::Trigger, reader);
+                before = DeclaredStep::read_all(field.node, &field.path, Hook::Trigger, reader);
             }
             source.refuse_others("`source`", reader);
         }
@@ -57,7 +57,7 @@ impl Trigger {
     }
 }
 
-impl Launches for Trigger {
+impl Launches for DeclaredTrigger {
     const FAMILY: &'static str = "trigger";
     fn launch(&self) -> &Launch {
         &self.launch

@@ -16,11 +16,11 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct AllowList {
     names: IndexMap<Arc<str>, Members>,
-    /// How many sealed names have no value yet: a task asks at each step, and mostly there is none.
+    /// The number of sealed names without a value. It is kept because a task asks at each step, and the number is mostly zero.
     awaited: usize,
-    /// The name of each value by its position, in the order in which the values came: what is new is found at its end.
+    /// The name of each value by its position, in the order in which the values came, so that new values are found at the end.
     arrivals: Vec<u32>,
-    /// What values are hashed with: nobody can send many of one hash.
+    /// The random keys of the hashes, so that nobody can send many values of one hash.
     keys: RandomState,
 }
 
@@ -32,7 +32,7 @@ struct Members {
 }
 
 impl AllowList {
-    /// A list in which these names are sealed, and none has a value yet.
+    /// A list in which these names are sealed and have no values yet.
     #[must_use]
     pub fn sealed<'n>(names: impl IntoIterator<Item = &'n Arc<str>>) -> Self {
         let sealed = || Members { sealed: true, values: ValueSet::default() };
@@ -67,7 +67,7 @@ impl AllowList {
         self.awaited > 0
     }
 
-    /// Gives a sealed name the value of its binding, which it then keeps. Null is none (ALW-14).
+    /// Gives a sealed name the value of its binding, which it then keeps. Null counts as no value (ALW-14).
     pub fn seal(&mut self, name: &Arc<str>, value: JsonRef<'_>) {
         let known = self.names.get(name).filter(|members| members.sealed);
         if known.is_some_and(|members| !members.is_awaited()) {
@@ -87,7 +87,7 @@ impl AllowList {
         self.names.iter().map(|(name, members)| (name, members.sealed))
     }
 
-    /// Puts a name back as it was: what [`AllowList::names`] and [`AllowList::values`] gave.
+    /// Restores a name as [`AllowList::names`] and [`AllowList::values`] gave it.
     pub fn put(&mut self, name: Arc<str>, sealed: bool, values: Vec<Json>) {
         let mut members = Members { sealed, values: ValueSet::default() };
         for value in values {

@@ -12,16 +12,16 @@ use smallvec::SmallVec;
 use std::mem::take;
 use std::sync::Arc;
 
-/// What came of a call's parameters.
+/// The arguments of a call, resolved, and the faults that were found on the way.
 #[derive(Debug)]
 pub struct Resolution {
     /// The resolved arguments. Where something is wrong, those that are right.
     pub arguments: Json,
-    /// What is wrong with the model's arguments, in words for the model; empty if nothing is.
+    /// The faults of the model's arguments, in words for the model; empty if there are no faults.
     pub faults: Vec<String>,
-    /// Bound parameters whose binding gave no value, or one that does not fit.
+    /// Bound parameters whose binding gave no value, or a value that does not fit.
     pub unbound: SmallVec<[Arc<str>; 2]>,
-    /// Bound parameters that the model tried to set.
+    /// Bound parameters that the model tried to set (KV-15).
     pub ignored: SmallVec<[Arc<str>; 2]>,
 }
 

@@ -1,6 +1,6 @@
 //! Bindings (BND): the values that a policy gives to parameters in the model's stead.
 //!
-//! In: a name and the text of a value: an expression, a bare word or a template of `{mount.…}`. Out: a
+//! In: a name and the text of a value: an expression, a bare word (BND-10) or a template of `{mount.…}` (BND-13). Out: a
 //! [`Binding`] that gives one JSON value for each call. A bare word is the narrow exception that published manifests need:
 //! anything else that names what the scope does not know is an error, so that a typo never becomes a constant (BND-12).
 
@@ -10,7 +10,7 @@ use super::origin::Origin;
 use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ErrorCode, EvalError, Fault, HostFunctions, Json, RESERVED, Stop, Value};
 use crate::context::{Activations, Root, ScopeEnv};
-use crate::manifest::binding::Binding as Written;
+use crate::manifest::binding::DeclaredBinding;
 use crate::source::{Place, Span};
 use std::sync::Arc;
 
@@ -36,7 +36,11 @@ enum BindingValue {
 
 impl Binding {
     /// Compiles a binding; what is wrong with it is reported.
-    pub(super) fn compile(scope: &Arc<ScopeEnv>, written: &Written, texts: &mut Texts<'_>) -> Option<Self> {
+    pub(super) fn compile(
+        scope: &Arc<ScopeEnv>,
+        written: &DeclaredBinding,
+        texts: &mut Texts<'_>,
+    ) -> Option<Self> {
         let text = &written.value;
         let value = if is_bare_word(&text.text, scope) {
             texts.findings.push(messages::bare_word(text.place.clone(), &text.text).path(&written.path));

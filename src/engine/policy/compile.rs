@@ -11,13 +11,13 @@ use super::declaration::{
 use super::encoding::fingerprint;
 use super::event::{Event, shared_type};
 use super::expression::{Expression, Texts};
-use super::function::{Execute, Function};
+use super::function::{AgentFunction, Execute};
 use super::message::compile_prompt;
 use super::messages;
 use super::parameters::{InputOf, Parameters};
 use super::put::added_keys;
 use super::result::OutputSchema;
-use super::step::{Step, StepAction as CompiledAction, StepScopes};
+use super::step::{Step, StepAction, StepScopes};
 use super::tool_template::check_tool_templates;
 use super::{CapabilitySteps, Expose, Policy, entries, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
@@ -28,8 +28,8 @@ use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
 use crate::manifest::mount::Mount;
-use crate::manifest::step::{Hook, Step as WrittenStep, StepAction};
-use crate::manifest::tool::Execute as WrittenExecute;
+use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
+use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -162,7 +162,7 @@ impl<'c> Compiler<'c> {
         events.into_iter().collect()
     }
 
-    fn compile_functions(&mut self, bindings: &[Option<Vec<Arc<Binding>>>]) -> Option<Vec<Function>> {
+    fn compile_functions(&mut self, bindings: &[Option<Vec<Arc<Binding>>>]) -> Option<Vec<AgentFunction>> {
         let declared = self.functions.clone();
         let mut compiled = Vec::new();
         for (position, declaration) in declared.iter().enumerate() {
@@ -173,7 +173,7 @@ impl<'c> Compiler<'c> {
             let bound = bindings.get(*at).and_then(Option::as_ref);
             let given = bound.into_iter().flatten().map(Arc::as_ref);
             secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
-            compiled.push(execute.map(|execute| Function {
+            compiled.push(execute.map(|execute| AgentFunction {
                 key: function.key.as_str().into(),
                 name: sanitise(&function.name),
                 capability: *at,
@@ -210,7 +210,7 @@ impl<'c> Compiler<'c> {
     ) -> Option<Execute> {
         let Declaration { function, parameters, .. } = declaration;
         let Some(action) = entry.action(function) else { return Some(Execute::Host) };
-        let WrittenExecute::Cel(text) = &action.execute else { return Some(Execute::Host) };
+        let DeclaredExecute::Cel(text) = &action.execute else { return Some(Execute::Host) };
         let name = format!("input of {}", function.key);
         let input = Parameters::input_type(&name, &[parameters], InputOf::FormedCall);
         let key = ScopeKey { functions: vec![position], ..ScopeKey::plain(Scope::CelTool) };
@@ -242,7 +242,7 @@ impl<'c> Compiler<'c> {
 
     fn steps(
         &mut self,
-        written: &[WrittenStep],
+        written: &[DeclaredStep],
         at: usize,
         entry: &CapabilityEntry,
         hook: Hook,
@@ -280,7 +280,7 @@ impl<'c> Compiler<'c> {
             };
             let scopes = StepScopes { action, condition };
             let compiled = self.step(step, &scopes, &positions);
-            if let StepAction::Transform(text) = &step.action {
+            if let DeclaredAction::Transform(text) = &step.action {
                 self.check_transform(&positions, compiled.as_ref(), text);
                 transformed.extend(positions);
             }
@@ -292,7 +292,7 @@ impl<'c> Compiler<'c> {
     /// Says so if a transform makes something that none of its actions declares. It is no error: what an agent makes of a
     /// result, such as a mask in the place of an address, is its own affair. A mask in the place of nothing is one.
     fn check_transform(&mut self, functions: &[usize], step: Option<&Step>, text: &Embedded) {
-        let Some(CompiledAction::Transform(transform)) = step.map(|step| &step.action) else { return };
+        let Some(StepAction::Transform(transform)) = step.map(|step| &step.action) else { return };
         let path = transform.origin().path;
         let declared = functions.iter().filter_map(|&at| self.functions.get(at)?.output.as_ref());
         if let Some(output) = declared.clone().find(|output| output.excludes(transform)) {
@@ -311,7 +311,7 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn guardrails(&mut self, written: &[WrittenStep], scope: Scope) -> Option<Vec<Step>> {
+    fn guardrails(&mut self, written: &[DeclaredStep], scope: Scope) -> Option<Vec<Step>> {
         if written.is_empty() {
             return Some(Vec::new());
         }
@@ -320,7 +320,7 @@ impl<'c> Compiler<'c> {
         let mut steps = Vec::new();
         for step in written {
             let compiled = self.step(step, &scopes, &[]);
-            if let StepAction::Transform(text) = &step.action {
+            if let DeclaredAction::Transform(text) = &step.action {
                 self.check_transform(&[], compiled.as_ref(), text);
             }
             steps.push(compiled);
@@ -329,17 +329,17 @@ impl<'c> Compiler<'c> {
     }
 
     /// A step about the calls of these functions, or of none.
-    fn step(&mut self, written: &WrittenStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
+    fn step(&mut self, written: &DeclaredStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
         let target = match &written.action {
-            StepAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
-            StepAction::Assert(_) | StepAction::Transform(_) => None,
+            DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
         };
         let called = target.and_then(|at| self.resolved.function(at));
         let key = called.map(|(_, function)| &function.key);
         let function =
             key.and_then(|key| self.schema.function(key)).map(|FunctionId(position)| position as usize);
         let step = Step::compile(written, scopes, function, &mut self.texts)?;
-        if let (CompiledAction::Invoke(invoke), Some((_, target))) = (&step.action, called) {
+        if let (StepAction::Invoke(invoke), Some((_, target))) = (&step.action, called) {
             let callers = callers.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
             let callers: Vec<FunctionId> = callers.collect();
             let findings = &mut self.texts.findings;

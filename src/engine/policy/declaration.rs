@@ -9,17 +9,17 @@ use super::result::OutputSchema;
 use crate::cel::{Json, Type};
 use crate::context::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 use crate::manifest::agent::Agent;
-use crate::manifest::catalog::{CapabilityEntry, Function as Declared, ResolvedAgent, Target};
+use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, ResolvedAgent, Target};
 use crate::manifest::json_schema::Shown;
 use crate::manifest::schema::Property;
-use crate::manifest::tool::Execute as WrittenExecute;
+use crate::manifest::tool::DeclaredExecute;
 use std::sync::Arc;
 
 /// A function as its tool or agent declares it.
 pub(super) struct Declaration<'d> {
     /// The position of its capability.
     pub(super) capability: usize,
-    pub(super) function: &'d Declared,
+    pub(super) function: &'d DeclaredFunction,
     pub(super) parameters: Parameters,
     /// What it returns, if its tool says so.
     pub(super) output: Option<OutputSchema>,
@@ -41,10 +41,10 @@ pub(super) fn declarations(resolved: &ResolvedAgent) -> Vec<Declaration<'_>> {
 }
 
 /// The parameters of a function. Those of a tool that lie elsewhere take whatever comes (PAR-12), and whatever is bound.
-fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &Declared) -> Parameters {
+fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &DeclaredFunction) -> Parameters {
     let derived = match entry.action(function).map(|action| &action.execute) {
-        Some(WrittenExecute::Runtime(runtime)) => runtime.kind.derives_parameters(),
-        Some(WrittenExecute::Cel(_)) | None => false,
+        Some(DeclaredExecute::Runtime(runtime)) => runtime.kind.derives_parameters(),
+        Some(DeclaredExecute::Cel(_)) | None => false,
     };
     let bindings = entry.capability(agent).map_or(&[][..], |capability| &capability.bindings);
     let bound = bindings.iter().map(|binding| &binding.name.text);
@@ -84,7 +84,7 @@ pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -
 }
 
 /// The schema that the model sees: the offered parameters, without the words that are not for it (BND-20).
-pub(super) fn offered_schema(function: &Declared) -> serde_json::Value {
+pub(super) fn offered_schema(function: &DeclaredFunction) -> serde_json::Value {
     let mut shown = Shown::default();
     let mut properties = serde_json::Map::new();
     let mut required = Vec::new();
@@ -118,7 +118,7 @@ pub(super) fn setting_defaults(entry: &CapabilityEntry) -> Arc<[(Arc<str>, Json)
 }
 
 /// The words of the action, or those of its tool if it has none; of a sub-agent its own.
-pub(super) fn description(entry: &CapabilityEntry, function: &Declared) -> Option<Arc<str>> {
+pub(super) fn description(entry: &CapabilityEntry, function: &DeclaredFunction) -> Option<Arc<str>> {
     let written = match &entry.target {
         Target::Tool(tool) => {
             let action = function.action.and_then(|at| tool.actions.get(at));
@@ -130,7 +130,7 @@ pub(super) fn description(entry: &CapabilityEntry, function: &Declared) -> Optio
     written.map(|text| text.text.clone())
 }
 
-pub(super) fn target(entry: &CapabilityEntry, function: &Declared) -> InvocationTarget {
+pub(super) fn target(entry: &CapabilityEntry, function: &DeclaredFunction) -> InvocationTarget {
     match &entry.target {
         Target::Tool(tool) => InvocationTarget::Action {
             namespace: tool.namespace.text.clone(),

@@ -8,7 +8,7 @@ use crate::cel::{JsonRef, Value};
 use crate::digest::Digest;
 use sha2::{Digest as _, Sha256};
 
-/// The signs of the kinds. They are part of every fingerprint: none ever changes.
+/// The signs of the kinds. They are part of every fingerprint, so they never change.
 mod sign {
     pub(super) const PART: u8 = b'P';
     pub(super) const TEXT: u8 = b'T';

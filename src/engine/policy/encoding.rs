@@ -16,14 +16,14 @@ use super::parameter::{Missing, Parameter, ParameterSource};
 use super::parameters::Parameters;
 use super::shape::{Others, Shape, ShapeField};
 use crate::context::{CallSecrets, SecretRule, Secrets, TaskSecrets};
-use crate::manifest::agent::{Agent, Capability, Expose, Guardrails, MountScope, TaskLimits};
-use crate::manifest::binding::Binding;
-use crate::manifest::catalog::{CapabilityEntry, EventEntry, Function, ResolvedAgent};
+use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, MountScope, TaskLimits};
+use crate::manifest::binding::DeclaredBinding;
+use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
-use crate::manifest::step::{Invoke, OnFail, Step, StepAction};
-use crate::manifest::tool::Execute;
+use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
+use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
 
 /// What the encoding is called. It is part of every fingerprint.
@@ -91,7 +91,7 @@ impl Encoder {
         self.list(before, |it, step| it.step(resolved, step));
         self.list(after, |it, step| it.step(resolved, step));
         self.part("exposes");
-        self.list(exposes, |it, Expose { name, value, path: _ }| {
+        self.list(exposes, |it, DeclaredExpose { name, value, path: _ }| {
             it.embedded(name);
             it.embedded(value);
         });
@@ -144,29 +144,29 @@ impl Encoder {
         }
     }
 
-    fn binding(&mut self, Binding { name, value, path: _ }: &Binding) {
+    fn binding(&mut self, DeclaredBinding { name, value, path: _ }: &DeclaredBinding) {
         self.embedded(name);
         self.embedded(value);
     }
 
-    fn step(&mut self, resolved: &ResolvedAgent, step: &Step) {
-        let Step { place: _, path: _, action, condition, match_name, on_fail, error_message } = step;
+    fn step(&mut self, resolved: &ResolvedAgent, step: &DeclaredStep) {
+        let DeclaredStep { place: _, path: _, action, condition, match_name, on_fail, error_message } = step;
         self.part("step");
         match action {
-            StepAction::Assert(text) => {
+            DeclaredAction::Assert(text) => {
                 self.text("assert");
                 self.embedded(text);
             }
-            StepAction::Transform(text) => {
+            DeclaredAction::Transform(text) => {
                 self.text("transform");
                 self.embedded(text);
             }
-            StepAction::Invoke(invoke) => {
+            DeclaredAction::Invoke(invoke) => {
                 self.text("invoke");
                 let function = resolved.invoke_target(invoke).and_then(|at| resolved.function(at));
                 self.optional(function, |it, (_, function)| it.text(&function.key));
                 // the two are the target, taken apart
-                let Invoke { target, tool: _, capability: _, bindings } = invoke;
+                let DeclaredInvoke { target, tool: _, capability: _, bindings } = invoke;
                 self.embedded(target);
                 self.list(bindings, Self::binding);
             }
@@ -184,7 +184,7 @@ impl Encoder {
     fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {
         let Declaration { capability, function, parameters, output } = declaration;
         // the parameters are there as they are taken, and the action as what it does
-        let Function { key, name, action: _, active, parameters: _ } = function;
+        let DeclaredFunction { key, name, action: _, active, parameters: _ } = function;
         let entry = resolved.capabilities.get(*capability);
         self.part("function");
         self.count(*capability as u64);
@@ -194,8 +194,8 @@ impl Encoder {
         self.parameters(parameters);
         self.optional(output.as_ref(), |it, output| it.shape(output.shape()));
         let cel = entry.and_then(|entry| match &entry.action(function)?.execute {
-            Execute::Cel(text) => Some(text),
-            Execute::Runtime(_) => None,
+            DeclaredExecute::Cel(text) => Some(text),
+            DeclaredExecute::Runtime(_) => None,
         });
         self.written(cel);
         self.optional(entry, |it, entry| match target(entry, function) {

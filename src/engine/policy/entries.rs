@@ -10,7 +10,7 @@ use crate::context::{ContextSchema, SchemaDecl, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::EvalLimits;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
-use crate::manifest::step::{Step, StepAction};
+use crate::manifest::step::{DeclaredAction, DeclaredStep};
 use crate::source::Embedded;
 use std::sync::Arc;
 
@@ -35,16 +35,19 @@ pub(super) fn close(declared: &mut SchemaDecl, resolved: &ResolvedAgent, limits:
     declared.closed_outputs = keep(Scope::GuardrailAfter, &after, output);
 }
 
-fn transforms<'s>(steps: impl Iterator<Item = &'s Step>) -> Vec<&'s Embedded> {
-    let transform = |step: &'s Step| match &step.action {
-        StepAction::Transform(text) => Some(text),
-        StepAction::Assert(_) | StepAction::Invoke(_) => None,
+fn transforms<'s>(steps: impl Iterator<Item = &'s DeclaredStep>) -> Vec<&'s Embedded> {
+    let transform = |step: &'s DeclaredStep| match &step.action {
+        DeclaredAction::Transform(text) => Some(text),
+        DeclaredAction::Assert(_) | DeclaredAction::Invoke(_) => None,
     };
     steps.filter_map(transform).collect()
 }
 
 /// The steps that run after an event was formatted.
-fn of_events<'r>(entry: &'r CapabilityEntry, resolved: &'r ResolvedAgent) -> impl Iterator<Item = &'r Step> {
+fn of_events<'r>(
+    entry: &'r CapabilityEntry,
+    resolved: &'r ResolvedAgent,
+) -> impl Iterator<Item = &'r DeclaredStep> {
     let capability = entry.capability(&resolved.agent);
     let steps = capability.into_iter().flat_map(|capability| &capability.after);
     steps.filter(|step| {

@@ -17,7 +17,7 @@ use crate::cel::{Json, Part, STANDARD, Storage, Type};
 use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::Agent;
-use crate::manifest::binding::Binding as Written;
+use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, EventEntry};
 use crate::manifest::event::{EventDecl, ReceiveKind};
@@ -39,18 +39,18 @@ pub struct Event {
     pub active: bool,
     /// How it arrives.
     pub source: EventSource,
-    /// How long a subscription lives without activity, in nanoseconds; none for ever (SUB-01).
+    /// The time for which a subscription lives without activity, in nanoseconds; `None` means for ever (SUB-01).
     pub timeout: Option<i64>,
     secret: Option<WebhookSecret>,
-    /// What its payload looks like, if the tool says so.
+    /// The shape of its payload, if the tool declares one.
     payload: Option<Shape>,
     filter: Option<Filter>,
-    /// Names of its data, each with what it stands for (EVT-08).
+    /// Names for parts of its data, each with the expression that gives the value (EVT-08).
     names: Vec<(Arc<str>, Expression)>,
     message: Template,
     /// Which items of a poll's response are new (TOOL-13).
     detect: Option<Expression>,
-    /// Of what its texts hold.
+    /// The bounds of the expressions in its texts.
     limits: EvalLimits,
 }
 
@@ -154,10 +154,10 @@ impl Event {
         self.secret.iter().zip(std::iter::once(headers)).flat_map(|(_, headers)| delivery_ids(headers))
     }
 
-    /// Whether a payload is what the tool declares. All is, if it declares nothing.
+    /// Checks a payload against the schema that the tool declares. Without a schema every payload passes.
     ///
     /// # Errors
-    /// What is not, in words that hold nothing of the payload.
+    /// The difference, in words that hold nothing of the payload.
     ///
     /// # Cost
     /// Linear in the payload for a schema of types and constants; for any other at most `max_cost`.
@@ -165,7 +165,7 @@ impl Event {
         check_payload(self.payload.as_ref(), payload)
     }
 
-    /// What `event` is to expressions: the payload, and the names that the tool gives to parts of it (EVT-08). A name whose
+    /// The value of `event` in expressions: the payload, and the names that the tool gives to parts of it (EVT-08). A name whose
     /// expression fails is absent, so that using it is an error and asking for it is not.
     #[must_use]
     pub fn data(&self, payload: &Json) -> Json {
@@ -200,13 +200,13 @@ impl Event {
         self.names.iter().map(|(_, value)| value).chain(filter).chain(&self.detect)
     }
 
-    /// The text that an event becomes (EVT-06). It never fails: what is absent renders as nothing.
+    /// The text that an event becomes (EVT-06). It never fails: an absent value renders as the empty text.
     #[must_use]
     pub fn format(&self, data: &Json) -> String {
         self.message.render(&self.limits, |placeholder| placeholder.follow(data.value()))
     }
 
-    /// The new items of a poll's response, each an event (TOOL-13); `poll` is an object with `last_fetched_at`. None if the
+    /// The new items of a poll's response, each an event (TOOL-13); `poll` is an object with `last_fetched_at`. Empty if the
     /// expression fails, gives no list, or the event is not polled for.
     #[must_use]
     pub fn detect(&self, response: &Json, poll: &Json) -> Vec<Json> {
@@ -258,7 +258,7 @@ pub(super) fn check_payload(declared: Option<&Shape>, payload: &Json) -> Result<
 
 /// The map of names, over `event` or, for a poll, `item`.
 fn compile_names(
-    written: &[Written],
+    written: &[DeclaredBinding],
     source: EventSource,
     payload: &Type,
     limits: &EngineLimits,
@@ -274,7 +274,7 @@ fn compile_names(
         ..ScopeDecl::new(scope, limits.eval)
     };
     let scope = Arc::new(ScopeEnv::new(&declared));
-    let compile = |alias: &Written| {
+    let compile = |alias: &DeclaredBinding| {
         let value = Expression::compile(&scope, &alias.value, &alias.path, texts)?;
         Some((alias.name.text.clone(), value))
     };

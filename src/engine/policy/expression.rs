@@ -196,7 +196,7 @@ impl Expression {
         (result.and_then(|value| self.pack(&value)), cost)
     }
 
-    /// The same, where the result goes into a document of somebody else: what is JSON as it is stays where it is.
+    /// The same, where the result goes into another document: a value that is JSON already is borrowed, not copied.
     ///
     /// # Errors
     /// As [`Expression::json`].

@@ -2,8 +2,8 @@
 //!
 //! In: the expression of `receive.filter`, the names of the tool's parameters, and then events and allow lists. Out: passes,
 //! or why not. `x == parameters.p` asks whether x is among the values of p and `x != parameters.p` whether it is not; both
-//! are rewritten to look into the set. Any other use is tried with each value, in all combinations, until one passes
-//! . It fails closed: a name without values, an error and too much work are all refusals.
+//! are rewritten to look into the set. Any other use is tried with each value, in all combinations, until one passes.
+//! It fails closed: a name without values, an error and too much work are all refusals.
 
 use super::allow_list::AllowList;
 use super::expression::{Expression, Texts};
@@ -87,7 +87,7 @@ impl Filter {
         Some(Self { expression, uses: rewriter.uses, whole: rewriter.whole })
     }
 
-    /// The expression, with what stands for sets in it.
+    /// The expression, after comparisons with parameters were rewritten to look into sets of values.
     #[must_use]
     pub fn expression(&self) -> &Expression {
         &self.expression

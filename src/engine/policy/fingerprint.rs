@@ -9,7 +9,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// What tells one policy from another.
+/// A digest of everything in a policy that decides, to tell one policy from another.
 ///
 /// Two policies whose manifests differ in comments, in layout, in texts for people or in the order of files have the same
 /// one; any other difference makes another. It is written as 64 hexadecimal digits.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A function of an agent. Its position among the policy's functions is its id in the task context.
 #[derive(Debug)]
-pub struct Function {
+pub struct AgentFunction {
     /// The name that the model calls and the key of its record (KEY-04).
     pub key: Arc<str>,
     /// The action's or agent's name, sanitised: what `match` selects (MW-22).
@@ -19,21 +19,21 @@ pub struct Function {
     pub capability: usize,
     /// Whether the model is offered it (AG-11).
     pub offered: bool,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Parameters,
     /// The capability's bindings of its parameters.
     pub bindings: Vec<Arc<Binding>>,
-    /// What the manifest says that it is for.
+    /// Its description in the manifest, for the model.
     pub description: Option<Arc<str>>,
     /// The JSON Schema of its parameters as the model sees it (BND-03).
     pub schema: serde_json::Value,
-    /// What its results look like where it succeeds, if its tool says so.
+    /// The schema of its successful results, if its tool declares one.
     pub output: Option<OutputSchema>,
     /// Defaults of the settings of its tool (INT-23).
     pub setting_defaults: Arc<[(Arc<str>, Json)]>,
     /// How it is carried out.
     pub execute: Execute,
-    /// What it is to the host.
+    /// The action or agent that the host carries out for it.
     pub target: InvocationTarget,
 }
 
@@ -46,7 +46,7 @@ pub enum Execute {
     Host,
 }
 
-/// What is carried out.
+/// The action of a tool, or the agent, that a call carries out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InvocationTarget {

@@ -13,10 +13,10 @@ pub enum Misfit {
         at: String,
         /// The type it must have.
         expected: SchemaKind,
-        /// What it is.
+        /// The kind of the value that was found.
         found: Kind,
     },
-    /// It is none of the values of `enum`, or not that of `const`.
+    /// The value is not in `enum`, or is not the value of `const`.
     NotAllowed {
         /// Where in the value.
         at: String,
@@ -31,7 +31,7 @@ pub enum Misfit {
         /// Where in the value the object is.
         at: String,
     },
-    /// It fits none of the shapes of `oneOf` or `anyOf`.
+    /// The value fits no shape of `oneOf` or `anyOf`.
     NoAlternative {
         /// Where in the value.
         at: String,
@@ -42,7 +42,7 @@ pub enum Misfit {
         at: String,
         /// The word.
         keyword: &'static str,
-        /// What the word says, if it can be said in a line.
+        /// The value of the keyword in the schema, if it fits on a line.
         expected: Option<String>,
     },
 }

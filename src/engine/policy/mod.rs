@@ -70,7 +70,7 @@ pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, whole_failure};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
-pub use function::{Execute, Function, InvocationTarget};
+pub use function::{AgentFunction, Execute, InvocationTarget};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub use origin::Origin;
@@ -86,7 +86,7 @@ pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
-use crate::context::{ContextSchema, FunctionId, Mount as MountFacts, Scope, ScopeDecl, ScopeEnv};
+use crate::context::{ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mount::Mount;
@@ -99,7 +99,7 @@ pub struct Policy {
     agent: Arc<Agent>,
     mount: Option<Arc<Mount>>,
     schema: Arc<ContextSchema>,
-    functions: Vec<Function>,
+    functions: Vec<AgentFunction>,
     events: Vec<Event>,
     /// By capability.
     bindings: Vec<Vec<Arc<Binding>>>,
@@ -154,15 +154,15 @@ impl Policy {
         &self.agent.limits
     }
 
-    /// What the model or an invoke step can call, in the order of the manifest.
+    /// The functions that the model or an invoke step can call, in the order of the manifest.
     #[must_use]
-    pub fn functions(&self) -> &[Function] {
+    pub fn functions(&self) -> &[AgentFunction] {
         &self.functions
     }
 
     /// A function by its position.
     #[must_use]
-    pub fn function(&self, position: usize) -> Option<&Function> {
+    pub fn function(&self, position: usize) -> Option<&AgentFunction> {
         self.functions.get(position)
     }
 
@@ -179,7 +179,7 @@ impl Policy {
         functions.filter(move |(_, function)| function.capability == capability).map(|(position, _)| position)
     }
 
-    /// What may happen outside, of all tools, in the order of the manifests.
+    /// The events that the tools declare, in the order of the manifests.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -219,7 +219,7 @@ impl Policy {
         }
     }
 
-    /// What goes out with each response.
+    /// The values that go out with each response.
     #[must_use]
     pub fn exposes(&self) -> &[Expose] {
         &self.exposes
@@ -243,13 +243,13 @@ impl Policy {
         &self.limits
     }
 
-    /// What tells the policy from others.
+    /// The fingerprint of the policy, to tell it from others.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The mount as a task of this id sees it (MNT-02, MNT-03); none if the agent's scope is `none` or no mount is
+    /// The mount as a task of this id sees it (MNT-02, MNT-03). `None` if the agent's scope is `none` or no mount is
     /// loaded.
     #[must_use]
     pub fn mount(&self, task: &str) -> Option<MountFacts> {
@@ -274,7 +274,7 @@ impl Policy {
         })
     }
 
-    /// The scope in which somebody tries out an expression: the agent's context, and `dyn` for what a call brings.
+    /// The scope in which somebody tries out an expression: the agent's context, with type `dyn` for values that a call brings.
     #[must_use]
     pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
         let declared = || {

@@ -5,7 +5,7 @@
 use super::schema_type::constant;
 use super::shape::Shape;
 use crate::cel::{Constant, Domain, Json, Type};
-use crate::manifest::catalog::Parameter as Declared;
+use crate::manifest::catalog::DeclaredParameter;
 use crate::manifest::schema::Schema;
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub struct Parameter {
     /// Its name.
     pub name: Arc<str>,
-    /// What its values look like.
+    /// The shape of its values.
     pub shape: Shape,
     /// Who supplies it.
     pub source: ParameterSource,
-    /// What becomes of it if nobody does.
+    /// What happens to the call if nobody supplies it.
     pub missing: Missing,
 }
 
@@ -29,23 +29,23 @@ pub enum ParameterSource {
     Model,
     /// A binding, and nobody else.
     Binding,
-    /// Nobody: only a binding may, and there is none. The model does not see it (KV-11, DEL-01).
+    /// Nobody: only a binding may supply it, and the manifest has no such binding. The model does not see it (KV-11, DEL-01).
     Nobody,
 }
 
-/// What becomes of a parameter that nobody supplies.
+/// How a call treats a parameter that nobody supplies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Missing {
     /// The call cannot be formed (PAR-02).
     Fault,
     /// This stands in for it (PAR-03).
     Default(Json),
-    /// It stays out: the sub-agent has a default of its own.
+    /// It stays out: the sub-agent has a default of its own.
     LeftOut,
 }
 
 impl Parameter {
-    pub(super) fn of(declared: &Declared) -> Self {
+    pub(super) fn of(declared: &DeclaredParameter) -> Self {
         let schema = declared.declared.as_ref().map(|property| &property.schema);
         let source = match (declared.bound, declared.offered) {
             (true, _) => ParameterSource::Binding,

@@ -11,7 +11,7 @@ use super::parameter::{Missing, Parameter, ParameterSource};
 use super::shape::Shape;
 use crate::cel::{Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
 use crate::limits::EvalLimits;
-use crate::manifest::catalog::Parameter as Declared;
+use crate::manifest::catalog::DeclaredParameter;
 use crate::manifest::schema::Property;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -33,16 +33,16 @@ pub struct Parameters {
 pub type Supplied<'b> = (&'b str, Option<JsonValue<'b>>);
 
 impl Parameters {
-    /// The parameters of a function that takes what it declares.
+    /// The parameters of a function that takes its declared parameters and no others.
     #[must_use]
-    pub fn closed(declared: &[Declared]) -> Self {
+    pub fn closed(declared: &[DeclaredParameter]) -> Self {
         Self::of_all(declared.iter().map(Parameter::of).collect())
     }
 
     /// The parameters of a sub-agent: its `message` is text, whatever the agent declares (DEL-01), and what it has defaults
-    /// for stays out of the call.
+    /// for stays out of the call.
     #[must_use]
-    pub fn of_delegation(declared: &[Declared]) -> Self {
+    pub fn of_delegation(declared: &[DeclaredParameter]) -> Self {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
         for parameter in &mut list {
             if *parameter.name == *MESSAGE {
@@ -57,7 +57,7 @@ impl Parameters {
 
     /// The parameters of a function whose declarations lie elsewhere: what is declared, what is bound, and whatever else
     /// comes (PAR-12).
-    pub fn open<'b>(declared: &[Declared], bound: impl Iterator<Item = &'b Arc<str>>) -> Self {
+    pub fn open<'b>(declared: &[DeclaredParameter], bound: impl Iterator<Item = &'b Arc<str>>) -> Self {
         let mut list: Vec<_> = declared.iter().map(Parameter::of).collect();
         for name in bound {
             if !list.iter().any(|parameter| parameter.name == *name) {
@@ -100,7 +100,7 @@ impl Parameters {
     /// (PAR-05). Where that is just what the model wrote, its document is the arguments.
     ///
     /// What the model wrote keeps the order in which it came; what bindings and defaults add stands where the manifest
-    /// declares it. So whoever is shown the arguments sees what was written, and two renderings of it are alike.
+    /// declares it. So a reviewer sees the arguments as they were written, and two renderings of them are alike.
     ///
     /// # Cost
     /// Linear in the values; a call with nothing wrong allocates the packed object and no more.
@@ -168,10 +168,10 @@ impl Parameters {
     }
 
     /// Works out the parameters of an agent's input but for its message: what is given, else what the input before had,
-    /// else the default. What is not declared is dropped.
+    /// else the default (CTX-15). What is not declared is dropped.
     ///
     /// # Errors
-    /// What is wrong, in words for the sender.
+    /// The fault, in words for the sender.
     pub fn admit(
         &self,
         given: JsonRef<'_>,
@@ -191,7 +191,7 @@ impl Parameters {
     }
 
     /// The parameters of an input that cannot give any, such as an event: what the input before had, else the default
-    /// . What nobody supplies stays out.
+    /// (CTX-15). What nobody supplies stays out.
     #[must_use]
     pub fn inherit(&self, previous: Option<JsonRef<'_>>) -> Json {
         let others = self.list.iter().filter(|parameter| *parameter.name != *MESSAGE);
@@ -209,7 +209,7 @@ impl Parameters {
     /// one after the other. Builds the text only if the schema says more than that it is one.
     ///
     /// # Errors
-    /// What is wrong, in words for the sender.
+    /// The fault, in words for the sender.
     pub fn admit_message(&self, text: impl FnOnce() -> String) -> Result<(), String> {
         let declared = self.list.iter().find(|parameter| *parameter.name == *MESSAGE);
         let Some(shape) = declared.map(|parameter| &parameter.shape).filter(|shape| shape.restricts_texts())
@@ -275,7 +275,7 @@ impl Parameters {
 pub enum InputOf {
     /// By the tool itself, alone: all of it is there.
     FormedCall,
-    /// By middleware and off the record: a call that could not be formed has what there was of it.
+    /// By middleware and off the record: a call that could not be formed keeps the arguments that there were (REC-07).
     Attempt,
     /// By middleware that events run too: then it is `{message: text}` (EVT-12).
     AttemptOrEvent,

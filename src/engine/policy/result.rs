@@ -22,7 +22,7 @@ const ERROR: &str = "error";
 /// What else failed calls mostly say. To ask for one of these is never a slip.
 const OF_FAILED_CALLS: &[&str] = &["code", "detail", "details", "message", "reason", "status"];
 
-/// What the results of an action look like where it succeeds.
+/// The schema of the results of an action that succeeds.
 #[derive(Clone, Debug)]
 pub struct OutputSchema {
     shape: Shape,
@@ -59,7 +59,7 @@ impl OutputSchema {
         self.shape.check_part(Part::Json(output.root())).map_err(|misfit| messages::output_misfit(&misfit))
     }
 
-    /// The schema as the model may see it: what it refers to stands in its own `$defs`.
+    /// The schema as the model may see it: the definitions that it refers to stand in its own `$defs`.
     #[must_use]
     pub fn schema(&self) -> &serde_json::Value {
         &self.shown

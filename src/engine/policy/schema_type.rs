@@ -60,7 +60,7 @@ impl Shape {
         }))
     }
 
-    /// What every value that fits is beyond its type, and how large it is where its sender keeps to its schema.
+    /// The bounds that the schema sets on its values besides their type: the only values, and the greatest sizes.
     #[must_use]
     pub fn domain(&self) -> Domain {
         let closed = matches!(self.others, Others::Refused) && !self.fields.is_empty();

@@ -14,7 +14,7 @@ impl Policy {
     /// Compiles a script.
     ///
     /// # Errors
-    /// All that is wrong with it (SCR-01, SCR-03, SCR-05, SCR-09, SCR-10), with what is allowed in the help.
+    /// All issues of the script (SCR-01, SCR-03, SCR-05, SCR-09, SCR-10); their help lists what is allowed.
     ///
     /// # Cost
     /// Linear in the text; compiled scripts are cached like any expression.
@@ -56,7 +56,7 @@ fn with_help(issue: Issue, allowed: &str) -> Issue {
 /// A walk over a checked script.
 struct Inspection<'s> {
     env: &'s Env,
-    /// What the checker found doubtful.
+    /// The warnings of the checker.
     warnings: &'s [Issue],
     allowed: &'s str,
     /// The variables of macros that are known here.

@@ -14,7 +14,7 @@ use crate::context::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::manifest::catalog::{Function, ResolvedAgent};
+use crate::manifest::catalog::{DeclaredFunction, ResolvedAgent};
 use crate::manifest::schema::Property;
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ pub(crate) fn reads_secret(expression: &Expr, schema: &ContextSchema, function: 
 /// something of a secret and gives a bool shows none. `callers` are the functions whose `input` it may see.
 pub(super) fn warn_of_shown<'b>(
     bindings: impl IntoIterator<Item = &'b Binding>,
-    function: &Function,
+    function: &DeclaredFunction,
     callers: &[FunctionId],
     schema: &ContextSchema,
     findings: &mut Vec<Diagnostic>,

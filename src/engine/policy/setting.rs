@@ -5,7 +5,7 @@ use crate::cel::{Json, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What tools declare as the defaults of their settings.
+/// The defaults that tools declare for their settings, by name.
 pub type SettingDefaults = [(Arc<str>, Json)];
 
 /// The value of a setting: of the whole path as one flat key, else of its first part and then into the value, else the

@@ -13,7 +13,7 @@ use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::schema::{Schema, SchemaKind};
 use std::sync::Arc;
 
-/// What a value must look like.
+/// The shape that a value must have: a schema, made ready for checking.
 #[derive(Clone, Debug, Default)]
 pub struct Shape {
     pub(super) kind: Option<SchemaKind>,

@@ -12,7 +12,7 @@ use super::template::{Placeholder, Template};
 use crate::cel::{ExprKind, Literal, Value};
 use crate::context::{Bound, MASK, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
-use crate::manifest::step::{OnFail, Step as Written, StepAction as WrittenAction};
+use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::Place;
 use std::sync::Arc;
 
@@ -21,25 +21,25 @@ use std::sync::Arc;
 pub struct Step {
     /// The action or event that it is for, sanitised (MW-22); all of them if absent.
     pub selects: Option<String>,
-    /// What decides whether it runs at all (MW-24).
+    /// The condition under which it runs (MW-24); without one it always runs.
     pub condition: Option<Expression>,
-    /// What it does.
+    /// Its action.
     pub action: StepAction,
-    /// What follows when it fails.
+    /// The consequence of a failure.
     pub on_fail: OnFail,
-    /// What it then says (MW-34).
+    /// The message of a failure (MW-34).
     message: Option<Template>,
     scope: Arc<ScopeEnv>,
     path: String,
     place: Place,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug)]
 pub enum StepAction {
     /// An expression that must be truthy.
     Assert(Expression),
-    /// An expression whose value takes the place of what is being handled.
+    /// An expression whose value replaces the value that is being handled: arguments, a result, an input or an output.
     Transform(Expression),
     /// A call that the model does not see.
     Invoke(Invoke),
@@ -48,8 +48,8 @@ pub enum StepAction {
 /// The call of an invoke step.
 #[derive(Debug)]
 pub struct Invoke {
-    /// The position of the function among those of the policy; none if the target is not loaded: the step then fails
-    /// whenever it runs.
+    /// The position of the function among those of the policy; `None` if the target is not loaded: the step then fails
+    /// whenever it runs (MW-11).
     pub function: Option<usize>,
     /// The arguments that the step itself gives (BND-16).
     pub bindings: Vec<Binding>,
@@ -67,7 +67,7 @@ pub(super) struct StepScopes {
 impl Step {
     /// Compiles a step. `function` is the target of an invoke step.
     pub(super) fn compile(
-        written: &Written,
+        written: &DeclaredStep,
         scopes: &StepScopes,
         function: Option<usize>,
         texts: &mut Texts<'_>,
@@ -85,7 +85,7 @@ impl Step {
             compiled
         });
         let action = match &written.action {
-            WrittenAction::Assert(text) => {
+            DeclaredAction::Assert(text) => {
                 let compiled = Expression::compile(&scopes.action, text, &path, texts);
                 if let Some(truth) = decided(compiled.as_ref())
                     && !(compiled.as_ref().is_some_and(says_never) && written.on_fail != OnFail::Continue)
@@ -94,10 +94,10 @@ impl Step {
                 }
                 compiled.map(StepAction::Assert)
             }
-            WrittenAction::Transform(text) => {
+            DeclaredAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
-            WrittenAction::Invoke(invoke) => {
+            DeclaredAction::Invoke(invoke) => {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();
@@ -131,13 +131,13 @@ impl Step {
     }
 
     /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. Rendering never fails: what
-    /// is absent renders as nothing (MW-53).
+    /// is absent renders as the empty text (MW-53).
     #[must_use]
     pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
         self.rendered(bound, |_| false)
     }
 
-    /// The same with [`MASK`] in the place of each placeholder that shows a secret; nothing if none does.
+    /// The same with [`MASK`] in the place of each placeholder that shows a secret; `None` if no placeholder does.
     #[must_use]
     pub fn masked_message(
         &self,

@@ -5,10 +5,10 @@
 
 use crate::manifest::agent::TaskLimits;
 
-/// What a task will have used once the coming step is taken.
+/// The usage of a task, the coming step included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// Nanoseconds since it was created; nothing of a clock that ran backwards.
+    /// Nanoseconds since it was created; 0 where the clock ran backwards.
     pub age: u64,
     /// Model turns.
     pub turns: u64,
@@ -25,9 +25,9 @@ pub struct Used {
 pub struct Exceeded {
     /// Its name in the manifest.
     pub name: &'static str,
-    /// What it allows.
+    /// The greatest value that the limit allows.
     pub bound: u64,
-    /// What the step would make of it.
+    /// The value that the step would lead to.
     pub value: u64,
 }
 

@@ -25,7 +25,7 @@ enum Part {
 pub struct Placeholder {
     /// The root name.
     pub root: Box<str>,
-    /// What follows it.
+    /// The fields and indexes after the root, in order.
     pub path: Vec<PathStep>,
     /// Whether a call stands at the end: `{auth.github()}`.
     pub call: bool,
@@ -60,7 +60,7 @@ impl Template {
     /// A template in which every brace must open a placeholder with a known root (INT-19).
     ///
     /// # Errors
-    /// Every group that is none.
+    /// Every group in braces that is not a placeholder, with its place.
     pub fn strict(text: &str, is_root: impl Fn(&str) -> bool) -> Result<Self, Vec<BadPlaceholder>> {
         let mut bad = Vec::new();
         let template = Self::read(text, |group, span| match group {

@@ -7,10 +7,10 @@ use super::messages;
 use super::template::{PathStep, Placeholder, Template};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::agent::MountScope;
-use crate::manifest::catalog::{CapabilityEntry, Function};
+use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction};
 use crate::manifest::event::{Receive, ReceiveKind};
 use crate::manifest::node::{Data, Node};
-use crate::manifest::tool::{Execute, Runtime, RuntimeKind, Tool};
+use crate::manifest::tool::{DeclaredExecute, DeclaredRuntime, RuntimeKind, Tool};
 use crate::source::Embedded;
 
 /// The roots of a tool's fields (INT-03).
@@ -20,7 +20,7 @@ const ROOTS: &[&str] = &["settings", "parameters", "session", "mount", "auth", "
 struct Block<'b> {
     tool: &'b Tool,
     /// The function that the block carries out; none for an event.
-    function: Option<&'b Function>,
+    function: Option<&'b DeclaredFunction>,
     kind: Option<RuntimeKind>,
     mount: MountScope,
 }
@@ -34,7 +34,7 @@ pub(super) fn check_tool_templates(
     let Some(tool) = entry.tool() else { return };
     for function in &entry.functions {
         let execute = entry.action(function).map(|action| &action.execute);
-        let Some(Execute::Runtime(Runtime { kind, path, node })) = execute else { continue };
+        let Some(DeclaredExecute::Runtime(DeclaredRuntime { kind, path, node })) = execute else { continue };
         // what they describe lies elsewhere, and their fields are no templates (INT-21)
         if !kind.derives_parameters() {
             let block = Block { tool, function: Some(function), kind: Some(*kind), mount };

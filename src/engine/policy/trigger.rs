@@ -19,13 +19,13 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::catalog::ResolvedLaunch;
 use crate::manifest::launch::Launch;
-use crate::manifest::trigger::Trigger as Written;
+use crate::manifest::trigger::DeclaredTrigger;
 use std::sync::Arc;
 
 /// A compiled trigger.
 #[derive(Debug)]
 pub struct Trigger {
-    written: Arc<Written>,
+    written: Arc<DeclaredTrigger>,
     /// What the payload of its events looks like, if it says so.
     payload: Option<Shape>,
     before: Vec<Step>,
@@ -70,7 +70,7 @@ impl Trigger {
     /// Compiles a trigger. It is there if neither its asserts and its message nor its documents hold an error.
     #[must_use]
     pub fn compile(
-        resolved: &ResolvedLaunch<Written>,
+        resolved: &ResolvedLaunch<DeclaredTrigger>,
         limits: &EngineLimits,
         cache: &Cache,
     ) -> (Option<Arc<Self>>, Vec<Diagnostic>) {

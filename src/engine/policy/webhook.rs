@@ -1,7 +1,7 @@
 //! Signatures of webhooks (WH): whether a request comes from somebody who knows the secret.
 //!
 //! In: the secret's template and the settings, the headers and the body as received, byte for byte. Out: yes or no, with
-//! the reason for a trace. `X-Hub-Signature-256` holds `sha256=` and the hex HMAC-SHA256 of the body. It fails
+//! the reason for a trace. `X-Hub-Signature-256` holds `sha256=` and the hex HMAC-SHA256 of the body (WH-02). It fails
 //! closed: a secret without a value, a header that is missing, malformed or there twice, are all refused. The comparison
 //! takes the same time wherever the two differ.
 

@@ -18,13 +18,13 @@ pub struct Arrival {
     pub capability: Embedded,
     /// The event.
     pub event: Embedded,
-    /// What comes.
+    /// The payload or the request that comes.
     pub body: ArrivalBody,
     /// The headers of the request.
     pub headers: BTreeMap<String, String>,
 }
 
-/// What comes with an event.
+/// The payload of an event, or the request that brings it.
 #[derive(Clone, Debug)]
 pub enum ArrivalBody {
     /// `payload`: data.

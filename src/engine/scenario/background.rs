@@ -16,9 +16,9 @@ use crate::task::Task;
 /// An environment and a past.
 #[derive(Clone, Debug)]
 pub struct Background {
-    /// What the task starts with.
+    /// The data that the task starts with.
     pub environment: Environment,
-    /// What happened so far, in order.
+    /// The history of the task before the case, in order.
     pub state: Vec<StateEntry>,
 }
 

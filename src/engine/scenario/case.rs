@@ -39,21 +39,21 @@ pub struct Case {
     pub settings: BTreeMap<String, Json>,
     /// Tokens by provider.
     pub auth: BTreeMap<String, String>,
-    /// What the task starts with, and what happened so far.
+    /// The data that the task starts with, and its history before the case.
     pub background: Background,
-    /// What executions return in turn, by function key; the last one repeats.
+    /// The results of executions in turn, by function key; the last one repeats.
     pub mocks: BTreeMap<String, Vec<CallResult>>,
     /// Who approves (`true`) or denies when asked; a reviewer not named is undecided.
     pub reviews: BTreeMap<String, bool>,
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
     /// The operation under test.
-    pub operation: Operation,
+    pub operation: TestedOperation,
     /// Where it stands.
     pub operation_place: Place,
     /// The verdicts that are given, one for each time the operation suspends.
-    pub resume: Vec<Verdict>,
-    /// What must hold.
+    pub resume: Vec<ReviewAnswer>,
+    /// The expectations.
     pub expect: Vec<Check>,
 }
 
@@ -75,7 +75,7 @@ pub enum Manifests {
 
 /// The operation under test.
 #[derive(Clone, Debug)]
-pub enum Operation {
+pub enum TestedOperation {
     /// Are the manifests valid?
     Validate,
     /// Which functions does the model see?
@@ -137,7 +137,7 @@ pub enum Operation {
     Trigger(Json),
 }
 
-impl Operation {
+impl TestedOperation {
     /// The word for it in a case.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -178,7 +178,7 @@ pub struct BoundVariables {
 
 /// The verdict of a reviewer.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct ReviewAnswer {
     /// Who gives it.
     pub reviewer: Embedded,
     /// Whether it approves.
@@ -190,20 +190,20 @@ pub struct Verdict {
 pub struct Check {
     /// Where it stands.
     pub place: Place,
-    /// What must hold.
+    /// The expectations.
     pub want: Want,
 }
 
-/// What must hold after the operation.
+/// An expectation about the outcome of the operation.
 #[derive(Clone, Debug)]
 pub enum Want {
-    /// A word or text; none if there must be none.
+    /// A word or text; `None` if it must be absent.
     Text(Aspect, Option<String>),
     /// `value`
     Value(Json),
     /// `message_contains`: each of these.
     MessageContains(Vec<String>),
-    /// `message_excludes`: there is a message, with none of these.
+    /// `message_excludes`: there is a message, and it contains none of these texts.
     MessageExcludes(Vec<String>),
     /// `invoked`: the whole list, in order; the input where it is given.
     Invoked(Vec<(String, Option<Json>)>),

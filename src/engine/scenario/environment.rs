@@ -10,7 +10,7 @@ use crate::manifest::agent::Agent;
 use crate::manifest::reader::{Fields, Reader};
 use crate::task::{StartTask, Task, TaskError, User};
 
-/// What a task starts with.
+/// The data that a task starts with.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The time of the operation under test; of a script, that of the first step.

@@ -15,26 +15,26 @@ use crate::task::{Finding, Origin};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What an operation did.
+/// The outcome of an operation, as checks see it.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The texts, in the order of [`Aspect::ALL`].
     pub(super) texts: [Option<String>; Aspect::ALL.len()],
-    /// What went on.
+    /// The value to go on with.
     pub value: Option<Json>,
     /// The executions: function and arguments, in order.
     pub invoked: Vec<(String, Json)>,
     /// The steps that were evaluated, with their outcomes.
     pub trace: Vec<(String, String)>,
-    /// What `exposes` adds to a response.
+    /// The values that `exposes` adds to a response.
     pub exposes: Option<Json>,
     /// The files after the operation.
     pub files: BTreeMap<String, String>,
-    /// What is wrong or doubtful in the manifests.
+    /// Errors and warnings of the manifests.
     pub diagnostics: Vec<Diagnostic>,
     /// The rule that decided.
     pub decided_by: Option<Origin>,
-    /// What went wrong on the way.
+    /// The findings of the decision.
     pub findings: Vec<Finding>,
 }
 
@@ -45,9 +45,9 @@ pub struct Mismatch {
     pub place: Place,
     /// Which one: `decision`, `files.a/b`, or the expression of one of `context`.
     pub key: String,
-    /// What was expected; nothing if it should not be there.
+    /// The expected value; `None` if it should be absent.
     pub expected: Option<Value>,
-    /// What was found; nothing if it is not there.
+    /// The value that was found; `None` if it is absent.
     pub found: Option<Value>,
 }
 

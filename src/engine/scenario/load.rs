@@ -7,7 +7,7 @@
 use super::case::{Case, Manifests};
 use super::messages;
 use super::read::read;
-use super::report::{Outcome, Report};
+use super::report::{CaseOutcome, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::manifest::load::{File, FileOrigin, LoadError, load};
@@ -53,12 +53,12 @@ fn broken(source: &Source, findings: Vec<Diagnostic>) -> Report {
         name: name.to_owned(),
         about: String::new(),
         file: source.name().to_owned(),
-        outcome: Outcome::Broken(findings),
+        outcome: CaseOutcome::Broken(findings),
     }
 }
 
 impl Case {
-    /// The files and folders of its manifests, from where its own file was named from; none if it brings them along.
+    /// The files and folders of its manifests, relative like its own path; empty if it brings its manifests along.
     #[must_use]
     pub fn manifest_paths(&self) -> Vec<PathBuf> {
         let Manifests::Files { paths, .. } = &self.manifests else { return Vec::new() };

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
-use crate::manifest::bundle::{Arrival, Bundle};
+use crate::manifest::bundle::{Bundle, BundleSource};
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::document::Document;
 use crate::source::{Embedded, Source};
@@ -26,7 +26,7 @@ pub(super) fn validate(findings: &[Diagnostic], refuses: impl Fn(&Diagnostic) ->
 /// What a bundle brings, handed over directly; nothing if anything in it is an error, its expressions included (BUN-12).
 pub(super) fn bundle(text: &Embedded, limits: &EngineLimits) -> Found {
     let source = Source::new("bundle", &*text.text);
-    let (bundle, mut findings) = Bundle::read(&source, Arrival::Uploaded, limits);
+    let (bundle, mut findings) = Bundle::read(&source, BundleSource::Uploaded, limits);
     let bundle = bundle.unwrap_or_default();
     let catalog = Catalog::link(bundle.documents.clone(), limits, &mut findings);
     findings.extend(Engine::lenient_from_catalog(&catalog, *limits).1);

@@ -5,7 +5,7 @@
 
 use super::{messages, values};
 use crate::cel::Timestamp;
-use crate::context::Status;
+use crate::context::InvocationStatus;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Fields, Path, Reader};
 use crate::source::Place;
@@ -18,7 +18,7 @@ pub struct StateEntry {
     pub place: Place,
     /// The time of the processing step, if the entry says so; else that of the entry before.
     pub at: Option<Timestamp>,
-    /// What happened.
+    /// The recorded step.
     pub past: Past,
 }
 
@@ -64,17 +64,17 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
 fn read_past_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {
     let mut fields = reader.fields(node, path)?;
     let words = [
-        ("successful", Status::Successful),
-        ("errored", Status::Errored),
-        ("restricted", Status::Restricted),
+        ("successful", InvocationStatus::Successful),
+        ("errored", InvocationStatus::Errored),
+        ("restricted", InvocationStatus::Restricted),
     ];
     let function = values::required_text(&mut fields, "fn", reader);
     let arguments = values::arguments(&mut fields, reader);
-    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(Status::Successful);
+    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(InvocationStatus::Successful);
     let output = values::json(&mut fields, "output");
     let task_id = values::string(&mut fields, "task_id", reader);
     let at = values::time(&mut fields, "at", reader);
-    let executed = fields.boolean("executed", status != Status::Restricted, reader);
+    let executed = fields.boolean("executed", status != InvocationStatus::Restricted, reader);
     fields.refuse_others("a call", reader);
     let function = function?.text.to_string();
     Some(PastCall { function, arguments, output, status, executed, task_id, at })

@@ -6,7 +6,7 @@
 
 use super::arrival::Arrival;
 use super::background::Background;
-use super::case::{BoundVariables, Case, Manifests, Operation, Verdict};
+use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
 use super::environment::Environment;
 use super::one_document::read_one;
 use super::past::read_state;
@@ -107,7 +107,7 @@ fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manife
     Some(Manifests::Inline(documents))
 }
 
-fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict> {
+fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<ReviewAnswer> {
     let Some((reviewer, verdict)) = values::only_key(node, &[]) else {
         reader.report(path, messages::one_verdict(&node.place));
         return None;
@@ -115,7 +115,7 @@ fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<Verdict
     let path = path.key(&reviewer.text);
     let verdict = reader.text(verdict, &path)?;
     let approved = values::one_of(&verdict, &path, &values::VERDICTS, reader)?;
-    Some(Verdict { reviewer: reviewer.clone(), approved })
+    Some(ReviewAnswer { reviewer: reviewer.clone(), approved })
 }
 
 const OPERATIONS: [&str; 19] = [
@@ -160,7 +160,7 @@ const TEMPLATE_KINDS: [(&str, TemplateKind); 4] = [
     ("error_message", TemplateKind::ErrorMessage),
 ];
 
-fn read_operation(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<(Operation, Place)> {
+fn read_operation(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<(TestedOperation, Place)> {
     let call = fields.required("call", "", reader)?;
     let mut fields = reader.fields(call.node, &call.path)?;
     let op = values::required_text(&mut fields, "op", reader)?;
@@ -171,32 +171,36 @@ fn read_operation(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<(Opera
     Some((operation?, op.place))
 }
 
-fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Operation> {
+fn read_operation_keys(
+    op: &Embedded,
+    fields: &mut Fields<'_>,
+    reader: &mut Reader,
+) -> Option<TestedOperation> {
     Some(match &*op.text {
-        "validate" => Operation::Validate,
-        "functions" => Operation::Functions,
-        "schema" => Operation::Schema(values::required_text(fields, "fn", reader)?),
-        "binding" => Operation::Binding(read_call(fields, reader)?),
-        "before" => Operation::Before(read_call(fields, reader)?),
+        "validate" => TestedOperation::Validate,
+        "functions" => TestedOperation::Functions,
+        "schema" => TestedOperation::Schema(values::required_text(fields, "fn", reader)?),
+        "binding" => TestedOperation::Binding(read_call(fields, reader)?),
+        "before" => TestedOperation::Before(read_call(fields, reader)?),
         "after" => {
             let result = values::call_result(fields, reader);
-            Operation::After(read_call(fields, reader)?, result)
+            TestedOperation::After(read_call(fields, reader)?, result)
         }
-        "invoke" => Operation::Invoke(read_call(fields, reader)?),
-        "input" => Operation::Input(read_required_object(fields, "input", reader)?),
-        "output" => Operation::Output(read_required_object(fields, "output", reader)?),
-        "prompt" => Operation::Prompt,
+        "invoke" => TestedOperation::Invoke(read_call(fields, reader)?),
+        "input" => TestedOperation::Input(read_required_object(fields, "input", reader)?),
+        "output" => TestedOperation::Output(read_required_object(fields, "output", reader)?),
+        "prompt" => TestedOperation::Prompt,
         "limits" => {
             let words = [("llm", Next::ModelTurn), ("capability", Next::Capability), ("none", Next::Other)];
             fields.required("next", "", reader)?;
-            Operation::Limits(values::word(fields, "next", &words, reader)?)
+            TestedOperation::Limits(values::word(fields, "next", &words, reader)?)
         }
         "cel" => {
             fields.required("scope", "", reader)?;
             let scope = values::word(fields, "scope", &SCOPES, reader);
             let expr = values::required_text(fields, "expr", reader);
             let bound = read_bound(fields);
-            Operation::Cel { scope: scope?, expr: expr?, bound }
+            TestedOperation::Cel { scope: scope?, expr: expr?, bound }
         }
         "interpolate" => {
             fields.required("scope", "", reader)?;
@@ -204,20 +208,20 @@ fn read_operation_keys(op: &Embedded, fields: &mut Fields<'_>, reader: &mut Read
             let template = values::required_text(fields, "template", reader);
             let parameters = values::object(fields, "parameters", reader);
             let bound = read_bound(fields);
-            Operation::Interpolate { kind: kind?, template: template?, parameters, bound }
+            TestedOperation::Interpolate { kind: kind?, template: template?, parameters, bound }
         }
-        "script" => Operation::Script(values::required_text(fields, "source", reader)?),
-        "bundle" => Operation::Bundle(values::required_text(fields, "text", reader)?),
+        "script" => TestedOperation::Script(values::required_text(fields, "source", reader)?),
+        "bundle" => TestedOperation::Bundle(values::required_text(fields, "text", reader)?),
         "subscription" => {
             let capability = values::required_text(fields, "capability", reader);
             let event = values::required_text(fields, "event", reader);
-            Operation::Subscription { capability: capability?, event: event? }
+            TestedOperation::Subscription { capability: capability?, event: event? }
         }
-        "event" => Operation::Event(Arrival::read(op, fields, reader)?),
-        "allowlist" => Operation::AllowList(values::required_text(fields, "capability", reader)?),
+        "event" => TestedOperation::Event(Arrival::read(op, fields, reader)?),
+        "allowlist" => TestedOperation::AllowList(values::required_text(fields, "capability", reader)?),
         "trigger" => {
             let payload = fields.required("payload", "", reader)?;
-            Operation::Trigger(payload.node.to_json().into())
+            TestedOperation::Trigger(payload.node.to_json().into())
         }
         _ => {
             reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));

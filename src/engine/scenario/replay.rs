@@ -1,6 +1,6 @@
 //! A recorded task, played step by step: each step through the task as a host would take it.
 //!
-//! In: a [`Script`] and an engine. Out: an [`Event`] for each decision. A step that cannot have happened (the result of a
+//! In: a [`Script`] and an engine. Out: a [`ReplayedEvent`] for each decision. A step that cannot have happened (the result of a
 //! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on.
 
 use super::agent::agent_named;
@@ -66,22 +66,22 @@ impl Stage {
 
 /// One decision of a recorded task.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct ReplayedEvent {
     /// Where the step stands.
     pub place: Place,
     /// When it happened.
     pub at: Timestamp,
-    /// What happened.
+    /// The step that was taken.
     pub happened: Happened,
-    /// What the engine said.
+    /// The decision of the engine.
     pub decision: Decision,
-    /// What was executed on the way: function and arguments, in order.
+    /// The executions on the way: function and arguments, in order.
     pub invoked: Vec<(String, Json)>,
     /// The task afterwards.
     pub state: TaskState,
 }
 
-/// What happened.
+/// The step that was taken.
 #[derive(Clone, Debug)]
 pub enum Happened {
     /// Somebody said something.
@@ -101,7 +101,7 @@ pub enum Happened {
         id: String,
         /// The function.
         function: String,
-        /// What came of it.
+        /// Its result.
         result: CallResult,
     },
     /// A reviewer decided.
@@ -122,7 +122,7 @@ pub enum Happened {
     Output(Json),
 }
 
-impl Event {
+impl ReplayedEvent {
     /// The event as views show it, under the policy of its task.
     #[must_use]
     pub fn masked(self, policy: &Policy) -> Self {
@@ -187,7 +187,7 @@ impl Replay {
     ///
     /// # Errors
     /// A step that cannot have happened.
-    pub fn step(&mut self, step: &ScriptStep) -> Result<Vec<Event>, Box<Diagnostic>> {
+    pub fn step(&mut self, step: &ScriptStep) -> Result<Vec<ReplayedEvent>, Box<Diagnostic>> {
         let at = step.at.unwrap_or(self.world.now);
         if at < self.world.now && !self.is_new() {
             return Err(messages::back_in_time(&step.place).into());
@@ -228,14 +228,19 @@ impl Replay {
     }
 
     /// A turn is tested before it is taken, and again when its usage is known.
-    fn model_turn(&mut self, step: &ScriptStep, usage: Usage) -> Event {
+    fn model_turn(&mut self, step: &ScriptStep, usage: Usage) -> ReplayedEvent {
         let at = self.world.now;
         let ahead = self.task.limits(Next::ModelTurn, at);
         let decision = if ahead.is_allowed() { self.task.model_turn(usage, at) } else { ahead };
         self.event(step, Happened::ModelTurn(usage), decision)
     }
 
-    fn call(&mut self, step: &ScriptStep, id: &Embedded, call: Call) -> Result<Event, Box<Diagnostic>> {
+    fn call(
+        &mut self,
+        step: &ScriptStep,
+        id: &Embedded,
+        call: Call,
+    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
         let name = id.text.to_string();
         if self.calls.contains_key(&name) {
             return Err(messages::call_twice(id).into());
@@ -269,7 +274,7 @@ impl Replay {
         id: &Embedded,
         place: &Place,
         result: CallResult,
-    ) -> Result<Event, Box<Diagnostic>> {
+    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
         let name = &*id.text;
         let known = self.calls.get_mut(name).ok_or_else(|| messages::unknown_call(id))?;
         let call = match known.stage {
@@ -291,7 +296,7 @@ impl Replay {
         step: &ScriptStep,
         reviewer: &Embedded,
         approved: bool,
-    ) -> Result<Event, Box<Diagnostic>> {
+    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
         let asked = self.task.suspension().and_then(|decision| decision.reviewer);
         let asked = asked.ok_or_else(|| messages::no_review(reviewer))?;
         if *reviewer.text != *asked {
@@ -316,17 +321,17 @@ impl Replay {
         step: &ScriptStep,
         happened: Happened,
         progress: Progress,
-    ) -> Result<Event, Box<Diagnostic>> {
+    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
         let decision = drive(&mut self.task, progress, &mut self.world);
         let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
         Ok(self.event(step, happened, decision))
     }
 
-    fn event(&mut self, step: &ScriptStep, happened: Happened, decision: Decision) -> Event {
+    fn event(&mut self, step: &ScriptStep, happened: Happened, decision: Decision) -> ReplayedEvent {
         let new = self.world.invoked.split_off(self.told);
         self.world.invoked.extend_from_slice(&new);
         self.told = self.world.invoked.len();
-        Event {
+        ReplayedEvent {
             place: step.place.clone(),
             at: self.world.now,
             happened,

@@ -20,27 +20,27 @@ pub struct Report {
     pub about: String,
     /// The file.
     pub file: String,
-    /// What came of it.
-    pub outcome: Outcome,
+    /// Its outcome.
+    pub outcome: CaseOutcome,
 }
 
 /// What came of one case.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// Everything held.
     Passed,
     /// Some checks did not hold.
     Failed {
         /// Which ones.
         mismatches: Vec<Mismatch>,
-        /// What the operation did.
+        /// The outcome of the operation.
         found: Box<Found>,
     },
     /// The case cannot be read or run.
     Broken(Vec<Diagnostic>),
 }
 
-/// How many cases came to what.
+/// The number of cases by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Passed.
@@ -50,13 +50,13 @@ pub struct Summary {
 }
 
 impl Report {
-    /// The word for what came of it.
+    /// The word for the outcome.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self.outcome {
-            Outcome::Passed => "passed",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Broken(_) => "broken",
+            CaseOutcome::Passed => "passed",
+            CaseOutcome::Failed { .. } => "failed",
+            CaseOutcome::Broken(_) => "broken",
         }
     }
 
@@ -65,8 +65,8 @@ impl Report {
     pub fn render(&self, palette: &Palette) -> String {
         let mut text = String::new();
         match &self.outcome {
-            Outcome::Passed => {}
-            Outcome::Failed { mismatches, found } => {
+            CaseOutcome::Passed => {}
+            CaseOutcome::Failed { mismatches, found } => {
                 self.head(&mut text, palette);
                 let place = mismatches.first().map(|mismatch| mismatch.place.to_string());
                 let place = place.as_deref().unwrap_or(&self.file);
@@ -75,7 +75,7 @@ impl Report {
                 explain(&mut text, found, palette);
                 text.push('\n');
             }
-            Outcome::Broken(diagnostics) => {
+            CaseOutcome::Broken(diagnostics) => {
                 self.head(&mut text, palette);
                 for diagnostic in diagnostics {
                     let _ = writeln!(text, "{}\n", diagnostic.render(palette.is_colored()));
@@ -96,11 +96,11 @@ impl Report {
     pub fn to_json(&self) -> Value {
         let mut object = json!({ "case": self.name, "file": self.file, "outcome": self.word() });
         let (key, value) = match &self.outcome {
-            Outcome::Passed => return object,
-            Outcome::Failed { mismatches, .. } => {
+            CaseOutcome::Passed => return object,
+            CaseOutcome::Failed { mismatches, .. } => {
                 ("mismatches", mismatches.iter().map(mismatch_to_json).collect())
             }
-            Outcome::Broken(found) => ("diagnostics", found.iter().map(Diagnostic::to_json).collect()),
+            CaseOutcome::Broken(found) => ("diagnostics", found.iter().map(Diagnostic::to_json).collect()),
         };
         if let Some(object) = object.as_object_mut() {
             object.insert(key.to_owned(), value);
@@ -143,8 +143,8 @@ impl Summary {
     /// Counts a case.
     pub fn add(&mut self, report: &Report) {
         let count = match report.outcome {
-            Outcome::Passed => &mut self.passed,
-            Outcome::Failed { .. } | Outcome::Broken(_) => &mut self.failed,
+            CaseOutcome::Passed => &mut self.passed,
+            CaseOutcome::Failed { .. } | CaseOutcome::Broken(_) => &mut self.failed,
         };
         *count = count.saturating_add(1);
     }

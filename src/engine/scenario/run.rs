@@ -5,11 +5,11 @@
 //! valid, its past is impossible) is broken, never passed.
 
 use super::agent::agent_named;
-use super::case::{Aspect, BoundVariables, Case, Manifests, Operation};
+use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
 use super::expect::{Found, Mismatch, compare};
 use super::loading;
 use super::messages;
-use super::report::{Outcome, Report};
+use super::report::{CaseOutcome, Report};
 use super::world::{World, drive};
 use crate::cel::{Issue, Json};
 use crate::context::Scope;
@@ -76,7 +76,7 @@ impl Runner {
     pub fn run(&mut self, case: &Case) -> Report {
         let outcome = match self.outcome(case) {
             Ok(outcome) => outcome,
-            Err(Broken(findings)) => Outcome::Broken(findings),
+            Err(Broken(findings)) => CaseOutcome::Broken(findings),
         };
         Report {
             name: case.name.text.to_string(),
@@ -86,18 +86,18 @@ impl Runner {
         }
     }
 
-    fn outcome(&mut self, case: &Case) -> Result<Outcome, Broken> {
+    fn outcome(&mut self, case: &Case) -> Result<CaseOutcome, Broken> {
         let compiled =
             self.compile(case).map_err(|error| messages::unreadable_manifests(&case.name.place, &error))?;
         let without_task = match &case.operation {
-            Operation::Validate => {
+            TestedOperation::Validate => {
                 Some(loading::validate(&compiled.findings, |finding| match case.manifests {
                     Manifests::Files { .. } => finding.is_refused(),
                     Manifests::Inline(_) | Manifests::None => finding.is_error(),
                 }))
             }
-            Operation::Bundle(text) => Some(loading::bundle(text, &self.limits)),
-            Operation::Subscription { capability, event } => {
+            TestedOperation::Bundle(text) => Some(loading::bundle(text, &self.limits)),
+            TestedOperation::Subscription { capability, event } => {
                 let agent = agent_under_test(case, &compiled.catalog)?;
                 let (namespace, name) = (&agent.namespace.text, &agent.name.text);
                 let runs = compiled.engine.policy(namespace, name);
@@ -138,11 +138,11 @@ impl Runner {
     }
 }
 
-fn outcome(mismatches: Vec<Mismatch>, found: Found) -> Outcome {
+fn outcome(mismatches: Vec<Mismatch>, found: Found) -> CaseOutcome {
     if mismatches.is_empty() {
-        Outcome::Passed
+        CaseOutcome::Passed
     } else {
-        Outcome::Failed { mismatches, found: Box::new(found) }
+        CaseOutcome::Failed { mismatches, found: Box::new(found) }
     }
 }
 
@@ -163,7 +163,7 @@ impl<'c> Running<'c> {
         let blame = |finding| compiled.blame(finding);
         let mut background = case.background.clone();
         let mut trigger = None;
-        if matches!(case.operation, Operation::Trigger(_)) {
+        if matches!(case.operation, TestedOperation::Trigger(_)) {
             let launch = trigger_under_test(agent, &compiled.catalog);
             let launch = launch.ok_or_else(|| messages::no_trigger(&case.operation_place))?;
             background.environment.user = User { id: launch.owner.text.to_string(), email: None };
@@ -187,23 +187,25 @@ impl<'c> Running<'c> {
         let case = self.case;
         let now = self.world.now;
         Ok(match &case.operation {
-            Operation::Validate | Operation::Bundle(_) | Operation::Subscription { .. } => Found::default(),
-            Operation::Trigger(payload) => self.fire(payload)?,
-            Operation::Event(arrival) => {
+            TestedOperation::Validate | TestedOperation::Bundle(_) | TestedOperation::Subscription { .. } => {
+                Found::default()
+            }
+            TestedOperation::Trigger(payload) => self.fire(payload)?,
+            TestedOperation::Event(arrival) => {
                 let progress = arrival.bring(&mut self.task, &case.settings, now);
                 self.message(progress)?
             }
-            Operation::AllowList(capability) => {
+            TestedOperation::AllowList(capability) => {
                 let list = self.task.allow_list(&capability.text);
                 let list = list.ok_or_else(|| messages::no_capability(capability))?;
                 value(Some(list.to_json().into()))
             }
-            Operation::Functions => {
+            TestedOperation::Functions => {
                 let mut names: Vec<&str> = self.task.functions().collect();
                 names.sort_unstable();
                 value(Some(serde_json::json!(names).into()))
             }
-            Operation::Schema(function) => {
+            TestedOperation::Schema(function) => {
                 let schema = self.task.schema(&function.text);
                 let schema = schema.map_err(|error| messages::no_schema(&function.place, &error))?;
                 let properties = schema.get("properties").and_then(Value::as_object);
@@ -214,34 +216,34 @@ impl<'c> Running<'c> {
                 names.sort_unstable();
                 value(Some(serde_json::json!(names).into()))
             }
-            Operation::Binding(call) => self.decided(self.task.resolve(call, now)),
-            Operation::Before(call) => {
+            TestedOperation::Binding(call) => self.decided(self.task.resolve(call, now)),
+            TestedOperation::Before(call) => {
                 let progress = self.task.before(call, now).into_progress();
                 self.driven(progress)?
             }
-            Operation::After(call, result) => {
+            TestedOperation::After(call, result) => {
                 let progress = self.after(call, result.clone())?;
                 self.driven(progress)?
             }
-            Operation::Invoke(call) => {
+            TestedOperation::Invoke(call) => {
                 let progress = self.task.invoke(call, now).into_progress();
                 self.driven(progress)?
             }
-            Operation::Input(input) => {
+            TestedOperation::Input(input) => {
                 let progress = self.task.input(input, now).into_progress();
                 self.message(progress)?
             }
-            Operation::Output(output) => {
+            TestedOperation::Output(output) => {
                 let progress = self.task.output(output, now).into_progress();
                 self.message(progress)?
             }
-            Operation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
-            Operation::Limits(next) => self.limits(*next),
-            Operation::Cel { scope, expr, bound } => self.evaluate(*scope, expr, bound)?,
-            Operation::Interpolate { kind, template, parameters, bound } => {
+            TestedOperation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
+            TestedOperation::Limits(next) => self.limits(*next),
+            TestedOperation::Cel { scope, expr, bound } => self.evaluate(*scope, expr, bound)?,
+            TestedOperation::Interpolate { kind, template, parameters, bound } => {
                 self.interpolate(*kind, &template.text, parameters.as_ref(), bound)
             }
-            Operation::Script(source) => match self.task.script(&source.text, now) {
+            TestedOperation::Script(source) => match self.task.script(&source.text, now) {
                 Ok(operation) => {
                     let progress = operation.into_progress();
                     self.driven(progress)?

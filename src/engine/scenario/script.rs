@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 pub struct Script {
     /// The agent's name.
     pub agent: Embedded,
-    /// What the task starts with.
+    /// The data that the task starts with.
     pub environment: Environment,
-    /// What the executions of invoke steps return in turn, by function key; the last one repeats.
+    /// The results of the executions of invoke steps in turn, by function key; the last one repeats.
     pub mocks: BTreeMap<String, Vec<CallResult>>,
     /// Namespace settings, for the secrets of webhooks; flat keys.
     pub settings: BTreeMap<String, Json>,
@@ -40,11 +40,11 @@ pub struct ScriptStep {
     pub place: Place,
     /// When it happens; when the step before did, if it does not say.
     pub at: Option<Timestamp>,
-    /// What happens.
+    /// The step.
     pub action: ScriptAction,
 }
 
-/// What happens in a step.
+/// A step of a script.
 #[derive(Clone, Debug)]
 pub enum ScriptAction {
     /// Somebody says something: an object with `message`.
@@ -59,14 +59,14 @@ pub enum ScriptAction {
         function: Embedded,
         /// The arguments as the model wrote them: an object.
         arguments: Json,
-        /// What came of it, if it is let through at once, and where that stands.
+        /// Its result, if it is let through at once, and the place in the script.
         result: Option<(CallResult, Place)>,
     },
     /// A function that was let through has run.
     Result {
         /// The call.
         id: Embedded,
-        /// What came of it.
+        /// Its result.
         result: CallResult,
     },
     /// A reviewer decides.

@@ -8,8 +8,8 @@
 use super::environment::Environment;
 use crate::cel::{Json, JsonRef, Type, Value};
 use crate::context::{
-    Caller, ContextSchema, FunctionDecl, FunctionId, Invocation, SchemaDecl, SchemaError, Status,
-    TaskContext, TaskFacts, TaskIo, TaskIoError, ToolDecl, TurnKind,
+    Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, SchemaDecl,
+    SchemaError, TaskContext, TaskFacts, TaskIo, TaskIoError, ToolDecl, TurnKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -106,15 +106,15 @@ fn record(root: JsonRef<'_>, context: &mut TaskContext) -> Result<(), SnapshotEr
         };
         let holds = |list: &str| entry(list).is_some_and(|flag| matches!(flag.value(), Value::Bool(true)));
         let status = match (holds("restricted"), holds("errored")) {
-            (true, _) => Status::Restricted,
-            (false, true) => Status::Errored,
-            (false, false) => Status::Successful,
+            (true, _) => InvocationStatus::Restricted,
+            (false, true) => InvocationStatus::Errored,
+            (false, false) => InvocationStatus::Successful,
         };
         let time = entry("timestamps").and_then(JsonRef::as_str).ok_or_else(too_few)?;
         let time: crate::cel::Timestamp =
             time.parse().map_err(|_| SnapshotError::NotATime(name.to_owned()))?;
         let output = entry("outputs").filter(|output| !output.is_null()).map(JsonRef::to_json);
-        context.record(Invocation {
+        context.record(InvocationRecord {
             function,
             at: time.into(),
             input: entry("inputs").map_or_else(|| Json::object([]), JsonRef::to_json),

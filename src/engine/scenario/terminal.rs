@@ -19,9 +19,9 @@ pub struct Palette {
     pub red: &'static str,
     /// Neither: waiting, doubtful.
     pub yellow: &'static str,
-    /// What matters.
+    /// For important text.
     pub bold: &'static str,
-    /// What may be skipped.
+    /// For text that may be skipped.
     pub dim: &'static str,
     /// Back to plain text.
     pub reset: &'static str,

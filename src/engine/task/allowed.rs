@@ -1,8 +1,8 @@
 //! What a task has operated on, tool by tool (ALW): its allow lists, and when they change.
 //!
 //! In: calls that ran and the bindings of the policy. Out: the values that filters of events ask for. A name with a binding
-//! is sealed when the task starts; while its binding gives nothing it has no value, and each step tries again (ALW-10, A-23).
-//! A call of the model that ran adds its arguments; what was stopped and what middleware calls adds nothing.
+//! is sealed when the task starts; while its binding gives nothing it has no value, and each step tries again (ALW-10).
+//! A call of the model that ran adds its arguments; what was stopped and what middleware calls adds nothing (ALW-11, ALW-13).
 
 use super::replay::Replay;
 use super::state::Task;

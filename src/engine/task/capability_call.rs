@@ -1,7 +1,7 @@
 //! Calls by the model: parameters, steps ahead, execution, record, steps behind (MW, PAR, BND).
 //!
-//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
-//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
+//! Every attempt of a function that the agent has leaves exactly one entry on record, whatever becomes of it: before
+//! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
 use super::execution::{Carried, held_to_schema};
@@ -12,8 +12,8 @@ use super::state::{
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
-use crate::context::{self, Caller, InvocationId, Moment, Status, TurnKind};
-use crate::policy::{Function, Policy, Resolution};
+use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
+use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
     pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Progress {
@@ -31,10 +31,8 @@ impl Task {
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
-        if let Some(refusal) = self.refusal(now) {
-            if self.end.is_some() {
-                self.withhold(position, result, now);
-            }
+        if let Some(refusal) = self.refusal_at_end(now) {
+            self.withhold(position, result, now);
             return Ok(refusal.into());
         }
         self.take_step(now);
@@ -44,6 +42,7 @@ impl Task {
         match self.record_result(&policy, &mut operation, result, &moment) {
             Flow::Ended(verdict, reason) => {
                 self.keep_what_fits(&operation.course.recorded);
+                self.take_back_waiting(moment);
                 Ok(ended(operation, verdict, reason).into())
             }
             _ => Ok(self.advance_under(&policy, operation, moment)),
@@ -56,7 +55,7 @@ impl Task {
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
         let stopped = |task: &Self| function.and_then(|function| task.stopped_function(function));
         // the call stays open: it may have run elsewhere, and its result is taken
-        let hindrance = self.hindrance(now);
+        let hindrance = self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off));
         if let Some(refusal) = hindrance.or_else(|| stopped(self).map(Decision::switched_off)) {
             return Ok(refusal.into());
         }
@@ -76,7 +75,7 @@ impl Task {
         self.record_result(&policy, &mut operation, result, &moment);
         // an error that nothing can recover does not change why the task has ended
         self.end = end;
-        self.withdraw(&operation, moment);
+        self.revoke(&operation, moment);
         self.keep_what_fits(&operation.course.recorded);
     }
 
@@ -87,13 +86,13 @@ impl Task {
         self.policy.function(open.function).map(|function| &*function.key)
     }
 
-    fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
+    pub(super) fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
         let position = self.open.iter().position(|open| open.id == call);
         position.ok_or(TaskError::UnknownCall(call.0))
     }
 
     /// A call that was let through, as an operation that goes on from there.
-    fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
+    pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
         let call = CallUnderWay {
@@ -164,7 +163,7 @@ impl Task {
             record: None,
         };
         if !resolution.faults.is_empty() {
-            self.record_call(&subject, None, Status::Errored, &moment);
+            self.record_call(&subject, None, InvocationStatus::Errored, &moment);
             self.context.turn(TurnKind::Capability);
             let message = Some(messages::bad_arguments(&resolution.faults));
             return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
@@ -178,17 +177,17 @@ impl Task {
     }
 
     /// A function that the model may call, with its position.
-    fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p Function)> {
+    fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p AgentFunction)> {
         let position = policy.position(key)?;
         let function = policy.function(position)?;
         function.offered.then_some((position, function))
     }
 
     /// Bindings, then the model's arguments, then defaults. What is wrong with a binding is a finding; the call is told
-    /// of it when its steps had their say.
+    /// of it when its steps had their say (BND-08).
     fn resolve_parameters(
         &self,
-        function: &Function,
+        function: &AgentFunction,
         given: &Json,
         now: &Moment,
         findings: &mut Vec<Finding>,
@@ -237,11 +236,11 @@ impl Task {
             None => result,
         };
         let status = match result.status {
-            CallStatus::Successful => Status::Successful,
-            CallStatus::Errored | CallStatus::Unrecoverable => Status::Errored,
+            CallStatus::Successful => InvocationStatus::Successful,
+            CallStatus::Errored | CallStatus::Unrecoverable => InvocationStatus::Errored,
         };
         let ends = result.status == CallStatus::Unrecoverable;
-        if status != Status::Successful
+        if status != InvocationStatus::Successful
             && !policy.secrets().result(Some(function_id(call.function))).is_empty()
         {
             // the schema of results is not about errors
@@ -260,11 +259,11 @@ impl Task {
         Flow::Passed
     }
 
-    fn record_call(
+    pub(super) fn record_call(
         &mut self,
         call: &CallUnderWay,
         result: Option<CallResult>,
-        status: Status,
+        status: InvocationStatus,
         now: &Moment,
     ) -> InvocationId {
         let executed = result.is_some();
@@ -272,7 +271,7 @@ impl Task {
             self.allow_arguments(call.function, &call.arguments);
         }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(context::Invocation {
+        self.context.record(context::InvocationRecord {
             function: function_id(call.function),
             at: *now,
             input: call.arguments.clone(),
@@ -316,7 +315,7 @@ impl Task {
         }
         if call.unbound {
             let call = call.clone();
-            self.record_call(&call, None, Status::Errored, &now);
+            self.record_call(&call, None, InvocationStatus::Errored, &now);
             self.context.turn(TurnKind::Capability);
             let message = Some(messages::missing_policy_value());
             return Decision { message, ..operation.decide(Verdict::Error) };
@@ -332,11 +331,12 @@ impl Task {
         if let Subject::Event(_) = &operation.subject {
             return self.stop_event(operation, stopped);
         }
-        self.withdraw(&operation, now);
+        self.revoke(&operation, now);
         let Stopped { verdict, message, origin } = stopped;
         let mut decision = operation.decide(verdict);
         if verdict == Verdict::LockTask {
             self.end = Some(End::Locked(message.shown().to_owned()));
+            self.take_back_waiting(now);
             decision.reason = Some(message.text.clone());
         } else {
             self.context.turn(TurnKind::Capability);
@@ -349,7 +349,7 @@ impl Task {
 
     /// Takes back what an operation that does not come through was about: a call becomes restricted (REC-05, REC-06), an
     /// input was never accepted, a response never delivered.
-    pub(super) fn withdraw(&mut self, operation: &UnderWay, now: Moment) {
+    pub(super) fn revoke(&mut self, operation: &UnderWay, now: Moment) {
         match &operation.subject {
             Subject::Event(_) => {}
             Subject::Input(_) => drop(self.context.pop_input()),
@@ -357,7 +357,7 @@ impl Task {
             Subject::Script(_) => {}
             Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),
             Subject::Call(call) => {
-                self.record_call(call, None, Status::Restricted, &now);
+                self.record_call(call, None, InvocationStatus::Restricted, &now);
             }
         }
     }

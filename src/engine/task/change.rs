@@ -5,7 +5,10 @@
 //! it needs no policy to be read back, so a task that went on under an old policy stays what it was.
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
-use super::state::{Activity, CallId, Decision, DeliveriesChange, End, Pending, Task, TaskError, Verdict};
+use super::state::{
+    Activity, CallId, Decision, DeliveriesChange, End, Pending, QuestionId, Task, TaskError, Verdict,
+    stored_waiting,
+};
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
 use serde::{Deserialize, Serialize};
@@ -20,7 +23,8 @@ pub struct TaskMark {
     delivered: (usize, usize),
     next_call: u64,
     is_ended: bool,
-    is_waiting: bool,
+    /// The questions that were open.
+    asked: Vec<QuestionId>,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -34,8 +38,16 @@ pub struct TaskChange {
     next_call: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<End>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pending: Option<Pending>,
+    /// Of earlier releases one operation or nothing.
+    #[serde(
+        default,
+        rename = "pending",
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "stored_waiting"
+    )]
+    waiting: Vec<Pending>,
+    #[serde(default)]
+    next_question: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     opened: Vec<SavedCall>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +69,7 @@ impl Task {
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
             is_ended: self.end.is_some(),
-            is_waiting: self.pending.is_some(),
+            asked: self.waiting.iter().map(|pending| pending.id).collect(),
         }
     }
 
@@ -70,11 +82,11 @@ impl Task {
     #[must_use]
     pub fn turned_away_since(&self, mark: &TaskMark, decision: &Decision) -> bool {
         let is_switched_off = decision.switch.is_some();
-        let is_rejected =
-            decision.verdict == Verdict::Rejected && (mark.is_ended || mark.is_waiting || is_switched_off);
+        let is_rejected = decision.verdict == Verdict::Rejected
+            && (mark.is_ended || !mark.asked.is_empty() || is_switched_off);
         (is_rejected || mark.is_ended)
             && self.end.is_some() == mark.is_ended
-            && self.pending.is_some() == mark.is_waiting
+            && self.waiting.iter().map(|pending| pending.id).eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
             && self.open.iter().map(|call| call.id).eq(mark.open.iter().copied())
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
@@ -96,7 +108,8 @@ impl Task {
             activity: self.activity,
             next_call: self.next_call,
             end: self.end.clone(),
-            pending: self.pending.as_deref().cloned(),
+            waiting: self.waiting.clone(),
+            next_question: self.next_question,
             opened: opened.filter_map(|call| self.saved_call(call)).collect(),
             closed: mark.open.iter().filter(|id| !is_open(id)).copied().collect(),
             allowed: lists
@@ -113,7 +126,7 @@ impl SavedTask {
     /// Nothing for any other task, because what waits can be taken back under its policy only.
     #[must_use]
     pub fn ending(&self, reason: &str) -> Option<(TaskChange, Decision)> {
-        if self.has_ended() || self.pending.is_some() {
+        if self.has_ended() || !self.waiting.is_empty() {
             return None;
         }
         let (message, words) = (Some(reason.to_owned()), Some(reason.to_owned()));
@@ -124,7 +137,8 @@ impl SavedTask {
             activity: self.activity,
             next_call: self.next_call,
             end: Some(End::Terminated(reason.to_owned())),
-            pending: None,
+            waiting: Vec::new(),
+            next_question: self.next_question,
             opened: Vec::new(),
             closed: Vec::new(),
             allowed: Vec::new(),
@@ -147,7 +161,8 @@ impl SavedTask {
         self.activity = change.activity;
         self.next_call = change.next_call;
         self.end = change.end;
-        self.pending = change.pending;
+        self.waiting = change.waiting;
+        self.next_question = self.next_question.max(change.next_question);
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);
         if let Some(delivered) = change.delivered {

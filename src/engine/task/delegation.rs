@@ -10,8 +10,8 @@ use crate::cel::{Json, Timestamp};
 use crate::policy::InvocationTarget;
 
 impl Task {
-    /// What the child of a delegation begins with: the invoked agent, for the same user (DEL-06), on the same platform.
-    /// Nothing if the invocation is not one of an agent. The child's first input is [`Invocation::arguments`].
+    /// The start of the child task of a delegation: the invoked agent, for the same user (DEL-06), on the same platform.
+    /// `None` if the invocation is of a tool. The child's first input is [`Invocation::arguments`].
     #[must_use]
     pub fn child(&self, id: &str, invocation: &Invocation, started_at: Timestamp) -> Option<StartTask> {
         let InvocationTarget::Agent { namespace, agent } = &invocation.target else { return None };
@@ -24,8 +24,8 @@ impl Task {
 }
 
 impl CallResult {
-    /// What a delegation gave (DEL-02): the response that the child delivered, `{message, …exposes}`, or an error with the
-    /// reason why there is none. A child that was locked or ran into a limit leaves its parent at work.
+    /// The result of a delegation (DEL-02): the response that the child delivered, `{message, …exposes}`, or an error with the
+    /// reason why there is no response. A child that was locked or ran into a limit leaves its parent at work.
     #[must_use]
     pub fn delegated(child: &Task, decision: &Decision) -> Self {
         let (status, output) = match &decision.value {

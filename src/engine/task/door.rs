@@ -8,8 +8,8 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, StartTask, Switches,
-    Task, TaskError, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, QuestionId, Ran,
+    StartTask, Switches, Task, TaskError, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -41,7 +41,8 @@ impl Task {
             runtime: start.runtime,
             mount,
             end: None,
-            pending: None,
+            waiting: Vec::new(),
+            next_question: 0,
             open: Vec::new(),
             open_bytes: 0,
             script_bytes: 0,
@@ -54,7 +55,7 @@ impl Task {
         task
     }
 
-    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved, then
+    /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved (CTX-15), then
     /// `guardrails.before` tests it. Allow carries the admitted entry.
     pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
         let progress = self.begin_input(input, now.into());
@@ -96,6 +97,35 @@ impl Task {
     ) -> Result<Operation<'_, Received>, TaskError> {
         let progress = self.begin_after(call, result, now.into())?;
         Ok(Operation::new(self, progress))
+    }
+
+    /// Takes back a call that was let through and will never be reported. Block carries the message for the model. A call that
+    /// has not run is on record as restricted; one of which nobody knows as an error that ran. An ended task takes it, too.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    pub fn withdraw(
+        &mut self,
+        call: CallId,
+        ran: Ran,
+        now: impl Into<Timestamp>,
+    ) -> Result<Decision, TaskError> {
+        self.begin_withdraw(call, ran, now.into())
+    }
+
+    /// Takes back an operation that waits, by the question that it asks: its answer will never come. The call, input or response
+    /// becomes what a step that stopped it would make of it; a call in the hands of the host, of which nobody knows whether it has
+    /// run, is on record as an error that ran.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownQuestion`] for a question that is not open.
+    pub fn take_back(
+        &mut self,
+        question: QuestionId,
+        ran: Ran,
+        now: impl Into<Timestamp>,
+    ) -> Result<Decision, TaskError> {
+        self.begin_take_back(question, ran, now.into())
     }
 
     /// Has a call carried out that was let through: an action with a `cel` backend by its own expression, anything else by
@@ -176,24 +206,43 @@ impl Task {
         self.begin_end(reason, now.into())
     }
 
-    /// Goes on with the pending operation, in this process or, after [`Task::save`], in another.
+    /// Goes on with the operation that waits, in this process or, after [`Task::save`], in another.
     ///
     /// # Errors
-    /// [`TaskError::NothingPending`], and [`TaskError::WrongAnswer`] for an answer of another kind than the request's;
-    /// the operation then still waits.
+    /// [`TaskError::NothingPending`], [`TaskError::SeveralPending`] if more than one operation waits ([`Task::answer`] names the
+    /// question), and [`TaskError::WrongAnswer`] for an answer of another kind than the request's; all operations then still wait.
     pub fn resume(
         &mut self,
         answer: Answer,
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Decision>, TaskError> {
-        let progress = self.go_on_with(answer, now.into())?;
+        let question = match &*self.waiting {
+            [] => return Err(TaskError::NothingPending),
+            [pending] => pending.id,
+            _ => return Err(TaskError::SeveralPending),
+        };
+        self.answer(question, answer, now)
+    }
+
+    /// Goes on with the operation that asks this question.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownQuestion`] for a question that is not open, such as one that was answered, and
+    /// [`TaskError::WrongAnswer`] for an answer of another kind than the request's; the operation then still waits.
+    pub fn answer(
+        &mut self,
+        question: QuestionId,
+        answer: Answer,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, Decision>, TaskError> {
+        let progress = self.go_on_with(question, answer, now.into())?;
         Ok(Operation::new(self, progress))
     }
 
-    /// The operation that waits for an answer, such as one of a task that was restored; nothing if none waits.
+    /// The operation that has waited longest, such as one of a task that was restored; nothing if no operation waits.
     #[must_use]
     pub fn pending(&mut self) -> Option<Operation<'_, Decision>> {
-        let request = self.request()?.clone();
-        Some(Operation::new(self, Progress::Asks(request)))
+        let question = self.questions().next()?;
+        Some(Operation::new(self, Progress::Asks(question)))
     }
 }

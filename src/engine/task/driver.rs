@@ -6,9 +6,9 @@
 use super::state::{Answer, CallResult, Invocation, Request};
 use crate::cel::Timestamp;
 
-/// Carries out what operations ask for.
+/// Answers the requests of operations: carries out capabilities, gets reviews, reads and writes the mount.
 pub trait Host {
-    /// The time: after an answer an operation goes on at a later one.
+    /// The time: after an answer an operation goes on at a later one.
     fn now(&mut self) -> Timestamp;
 
     /// Carries out a capability; none if it is not done yet, such as a delegation whose child task is at work.

@@ -1,7 +1,9 @@
 //! How a task comes to its end, and what it says to whoever tries a step then or while it waits.
 
 use super::messages;
-use super::state::{Decision, End, Pending, Request, Stage, StepOutcome, Task, TaskState, Verdict};
+use super::state::{
+    Decision, End, Pending, QuestionId, Request, Stage, StepOutcome, Task, TaskState, Verdict,
+};
 use crate::cel::Timestamp;
 use crate::policy::Step;
 
@@ -9,7 +11,7 @@ impl Task {
     /// Whether it takes steps.
     #[must_use]
     pub fn state(&self) -> TaskState {
-        TaskState::of(self.end.as_ref(), self.request())
+        TaskState::of(self.end.as_ref(), &self.waiting)
     }
 
     pub(super) fn begin_interrupt(&mut self, now: Timestamp) -> Decision {
@@ -35,24 +37,30 @@ impl Task {
         self.expire(now).or_else(|| self.rejection())
     }
 
+    /// Why the task takes no step any more, not even for a call that was let through: it does while it waits.
+    pub(super) fn refusal_at_end(&mut self, now: Timestamp) -> Option<Decision> {
+        self.expire(now).or_else(|| self.end.is_some().then(|| self.rejection())?)
+    }
+
     /// Whether what it waits for is the result of a call that was let through, or of one that a step behind that call makes:
     /// such a result is of something that has run, whatever becomes of the task.
     #[must_use]
     pub fn awaits_result(&self) -> bool {
-        let Some(Pending { operation, request, .. }) = self.pending.as_deref() else { return false };
-        matches!(request, Request::Invoke(_))
-            && matches!(operation.course.stage, Stage::Execute | Stage::After)
+        self.waiting.iter().any(|Pending { operation, request, .. }| {
+            matches!(request, Request::Invoke(_))
+                && matches!(operation.course.stage, Stage::Execute | Stage::After)
+        })
     }
 
     pub(super) fn is_in_review(&self) -> bool {
-        matches!(self.request(), Some(Request::Review { .. }))
+        self.waiting.iter().any(Pending::is_in_review)
     }
 
     fn rejection(&self) -> Option<Decision> {
-        let reason = match (&self.end, &self.pending) {
-            (Some(End::Locked(reason) | End::Terminated(reason)), _) => reason.clone(),
-            (None, Some(_)) => messages::waiting(),
-            (None, None) => return None,
+        let reason = match &self.end {
+            Some(End::Locked(reason) | End::Terminated(reason)) => reason.clone(),
+            None if self.waiting.is_empty() => return None,
+            None => messages::waiting(),
         };
         let message = Some(reason.clone());
         Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) })
@@ -60,11 +68,22 @@ impl Task {
 }
 
 impl Task {
-    /// The decision of an operation that waits for an answer: suspend, with the steps so far and, if it is a review, the
-    /// reviewer. Nothing if nothing is asked.
+    /// The decision of the operation that has waited longest: suspend, with the steps so far and, if it is a review, the
+    /// reviewer. Nothing if no operation waits.
     #[must_use]
     pub fn suspension(&self) -> Option<Decision> {
-        let Pending { operation, request, script } = self.pending.as_deref()?;
+        self.waiting.first().map(|pending| self.suspension_of(pending))
+    }
+
+    /// The same of the operation that asks a question.
+    #[must_use]
+    pub fn suspension_at(&self, question: QuestionId) -> Option<Decision> {
+        let pending = self.waiting.iter().find(|pending| pending.id == question);
+        pending.map(|pending| self.suspension_of(pending))
+    }
+
+    fn suspension_of(&self, pending: &Pending) -> Decision {
+        let Pending { id, operation, request, script } = pending;
         let reviewer = match request {
             Request::Review { reviewer } => Some(reviewer.clone()),
             _ => None,
@@ -73,6 +92,7 @@ impl Task {
         let mut trace = operation.course.trace.clone();
         trace.extend(step.and_then(|step| operation.course.trace_of(step, StepOutcome::Suspend, None)));
         let decision = Decision {
+            question: Some(*id),
             reviewer,
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),
@@ -81,9 +101,9 @@ impl Task {
             cost: operation.course.cost,
             ..Decision::new(Verdict::Suspend)
         };
-        Some(match script {
+        match script {
             Some(script) => script.told_before(decision),
             None => decision,
-        })
+        }
     }
 }

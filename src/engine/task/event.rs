@@ -38,7 +38,7 @@ pub enum Content<'d> {
     Request {
         /// Its headers: names in any case, and values.
         headers: &'d [(&'d str, &'d str)],
-        /// Its body, byte for byte: what is signed (WH-05).
+        /// Its body, byte for byte, as it was signed (WH-05).
         body: &'d [u8],
     },
 }
@@ -56,7 +56,7 @@ pub struct Subscription<'t> {
     pub expires_at: Option<Timestamp>,
 }
 
-/// What became of a request at one of the events that it may be.
+/// The outcome of a request for one of the events that it may be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
     /// The capability, as the manifest names it.
@@ -138,7 +138,7 @@ impl Task {
         Ok(routings)
     }
 
-    /// The events that the task hears of now, in the order of the manifests: none if it is interrupted (SUB-11) or at its
+    /// The events that the task is subscribed to now, in the order of the manifests. Empty if it is interrupted (SUB-11) or at its
     /// end (SUB-12).
     pub fn subscriptions(&self, now: Timestamp) -> impl Iterator<Item = Subscription<'_>> {
         let heard = self.policy.events().iter().filter(move |event| self.hears(event, now));
@@ -221,7 +221,7 @@ impl Task {
     }
 
     /// Puts the formatted event to the guardrails, as the last of the task's inputs. What parameters an event cannot give
-    /// it inherits.
+    /// it inherits (CTX-15).
     pub(super) fn put_under_test(&mut self, operation: &mut UnderWay) {
         let Subject::Event(event) = &operation.subject else { return };
         let previous = self.context.last_input().map(TaskIo::extra);
@@ -236,7 +236,7 @@ impl Task {
     }
 
     /// Ends an event that a step stopped: nothing of it reaches the model (EVT-10), and the message stays for the caller and
-    /// the trace.
+    /// the trace.
     pub(super) fn stop_event(&mut self, operation: UnderWay, stopped: Stopped) -> Decision {
         let Stopped { verdict, message, origin } = stopped;
         let stage = operation.course.stage.of_event();

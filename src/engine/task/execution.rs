@@ -5,7 +5,7 @@ use super::replay::{Halt, Replay};
 use super::state::{Answer, CallResult, CallStatus, Finding, Invocation, Request, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Bound, Caller, Moment};
-use crate::policy::{Binding, Execute, Expression, Function, Supplied};
+use crate::policy::{AgentFunction, Binding, Execute, Expression, Supplied};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) enum Carried {
 /// place and the word that it breaks; the value itself goes no further, to no step, no record and no model. The call has run
 /// all the same. A result that tells of a failure is held to nothing.
 pub(super) fn held_to_schema(
-    function: &Function,
+    function: &AgentFunction,
     result: CallResult,
     findings: &mut Vec<Finding>,
 ) -> CallResult {
@@ -62,7 +62,7 @@ impl Task {
     /// Carries a function out: a CEL tool here, anything else by asking the host, whose answer is the last exchange.
     pub(super) fn carry_out(
         &self,
-        function: &Function,
+        function: &AgentFunction,
         arguments: &Json,
         caller: Caller,
         operation: &mut UnderWay,

@@ -74,7 +74,7 @@ const TYPES: &[(&str, &str)] = &[
 const UNKNOWN: &str = "application/octet-stream";
 
 impl FileReference {
-    /// A reference to a file below the mount's prefix; none if the path leaves it (SCR-08).
+    /// A reference to a file below the mount's prefix; `None` if the path leaves it (SCR-08).
     #[must_use]
     pub fn new(path: &str, size: Option<u64>) -> Option<Self> {
         mount_path::check(path).is_ok().then(|| Self { path: path.to_owned(), size })
@@ -127,7 +127,7 @@ impl FileReference {
         row.map_or(UNKNOWN, |(_, mime_type)| mime_type)
     }
 
-    /// What a capability gets: an object.
+    /// The reference as a capability receives it: an object.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let text = |text: &str| Json::string(text);
@@ -136,7 +136,7 @@ impl FileReference {
         Json::object(members)
     }
 
-    /// What the model sees: `summary.pdf (application/pdf, 1.2MB)` (SCR-07).
+    /// The text that the model sees: `summary.pdf (application/pdf, 1.2MB)` (SCR-07).
     #[must_use]
     pub fn summary(&self) -> String {
         let (name, mime_type) = (self.name(), self.mime_type());
@@ -147,7 +147,7 @@ impl FileReference {
     }
 }
 
-/// Bytes as people write them: one decimal, by 1024. What would be rounded up to 1024.0 is one of the next unit.
+/// Bytes as people write them: one decimal, by 1024. What would be rounded up to 1024.0 is one of the next unit.
 fn readable(size: u64) -> String {
     const KB: u64 = 1 << 10;
     const MB: u64 = 1 << 20;

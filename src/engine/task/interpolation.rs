@@ -24,7 +24,7 @@ pub enum TemplateKind {
     ErrorMessage,
 }
 
-/// What a template is rendered from besides the task. All of it is optional.
+/// Values for a template besides the task's own. All of them are optional.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given<'g> {
     /// Settings by their flat keys, which may hold dots (INT-04).
@@ -35,7 +35,7 @@ pub struct Given<'g> {
     pub function: Option<&'g str>,
     /// The resolved arguments (INT-05).
     pub parameters: Option<&'g Json>,
-    /// What a session's `create` extracted.
+    /// The values that a session's `create` extracted.
     pub session: Option<&'g Json>,
     /// `input` of the step.
     pub input: Option<&'g Json>,
@@ -74,7 +74,7 @@ impl TemplateKind {
 }
 
 impl Task {
-    /// The system prompt as the model is to see it now; nothing if the agent has none.
+    /// The system prompt as the model is to see it now; `None` if the agent has no prompt.
     #[must_use]
     pub fn render_prompt(&self, now: Timestamp) -> Option<String> {
         let now = Moment::from(now);

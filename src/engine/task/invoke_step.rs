@@ -10,14 +10,14 @@ use super::messages;
 use super::replay::Halt;
 use super::state::{CallResult, CallStatus, Finding, Request, Task, UnderWay};
 use crate::cel::Json;
-use crate::context::{Activations, Caller, Invocation, InvocationId, Moment, Status};
-use crate::policy::{Function, Invoke, Policy, Step, Supplied};
+use crate::context::{Activations, Caller, InvocationId, InvocationRecord, InvocationStatus, Moment};
+use crate::policy::{AgentFunction, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
 /// What came of forming the arguments.
 enum Formed {
     Arguments(Json),
-    /// What there is of arguments that could not be formed, and why they could not.
+    /// The arguments as far as they could be formed, and the findings that say why no more could be.
     Incomplete(Json, Vec<Finding>),
     /// A binding asks; this many answers are still good.
     Asks(Request, usize),
@@ -51,7 +51,7 @@ impl Task {
                 }
                 Formed::Incomplete(partial, findings) => {
                     operation.course.findings.extend(findings);
-                    let id = self.record_invoke(position, partial, None, Status::Errored, now);
+                    let id = self.record_invoke(position, partial, None, InvocationStatus::Errored, now);
                     operation.course.recorded.push(id);
                     return StepEnd::Failed(None);
                 }
@@ -67,7 +67,7 @@ impl Task {
             Carried::Result(result) => held_to_schema(function, result, &mut operation.course.findings),
         };
         let worked = result.status == CallStatus::Successful;
-        let status = if worked { Status::Successful } else { Status::Errored };
+        let status = if worked { InvocationStatus::Successful } else { InvocationStatus::Errored };
         let id = self.record_invoke(position, arguments, Some(result), status, now);
         operation.course.recorded.push(id);
         if worked {
@@ -81,7 +81,7 @@ impl Task {
     fn form(
         &self,
         step: &Step,
-        function: &Function,
+        function: &AgentFunction,
         invoke: &Invoke,
         operation: &UnderWay,
         now: &Moment,
@@ -125,12 +125,12 @@ impl Task {
         position: usize,
         input: Json,
         result: Option<CallResult>,
-        status: Status,
+        status: InvocationStatus,
         now: &Moment,
     ) -> InvocationId {
         let executed = result.is_some();
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(Invocation {
+        self.context.record(InvocationRecord {
             function: function_id(position),
             at: *now,
             input,

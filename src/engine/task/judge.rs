@@ -83,7 +83,7 @@ impl Task {
     }
 
     /// Whether `before_first` still applies: no call that ran is on record, of the capability or, for a step with
-    /// `match`, of the function that it selects.
+    /// `match`, of the function that it selects.
     fn is_first(&self, policy: &Policy, step: &Step, subject: &Subject) -> bool {
         let Some(call) = subject.call() else { return true };
         let has_run = |position: usize| self.context.executed(function_id(position)) > 0;

@@ -3,7 +3,7 @@
 use super::messages;
 use super::state::{Decision, End, LimitReached, Next, Pending, Task, Usage, Verdict};
 use crate::cel::Timestamp;
-use crate::context::TurnKind;
+use crate::context::{Moment, TurnKind};
 use crate::policy::{Exceeded, Used, exceeded};
 use std::borrow::Cow;
 
@@ -75,18 +75,27 @@ impl Task {
         Some(self.stop_waiting(decision, now))
     }
 
-    /// Takes back the operation that waits, if one does: the decision then tells of its steps so far.
+    /// Takes back the operations that wait: the decision then tells of their steps so far.
     pub(super) fn stop_waiting(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
-        let Some(pending) = self.pending.take() else { return decision };
-        let Pending { operation, script, .. } = *pending;
-        self.withdraw(&operation, now.into());
-        self.keep_what_fits(&operation.course.recorded);
-        decision.trace = operation.course.trace;
-        decision.findings = operation.course.findings;
-        match script {
-            Some(script) => script.told_before(decision),
-            None => decision,
+        for Pending { operation, script, .. } in self.take_back_waiting(now.into()) {
+            let of_script = script.into_iter().map(|script| script.course);
+            for course in of_script.chain([operation.course]) {
+                decision.trace.extend(course.trace);
+                decision.findings.extend(course.findings);
+                decision.cost = decision.cost.saturating_add(course.cost);
+            }
         }
+        decision
+    }
+
+    /// Takes back the operations that wait, as the task takes no step any more.
+    pub(super) fn take_back_waiting(&mut self, now: Moment) -> Vec<Pending> {
+        let waiting = std::mem::take(&mut self.waiting);
+        for pending in &waiting {
+            self.revoke(&pending.operation, now);
+            self.keep_what_fits(&pending.operation.course.recorded);
+        }
+        waiting
     }
 
     /// What the task has used, the coming step included. Calls in flight have no entry on record yet.

@@ -1,6 +1,6 @@
 //! Inputs and responses: parameters, `exposes`, guardrails (GR, CTX, EXP).
 //!
-//! The entry under test is the last of `context.input` or `context.output` while its guardrails run; it stays if they
+//! The entry under test is the last of `context.input` or `context.output` while its guardrails run (GR-08); it stays if they
 //! let it through and is taken back if not. A turn of an input is added when the input is admitted.
 
 use super::messages;

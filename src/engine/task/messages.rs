@@ -8,12 +8,12 @@ use crate::context::TaskIoError;
 
 // For the model.
 
-/// The message of a failing capability step that has none of its own.
+/// The message of a failing capability step that has no `error_message` (MW-35).
 pub(super) fn blocked() -> String {
     "Blocked by policy.".to_owned()
 }
 
-/// The reason of a failing guardrail that has none of its own.
+/// The reason of a failing guardrail that has no `error_message`.
 pub(super) fn locked() -> String {
     "Task locked by policy.".to_owned()
 }
@@ -77,6 +77,14 @@ pub(super) fn unrecoverable(function: &str) -> String {
 
 pub(super) fn waiting() -> String {
     "the task waits for an answer".to_owned()
+}
+
+pub(super) fn withdrawn() -> String {
+    "the call was withdrawn".to_owned()
+}
+
+pub(super) fn nobody_knows() -> String {
+    "nobody knows whether the call has run".to_owned()
 }
 
 pub(super) fn switched_off(switch: &Switch) -> String {

@@ -9,6 +9,7 @@
 //! | [`Task::model_turn`] | the model has answered | allow, terminate |
 //! | [`Task::before`] | the model calls a function | allow with the resolved arguments, block, lock_task, error, terminate |
 //! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
+//! | [`Task::withdraw`] | the function will never be reported | block with what the model receives |
 //! | [`Task::execute`] | instead of running it yourself | as `after` |
 //! | [`Task::invoke`] | instead of all three | as `before` and `after` |
 //! | [`Task::script`] | the model writes a script of calls | allow with its result, or as the call that ends it |
@@ -18,7 +19,8 @@
 //!
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
-//! no step any more, and one that waits takes none but the answer; both say [`Verdict::Rejected`].
+//! no step any more. Several operations may wait at once: while one does, the task takes results of calls that were let through,
+//! withdrawals and answers; whatever else is tried is [`Verdict::Rejected`].
 //!
 //! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `values` and `replay`
 //! are what expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `capability_call`, `message`, `event` and
@@ -55,6 +57,7 @@ mod steps;
 mod switches;
 mod trial;
 mod values;
+mod withdrawal;
 
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
@@ -71,7 +74,7 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, Decision, EventStage, Exchange, Finding, Hidden,
-    Invocation, LimitReached, Next, Offer, Progress, Request, StartTask, StepKind, StepName, StepOutcome,
-    Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User, Verdict,
+    Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request, StartTask, StepKind,
+    StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User, Verdict,
 };
 pub use trial::{Trial, Tried};

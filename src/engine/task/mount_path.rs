@@ -33,7 +33,7 @@ pub(super) enum Refusal {
     Invisible,
     /// A character that looks like a dot or a separator, or is folded into one.
     LookAlike,
-    /// `%2e`, `%2f`, `%252e`, `%u002e`, or what is no UTF-8 once it is decoded.
+    /// `%2e`, `%2f`, `%252e`, `%u002e`, or bytes that are not UTF-8 once they are decoded.
     Escaped,
     /// `a.`, `a /b`: Windows drops dots and spaces at the end of a name.
     Trailing,

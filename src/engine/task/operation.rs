@@ -6,7 +6,7 @@
 
 use super::driver::{Host, answer};
 use super::outcome::{HandedOver, Outcome};
-use super::state::{Answer, Decision, Progress, Request, Task, TaskError};
+use super::state::{Answer, Decision, Progress, Question, Request, Task, TaskError};
 use crate::cel::Timestamp;
 use std::marker::PhantomData;
 
@@ -70,27 +70,37 @@ impl<'t, T: HandedOver> Operation<'t, T> {
     pub fn request(&self) -> Option<&Request> {
         match &self.progress {
             Progress::Decided(_) => None,
-            Progress::Asks(request) => Some(request),
+            Progress::Asks(question) => Some(&question.request),
+        }
+    }
+
+    /// The same with its name, under which [`Task::answer`] takes the answer once the operation was dropped.
+    #[must_use]
+    pub fn question(&self) -> Option<&Question> {
+        match &self.progress {
+            Progress::Decided(_) => None,
+            Progress::Asks(question) => Some(question),
         }
     }
 
     /// Goes on with the answer to [`Operation::request`].
     ///
     /// # Errors
-    /// As [`Task::resume`]; the task then still waits for the answer.
+    /// As [`Task::answer`]; the task then still waits for the answer.
     pub fn answer(self, answer: Answer, now: impl Into<Timestamp>) -> Result<Self, TaskError> {
-        let progress = self.task.go_on_with(answer, now.into())?;
+        let Progress::Asks(question) = &self.progress else { return Err(TaskError::NothingPending) };
+        let progress = self.task.go_on_with(question.id, answer, now.into())?;
         Ok(Self { progress, ..self })
     }
 
     /// What it has come to; [`Outcome::Waits`] if it asks.
     pub fn outcome(self) -> Outcome<T> {
         match self.progress {
-            Progress::Decided(decision) => Outcome::new(decision, None),
-            Progress::Asks(request) => {
+            Progress::Decided(decision) => Outcome::new(decision),
+            Progress::Asks(question) => {
                 // a task that asks has a decision that says so
-                let waiting = self.task.suspension().unwrap_or_else(Decision::suspended);
-                Outcome::new(waiting, Some(request))
+                let waiting = self.task.suspension_at(question.id).unwrap_or_else(Decision::suspended);
+                Outcome::waits(question, waiting)
             }
         }
     }

@@ -3,13 +3,35 @@
 //! In: a [`Decision`], which is the form for wires, logs and stores. Out: an [`Outcome`], in which each operation has the fields
 //! that are its own. The decision stays inside, for whoever writes it down.
 
-use super::state::{CallId, Decision, EventStage, LimitReached, Request, Verdict};
+use super::state::{CallId, Decision, EventStage, LimitReached, Question, QuestionId, Request, Verdict};
 use crate::cel::Json;
 
-/// What an operation came to.
+/// The end of an operation: it goes on, is refused, or waits for an answer.
 ///
 /// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`] or
 /// [`DeliveredOutput`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, Outcome, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let mut pay = |amount: i64| {
+///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///     match task.before(&call, now).outcome() {
+///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
+///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
+///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
+///     }
+/// };
+/// assert_eq!(pay(40), r#"run it with {"customer":"u-7","amount":40}"#);
+/// assert_eq!(pay(2_000), "tell the model: 2000 is outside what a clerk may pay.");
+/// assert_eq!(pay(250), "ask lead@example.com");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "what was not let through must not be done"]
 pub enum Outcome<T> {
@@ -33,7 +55,7 @@ pub struct AllowedCall {
     pub decision: Decision,
 }
 
-/// What the model receives of a call or of a script, from [`Task::after`](super::Task::after),
+/// A result for the model, of a call or of a script, from [`Task::after`](super::Task::after),
 /// [`Task::execute`](super::Task::execute), [`Task::invoke`](super::Task::invoke) and [`Task::script`](super::Task::script).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -70,7 +92,7 @@ pub struct RoutedEvent {
 pub struct DeliveredOutput {
     /// The entry of `context.output` that is delivered: an object with `message` and what the agent exposes.
     pub entry: Json,
-    /// What `exposes` added, if the agent exposes something: an object.
+    /// The values that `exposes` added, as an object, if the agent exposes any.
     pub exposes: Option<Json>,
     /// The whole decision.
     pub decision: Decision,
@@ -80,7 +102,7 @@ pub struct DeliveredOutput {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The whole decision. Its verdict is none of allow, route and suspend.
+    /// The whole decision. Its verdict is neither allow nor route nor suspend.
     pub decision: Decision,
 }
 
@@ -88,16 +110,19 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// What is asked.
+    /// The name of the question, for [`Task::answer`](super::Task::answer).
+    pub question: QuestionId,
+    /// The request that is to be answered.
     pub request: Request,
     /// The whole decision, whose verdict is suspend.
     pub decision: Decision,
 }
 
-/// What an operation that goes on hands over. Only this crate implements it.
+/// The data that an operation hands over when it goes on. Only this crate implements it.
 pub trait HandedOver: Sized + sealed::Sealed {
+    /// What a decision comes to that lets the operation go on; one that lacks what is handed over refuses it.
     #[doc(hidden)]
-    fn of(decision: Decision) -> Self;
+    fn of(decision: Decision) -> Outcome<Self>;
 
     /// The whole decision.
     fn decision(&self) -> &Decision;
@@ -115,7 +140,7 @@ macro_rules! handed_over {
         impl sealed::Sealed for $name {}
 
         impl HandedOver for $name {
-            fn of($decision: Decision) -> Self {
+            fn of($decision: Decision) -> Outcome<Self> {
                 $made
             }
 
@@ -131,23 +156,23 @@ macro_rules! handed_over {
 }
 
 handed_over! {
-    AllowedCall = |decision| Self {
-        // a call that is let through has an id
-        call: decision.call.unwrap_or(CallId(u64::MAX)),
-        arguments: value_of(&decision),
-        decision,
+    AllowedCall = |decision| match decision.call {
+        Some(call) => Outcome::Allowed(Self { call, arguments: value_of(&decision), decision }),
+        None => Outcome::Refused(Refusal { decision }),
     };
-    Received = |decision| Self { value: value_of(&decision), decision };
-    AcceptedInput = |decision| Self { entry: value_of(&decision), decision };
-    RoutedEvent = |decision| Self { entry: value_of(&decision), decision };
-    DeliveredOutput = |decision| Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision };
+    Received = |decision| Outcome::Allowed(Self { value: value_of(&decision), decision });
+    AcceptedInput = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
+    RoutedEvent = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
+    DeliveredOutput = |decision| {
+        Outcome::Allowed(Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision })
+    };
 }
 
 impl sealed::Sealed for Decision {}
 
 impl HandedOver for Decision {
-    fn of(decision: Decision) -> Self {
-        decision
+    fn of(decision: Decision) -> Outcome<Self> {
+        Outcome::Allowed(decision)
     }
 
     fn decision(&self) -> &Decision {
@@ -165,13 +190,14 @@ fn value_of(decision: &Decision) -> Json {
 }
 
 impl<T: HandedOver> Outcome<T> {
-    /// What an operation came to that is decided, or waits for this.
-    pub(super) fn new(decision: Decision, request: Option<Request>) -> Self {
-        match request {
-            Some(request) => Self::Waits(Waiting { request, decision }),
-            None if decision.is_allowed() => Self::Allowed(T::of(decision)),
-            None => Self::Refused(Refusal { decision }),
-        }
+    /// What an operation came to that is decided.
+    pub(super) fn new(decision: Decision) -> Self {
+        if decision.is_allowed() { T::of(decision) } else { Self::Refused(Refusal { decision }) }
+    }
+
+    /// What an operation came to that asks.
+    pub(super) fn waits(question: Question, decision: Decision) -> Self {
+        Self::Waits(Waiting { question: question.id, request: question.request, decision })
     }
 
     /// The decision, whichever it is.
@@ -208,7 +234,7 @@ impl Refusal {
         self.decision.verdict
     }
 
-    /// What the model is told in the place of a result, or the caller in the place of an answer.
+    /// The text for the model in the place of a result, or for the caller in the place of an answer.
     #[must_use]
     pub fn message(&self) -> &str {
         self.decision.message.as_deref().unwrap_or_default()

@@ -6,7 +6,7 @@
 use super::flow::function_id;
 use super::state::{End, Task, TaskError, Usage};
 use crate::cel::{Json, Timestamp};
-use crate::context::{Caller, Invocation, Status, TaskIo, TurnKind};
+use crate::context::{Caller, InvocationRecord, InvocationStatus, TaskIo, TurnKind};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -34,10 +34,10 @@ pub struct PastCall {
     pub function: String,
     /// The resolved arguments.
     pub arguments: Json,
-    /// What it gave, if it ran.
+    /// Its result, if it ran.
     pub output: Option<Json>,
     /// How it ended.
-    pub status: Status,
+    pub status: InvocationStatus,
     /// Whether it ran.
     pub executed: bool,
     /// The child task of a delegation.
@@ -53,7 +53,7 @@ impl Task {
     /// [`TaskError::Waiting`] while an operation waits; [`TaskError::UnknownFunction`] for a call of a function that the agent does not have;
     /// [`TaskError::NotAMessage`] for an input or output that is no message.
     pub fn record(&mut self, past: Past, at: Timestamp) -> Result<(), TaskError> {
-        if self.pending.is_some() {
+        if !self.waiting.is_empty() {
             return Err(TaskError::Waiting);
         }
         match past {
@@ -89,7 +89,7 @@ impl Task {
         if call.executed && origin == Caller::Model {
             self.allow_arguments(position, &call.arguments);
         }
-        let record = self.context.record(Invocation {
+        let record = self.context.record(InvocationRecord {
             function: function_id(position),
             at: call.at.unwrap_or(at).into(),
             input: call.arguments,

@@ -9,6 +9,7 @@ use super::allowed::lists;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, OpenCall, Pending, Request, Switches, Task, TaskError, TaskState,
+    stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -33,7 +34,11 @@ pub struct SavedTask {
     dashboard_url: String,
     api_root: String,
     pub(super) end: Option<End>,
-    pub(super) pending: Option<Pending>,
+    /// Of earlier releases one operation or nothing.
+    #[serde(rename = "pending", deserialize_with = "stored_waiting")]
+    pub(super) waiting: Vec<Pending>,
+    #[serde(default)]
+    pub(super) next_question: u32,
     pub(super) open: Vec<SavedCall>,
     pub(super) next_call: u64,
     pub(super) activity: Activity,
@@ -84,13 +89,13 @@ impl SavedTask {
     /// Whether it takes steps, as [`Task::state`].
     #[must_use]
     pub fn state(&self) -> TaskState {
-        TaskState::of(self.end.as_ref(), self.request())
+        TaskState::of(self.end.as_ref(), &self.waiting)
     }
 
     /// What it waits for, as [`Task::request`].
     #[must_use]
     pub fn request(&self) -> Option<&Request> {
-        self.pending.as_ref().map(|pending| &pending.request)
+        self.waiting.first().map(|pending| &pending.request)
     }
 
     /// As [`Task::is_interrupted`].
@@ -124,7 +129,7 @@ impl SavedTask {
         for call in &mut self.open {
             call.admitted = call.admitted.filter(|by| *by != before).or(Some(now));
         }
-        self.pending.iter_mut().for_each(Pending::ask_reviewers_again);
+        self.waiting.iter_mut().for_each(Pending::ask_reviewers_again);
         self.fingerprint = now;
         self
     }
@@ -146,7 +151,8 @@ impl Task {
             dashboard_url: self.runtime.dashboard_url.to_string(),
             api_root: self.runtime.api_root.to_string(),
             end: self.end.clone(),
-            pending: self.pending.as_deref().cloned(),
+            waiting: self.waiting.clone(),
+            next_question: self.next_question,
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
             next_call: self.next_call,
             activity: self.activity,
@@ -170,10 +176,10 @@ impl Task {
         if saved.format != FORMAT {
             return Err(TaskError::UnknownFormat(saved.format));
         }
-        if saved.pending.is_some() && saved.fingerprint != policy.fingerprint() {
+        if !saved.waiting.is_empty() && saved.fingerprint != policy.fingerprint() {
             return Err(TaskError::PolicyChanged);
         }
-        if !saved.pending.as_ref().is_none_or(|pending| pending.fits(&policy)) {
+        if !saved.waiting.iter().all(|pending| pending.fits(&policy)) {
             return Err(TaskError::NotRestorable("its operation is not one of this agent"));
         }
         let mut open = Vec::new();
@@ -202,7 +208,8 @@ impl Task {
                 api_root: saved.api_root.into(),
             },
             end: saved.end,
-            pending: saved.pending.map(Box::new),
+            next_question: saved.next_question.max(after_all(&saved.waiting)),
+            waiting: saved.waiting,
             open_bytes: open.iter().fold(0, |sum, call| sum.saturating_add(size::of(&call.arguments))),
             open,
             script_bytes: 0,
@@ -226,6 +233,11 @@ impl Task {
         let saved = saved.of_this_release(&policy);
         Self::restore(policy, cache, saved)
     }
+}
+
+/// The number of the question that follows those that are open.
+fn after_all(waiting: &[Pending]) -> u32 {
+    waiting.iter().map(|pending| pending.id.0.saturating_add(1)).max().unwrap_or(0)
 }
 
 impl SavedAllowList {

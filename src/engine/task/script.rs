@@ -9,8 +9,8 @@ use super::file_reference::FileReference;
 use super::messages;
 use super::replay::{Halt, Replay};
 use super::state::{
-    Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Pending, Progress, Request,
-    ScriptUnderWay, Sender, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Pending, Progress, QuestionId,
+    Request, ScriptUnderWay, Sender, Stage, Subject, Task, TaskError, UnderWay, Verdict,
 };
 use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
 use crate::context::{Bound, Scope};
@@ -31,17 +31,23 @@ impl Task {
         Ok(self.run_script(UnderWay::new(Subject::Script(script), Stage::Execute), now))
     }
 
-    /// Goes on with the pending operation, which was answered.
-    pub(super) fn go_on_with(&mut self, answer: Answer, now: Timestamp) -> Result<Progress, TaskError> {
-        let Some(pending) = &self.pending else { return Err(TaskError::NothingPending) };
+    /// Goes on with the operation whose question was answered.
+    pub(super) fn go_on_with(
+        &mut self,
+        question: QuestionId,
+        answer: Answer,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
+        let position = self.waiting.iter().position(|pending| pending.id == question);
+        let asked = position.and_then(|position| Some((position, self.waiting.get(position)?)));
+        let Some((position, pending)) = asked else { return Err(TaskError::UnknownQuestion(question.0)) };
         if !answer.fits(&pending.request) {
             return Err(TaskError::WrongAnswer);
         }
         if let Some(decision) = self.expire(now).or_else(|| self.unanswerable(&answer)) {
             return Ok(Progress::Decided(decision));
         }
-        let Some(pending) = self.pending.take() else { return Err(TaskError::NothingPending) };
-        let Pending { mut operation, request, script } = *pending;
+        let Pending { mut operation, request, script, .. } = self.waiting.remove(position);
         operation.course.exchanges.push(Exchange { question: request, answer });
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
@@ -101,9 +107,7 @@ impl Task {
                 Err(Halt::Asks(request, _)) => request,
             };
             let Request::Invoke(invocation) = &request else {
-                let pending = Pending { operation: script, request: request.clone(), script: None };
-                self.pending = Some(Box::new(pending));
-                return Progress::Asks(request);
+                return self.ask(script, request);
             };
             let arguments = for_parameters(&policy, &invocation.function, &invocation.arguments);
             let call = Call { function: invocation.function.clone(), arguments };
@@ -124,11 +128,11 @@ impl Task {
     fn take_up(&mut self, mut script: UnderWay, progress: Progress) -> Result<UnderWay, Box<Progress>> {
         let decision = match progress {
             Progress::Decided(decision) => decision,
-            Progress::Asks(request) => {
-                if let Some(pending) = &mut self.pending {
+            Progress::Asks(question) => {
+                if let Some(pending) = self.waiting.iter_mut().find(|pending| pending.id == question.id) {
                     pending.script = Some(Box::new(script));
                 }
-                return Err(Progress::Asks(request).into());
+                return Err(Progress::Asks(question).into());
             }
         };
         let question = match &mut script.subject {

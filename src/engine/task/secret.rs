@@ -37,10 +37,10 @@ impl Decision {
         self
     }
 
-    /// A stored decision, as JSON, as views show it. One with nothing to hide is what it was, to the byte.
+    /// A stored decision, as JSON, as views show it. A decision without secrets comes back unchanged, to the byte.
     ///
     /// # Errors
-    /// What is no decision, or none of this release.
+    /// The text is not a decision, or not one of this release.
     pub fn masked_json(stored: String) -> Result<String, serde_json::Error> {
         #[derive(Deserialize)]
         struct Marks {
@@ -140,7 +140,8 @@ impl Policy {
         masked_members(&view, given, declares)
     }
 
-    /// What came of a call of a function, as views show it. One that breaks its schema may hold a secret anywhere.
+    /// The result of a call, as views show it. A result that breaks its schema is masked like that of a failed call, because it may
+    /// hold a secret anywhere.
     #[must_use]
     pub fn masked_result(&self, function: &str, status: CallStatus, output: &Json) -> Json {
         let position = self.position(function);
@@ -185,7 +186,7 @@ fn masked_members(view: &SecretView<'_>, given: &Json, declares: impl Fn(&str) -
 }
 
 impl Task {
-    /// What the pending operation asks for, as views show it.
+    /// The request of the pending operation, as views show it.
     #[must_use]
     pub fn masked_request(&self) -> Option<Request> {
         self.request().map(|request| self.policy.masked_request(request))

@@ -31,12 +31,13 @@ impl Task {
 
     /// The same without the results that it had no room for.
     fn held_bytes(&self) -> u64 {
-        let waiting = self.pending.as_deref().map_or(0, |pending| {
+        let waiting = self.waiting.iter().flat_map(|pending| {
             let script = pending.script.as_deref().map_or(0, UnderWay::bytes);
-            pending.operation.bytes().saturating_add(script)
+            [pending.operation.bytes(), script]
         });
-        [self.open_bytes, self.script_bytes, waiting]
+        [self.open_bytes, self.script_bytes]
             .into_iter()
+            .chain(waiting)
             .fold(self.context.bytes(), u64::saturating_add)
     }
 

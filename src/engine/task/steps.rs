@@ -8,7 +8,8 @@ use super::judge::Due;
 use super::messages;
 use super::replay::Halt;
 use super::state::{
-    Course, Finding, Pending, Progress, Said, Stage, StepOutcome, Subject, Task, UnderWay, Verdict,
+    Course, Finding, Pending, Progress, QuestionId, Request, Said, Stage, StepOutcome, Subject, Task,
+    UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
@@ -63,18 +64,27 @@ impl Task {
                 }
                 Flow::Ended(verdict, reason) => {
                     self.keep_what_fits(&operation.course.recorded);
+                    self.take_back_waiting(now);
                     return ended(operation, verdict, reason).into();
                 }
                 Flow::Asks(request) => {
                     if let Some(switch) = self.stopped_request(policy, &request) {
                         return self.switch_off(operation, switch, now).into();
                     }
-                    self.pending =
-                        Some(Box::new(Pending { operation, request: request.clone(), script: None }));
-                    return Progress::Asks(request);
+                    return self.ask(operation, request);
                 }
             }
         }
+    }
+
+    /// Lays an operation aside until its question is answered.
+    pub(super) fn ask(&mut self, operation: UnderWay, request: Request) -> Progress {
+        let id = QuestionId(self.next_question);
+        self.next_question = self.next_question.saturating_add(1);
+        let pending = Pending { id, operation, request, script: None };
+        let question = pending.question();
+        self.waiting.push(pending);
+        Progress::Asks(question)
     }
 
     /// Runs the rest of the stage's list.

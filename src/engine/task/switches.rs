@@ -11,7 +11,7 @@ use super::state::{
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
 use crate::manifest::capability_key::sanitise;
-use crate::policy::{Function, InvocationTarget, Policy, Step};
+use crate::policy::{AgentFunction, InvocationTarget, Policy, Step};
 
 impl Task {
     /// Has the task heed these switches from now on. [`Engine::start`](crate::Engine::start) and
@@ -39,7 +39,7 @@ impl Task {
     }
 
     /// The switch that stops a function: its own, its tool's, or that of the agent to which it delegates.
-    pub(super) fn stopped_function(&self, function: &Function) -> Option<Switch> {
+    pub(super) fn stopped_function(&self, function: &AgentFunction) -> Option<Switch> {
         self.switches.find(|switch| match (switch, &function.target) {
             (
                 Switch::Tool { namespace, name, function: only },
@@ -84,7 +84,7 @@ impl Task {
 
     /// Ends an operation that a switch stopped on its way.
     pub(super) fn switch_off(&mut self, operation: UnderWay, switch: Switch, now: Moment) -> Decision {
-        self.withdraw(&operation, now);
+        self.revoke(&operation, now);
         let is_call = operation.subject.call().is_some();
         let is_event = matches!(operation.subject, Subject::Event(_));
         let stage: Option<EventStage> = if is_event { operation.course.stage.of_event() } else { None };
@@ -101,7 +101,7 @@ impl Task {
     }
 
     /// What an invoke step comes to whose function is stopped: a failed step, so that its `on_fail` decides.
-    pub(super) fn stopped_invoke(&self, function: &Function, step: &Step) -> Option<Finding> {
+    pub(super) fn stopped_invoke(&self, function: &AgentFunction, step: &Step) -> Option<Finding> {
         let switch = self.stopped().or_else(|| self.stopped_function(function))?;
         Some(Finding::new("switched_off", messages::switched_off(&switch), Some(step.origin())))
     }

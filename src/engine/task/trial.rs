@@ -28,7 +28,7 @@ pub struct Trial<'t> {
     pub parameters: Option<&'t Json>,
 }
 
-/// What a trial gave.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tried {
     /// The result.
@@ -51,7 +51,7 @@ impl Task {
     /// Tries an expression out, with the answers that it was given so far, in order.
     ///
     /// # Errors
-    /// What is wrong with the expression in its scope.
+    /// The issues of the expression in its scope.
     ///
     /// # Cost
     /// That of the expression; a hash of its text if it was compiled before. An entry under test costs a snapshot of the

@@ -15,13 +15,13 @@ type Read<T> = Box<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 /// How a file stands, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
-    /// There is none: nobody has to say who they are.
+    /// There is no file: callers do not have to authenticate.
     NotRequired,
-    /// What it says is in force.
+    /// The file was read and is in force.
     Read,
-    /// It cannot be read; what it said before is in force.
+    /// The file cannot be read; its former content is in force.
     Kept,
-    /// It cannot be read, and none of its tokens is accepted.
+    /// The file cannot be read, and all tokens are refused.
     Closed,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Kept<T> {
 
 struct Held<T> {
     value: Option<Arc<T>>,
-    /// What was there when it was looked at last: bytes, or what the system said.
+    /// The content at the last look: bytes, or the error of the system.
     seen: Result<Vec<u8>, String>,
     standing: Standing,
 }

@@ -28,17 +28,17 @@ pub(super) enum Refused {
     NotBearer,
     /// A token that no file knows.
     UnknownToken,
-    /// A JWT with an algorithm that is not allowed; `none` is none.
+    /// A JWT with an algorithm that is not allowed; `none` is never allowed.
     Algorithm,
     /// A JWT that says that something must be understood which is not.
     Critical,
     /// A signed token that says it is something else than a JWT.
     Type,
-    /// A JWT whose key is not there.
+    /// A JWT whose key is not among the known keys.
     UnknownKey,
     /// A JWT whose signature, issuer or audience is wrong, or that cannot be read.
     Invalid,
-    /// A JWT whose time is over, or has not come.
+    /// A JWT that has expired or is not valid yet.
     Time,
     /// A JWT that names nobody.
     NoIdentity,
@@ -89,7 +89,7 @@ impl Authority {
         Ok(Self { tokens: tokens.transpose()?, keys: keys.transpose()? })
     }
 
-    /// Whether anybody has to say who he is.
+    /// Whether callers have to authenticate.
     pub(super) fn is_required(&self) -> bool {
         self.tokens.is_some() || self.keys.is_some()
     }

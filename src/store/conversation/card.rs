@@ -6,12 +6,12 @@
 use super::extension::EXTENSIONS;
 use serde_json::{Value, json};
 
-/// What a server says of itself.
+/// The agent card: the description of a server for its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Card<'c> {
     /// Its name, for people.
     pub name: &'c str,
-    /// What it does, for people.
+    /// Its purpose, for people.
     pub description: &'c str,
     /// Its own version.
     pub version: &'c str,

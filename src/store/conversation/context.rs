@@ -5,9 +5,9 @@
 //! in here: a list of contexts never reads what was said in them.
 
 use super::bad_params;
-use super::lifecycle::Status;
+use super::lifecycle::ContextStatus;
 use super::members::{Members, is_null, is_object};
-use super::refusal::Refusal;
+use super::refusal::ContextRefusal;
 use celador::cel::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -15,10 +15,10 @@ use serde_json::value::RawValue;
 /// The role of a context that was never given one (B3).
 pub const DEFAULT_ROLE: &str = "assistant";
 
-/// What somebody keeps a conversation in.
+/// A context of a conversation: who owns it, its status and its description. It groups tasks.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// Its id: a UUID, or what a client chose.
+    /// Its id: a UUID, or a text that a client chose.
     pub id: String,
     /// Who it belongs to; nobody where there was no identity. Never changes (L4).
     pub owner: Option<String>,
@@ -27,24 +27,24 @@ pub struct Context {
     /// When a task or a message came, or the status or the description changed.
     pub updated_at: Timestamp,
     /// Where it is in its life.
-    pub status: Status,
+    pub status: ContextStatus,
     /// The context that it came out of.
     pub parent: Option<String>,
-    /// What describes it.
+    /// Its name, description and other details.
     pub details: Details,
 }
 
-/// What describes a context. A member that is absent was never set.
+/// The details of a context, for people. A member that is absent was never set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
     /// Free text; counts as `assistant` where unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What people call it.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is about.
+    /// Its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Words to find it by.
@@ -70,7 +70,7 @@ impl Context {
             owner: owner.map(str::to_owned),
             created_at: now,
             updated_at: now,
-            status: Status::Active,
+            status: ContextStatus::Active,
             parent: None,
             details: Details { role: Some(DEFAULT_ROLE.to_owned()), ..Details::default() },
         }
@@ -132,7 +132,7 @@ pub struct Shown<'c> {
     extensions: Option<&'c RawValue>,
 }
 
-/// What shall be different about a context: of each member nothing, a new value, or that it be unset.
+/// Changes to the details of a context: each member stays, gets a new value, or is unset.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     details: Vec<Change>,
@@ -157,9 +157,9 @@ impl Changes {
     /// `parentContextId`, `referenceContextIds`, each also in snake_case. `null` unsets a member.
     ///
     /// # Errors
-    /// [`Refusal::Params`] for what is no object, for members that are unknown or not the client's to change, and for
+    /// [`ContextRefusal::Params`] if it is not an object, for members that are unknown or not the client's to change, and for
     /// values of a wrong type.
-    pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
+    pub fn read(raw: &RawValue) -> Result<Self, ContextRefusal> {
         let members = Members::of(raw).ok_or_else(|| bad_params::not_an_object("changes"))?;
         let mut changes = Self::default();
         for (name, value) in members.iter() {
@@ -219,10 +219,10 @@ fn replace_json(old: &mut Option<Box<RawValue>>, new: Option<Box<RawValue>>) -> 
     changed
 }
 
-fn typed<T: for<'de> Deserialize<'de>>(name: &str, value: &RawValue) -> Result<T, Refusal> {
+fn typed<T: for<'de> Deserialize<'de>>(name: &str, value: &RawValue) -> Result<T, ContextRefusal> {
     serde_json::from_str(value.get()).map_err(|_| bad_params::wrong_type(name))
 }
 
-fn object(name: &str, value: &RawValue) -> Result<Box<RawValue>, Refusal> {
+fn object(name: &str, value: &RawValue) -> Result<Box<RawValue>, ContextRefusal> {
     if is_object(value) { Ok(value.to_owned()) } else { Err(bad_params::wrong_type(name)) }
 }

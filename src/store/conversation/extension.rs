@@ -6,9 +6,9 @@
 /// An extension as an agent card declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// What a client asks for.
+    /// The URI by which a client asks for it.
     pub uri: &'static str,
-    /// What it is, for people.
+    /// Its description, for people.
     pub description: &'static str,
 }
 
@@ -35,8 +35,8 @@ pub const EXTENSIONS: [Extension; 4] = [
 /// The header of A2A 1.0 and that of A2A 0.3. Their names are case-insensitive.
 pub const EXTENSION_HEADERS: [&str; 2] = ["A2A-Extensions", "X-A2A-Extensions"];
 
-/// What the answer says in the header of the same name: of the requested extensions those that are known, each once, in
-/// the order of the request; nothing if none is. `values` are the values of that header, one for each of its lines, each
+/// The value of the answer's header of the same name: the requested extensions that are known, each once, in
+/// the order of the request; `None` if no requested extension is known. `values` are the values of that header, one for each of its lines, each
 /// a list with commas.
 ///
 /// ```

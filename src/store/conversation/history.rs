@@ -5,9 +5,9 @@
 //! neither it nor which version of an artifact stays. Linear in what the window holds.
 
 use super::bad_params;
-use super::lifecycle::TaskState;
+use super::lifecycle::A2aTaskState;
 use super::members::{Members, is_null};
-use super::refusal::Refusal;
+use super::refusal::ContextRefusal;
 use super::settings::HistoryOrder;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
@@ -20,18 +20,18 @@ pub struct Message(Box<RawValue>);
 #[derive(Clone, Debug)]
 pub struct Artifact(Box<RawValue>);
 
-/// What a task of A2A holds.
+/// A task of A2A with its messages and artifacts.
 #[derive(Clone, Debug)]
 pub struct TaskRecord {
     /// Its id, which its client may have chosen.
     pub id: String,
     /// How far it is.
-    pub state: TaskState,
-    /// What was said, oldest first.
+    pub state: A2aTaskState,
+    /// Its messages, oldest first.
     pub history: Vec<Message>,
     /// The message inside its status.
     pub status_message: Option<Message>,
-    /// What came of it, in stored order.
+    /// Its artifacts, in stored order.
     pub artifacts: Vec<Artifact>,
 }
 
@@ -43,7 +43,7 @@ pub struct Conversation {
     /// Artifacts in order.
     pub artifacts: Vec<Artifact>,
     /// That of the newest task of the window (A2), or that nothing is known (A8).
-    pub state: TaskState,
+    pub state: A2aTaskState,
 }
 
 /// The keys under which message types were written, the present and the older one (A4).
@@ -53,12 +53,12 @@ const TYPE_KEYS: [&str; 2] = ["aion:messageType", "aion:message_type"];
 const REPEATED_MESSAGE: &str = "Message Result";
 
 impl Message {
-    /// Takes a message as it is. A2A's JSON leaves empty members out, so none has to be there.
+    /// Takes a message as it is. A2A's JSON leaves empty members out, so every member is optional.
     ///
     /// # Errors
-    /// [`Refusal::Params`] for what is no object, or has a `messageId` or `role` that is no string, or `parts` that are no
+    /// [`ContextRefusal::Params`] if it is not an object, or has a `messageId` or `role` that is no string, or `parts` that are no
     /// list.
-    pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
+    pub fn read(raw: &RawValue) -> Result<Self, ContextRefusal> {
         let whole = Members::of(raw).is_some_and(|members| {
             starts(&members, "messageId", '"')
                 && starts(&members, "role", '"')
@@ -94,8 +94,8 @@ impl Artifact {
     /// Takes an artifact as it is.
     ///
     /// # Errors
-    /// [`Refusal::Params`] for what is no object, or has `parts` that are no list.
-    pub fn read(raw: &RawValue) -> Result<Self, Refusal> {
+    /// [`ContextRefusal::Params`] if it is not an object, or has `parts` that are no list.
+    pub fn read(raw: &RawValue) -> Result<Self, ContextRefusal> {
         let whole = Members::of(raw).is_some_and(|members| starts(&members, "parts", '['));
         if whole { Ok(Self(raw.to_owned())) } else { Err(bad_params::bad_artifact()) }
     }
@@ -130,7 +130,7 @@ fn starts(members: &Members<'_>, name: &str, sign: char) -> bool {
 /// The conversation of a window of tasks, which come newest first.
 #[must_use]
 pub fn conversation(window: Vec<TaskRecord>, order: HistoryOrder) -> Conversation {
-    let state = window.first().map_or(TaskState::Unspecified, |newest| newest.state);
+    let state = window.first().map_or(A2aTaskState::Unspecified, |newest| newest.state);
     let mut seen = HashSet::new();
     let mut groups: Vec<(Vec<Message>, Vec<Artifact>)> = window
         .into_iter()

@@ -3,23 +3,23 @@
 //! In: states and what is wanted. Out: whether it may be, or the refusal. The tables of the rules stand here as `match`es
 //! and nowhere else. Whose a context is was asked before (L2); nothing here reads or writes.
 
-use super::refusal::Refusal;
+use super::refusal::ContextRefusal;
 
 /// The state of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Status {
-    /// Takes tasks and messages. What has no status counts as this.
+pub enum ContextStatus {
+    /// Takes tasks and messages. A context without a status counts as active.
     #[default]
     Active,
     /// Goes on with its unfinished tasks and takes no new ones.
     Paused,
-    /// Takes nothing; what describes it may still change.
+    /// Takes no tasks and no messages; its details may still change.
     Completed,
     /// Read only.
     Archived,
 }
 
-impl Status {
+impl ContextStatus {
     /// Every status, in the order in which a context goes through them.
     pub const ALL: [Self; 4] = [Self::Active, Self::Paused, Self::Completed, Self::Archived];
 
@@ -43,50 +43,50 @@ impl Status {
     /// Whether the context may become `to`: `Ok(false)` if it is so already (L1).
     ///
     /// # Errors
-    /// [`Refusal::Unsupported`] for a transition that the table does not have, and for completing a context of which a
+    /// [`ContextRefusal::Unsupported`] for a transition that the table does not have, and for completing a context of which a
     /// task is unfinished.
-    pub fn change(self, to: Self, every_task_finished: bool) -> Result<bool, Refusal> {
-        use Status::{Active, Archived, Completed, Paused};
+    pub fn change(self, to: Self, every_task_finished: bool) -> Result<bool, ContextRefusal> {
+        use ContextStatus::{Active, Archived, Completed, Paused};
         match (self, to) {
             (from, to) if from == to => Ok(false),
             (Active, Paused) | (Paused, Active) | (Active | Paused | Completed, Archived) => Ok(true),
             (Active | Paused, Completed) if every_task_finished => Ok(true),
-            _ => Err(Refusal::Unsupported),
+            _ => Err(ContextRefusal::Unsupported),
         }
     }
 
     /// Whether a message may come to the task in this state, or to a new task (L2, L3).
     ///
     /// # Errors
-    /// [`Refusal::TaskFinished`] before [`Refusal::Unsupported`].
-    pub fn message(self, task: Option<TaskState>) -> Result<(), Refusal> {
+    /// [`ContextRefusal::TaskFinished`] before [`ContextRefusal::Unsupported`].
+    pub fn message(self, task: Option<A2aTaskState>) -> Result<(), ContextRefusal> {
         match (self, task) {
-            (_, Some(task)) if task.is_terminal() => Err(Refusal::TaskFinished),
+            (_, Some(task)) if task.is_terminal() => Err(ContextRefusal::TaskFinished),
             (Self::Active, _) | (Self::Paused, Some(_)) => Ok(()),
-            _ => Err(Refusal::Unsupported),
+            _ => Err(ContextRefusal::Unsupported),
         }
     }
 
     /// Whether name, tags, metadata and the like may change (L2).
     ///
     /// # Errors
-    /// [`Refusal::Unsupported`] for what is archived.
-    pub fn description(self) -> Result<(), Refusal> {
-        if self == Self::Archived { Err(Refusal::Unsupported) } else { Ok(()) }
+    /// [`ContextRefusal::Unsupported`] if it is archived.
+    pub fn description(self) -> Result<(), ContextRefusal> {
+        if self == Self::Archived { Err(ContextRefusal::Unsupported) } else { Ok(()) }
     }
 
     /// Whether the context may be cleared (K5).
     ///
     /// # Errors
-    /// [`Refusal::Archived`].
-    pub fn clear(self) -> Result<(), Refusal> {
-        if self == Self::Archived { Err(Refusal::Archived) } else { Ok(()) }
+    /// [`ContextRefusal::Archived`].
+    pub fn clear(self) -> Result<(), ContextRefusal> {
+        if self == Self::Archived { Err(ContextRefusal::Archived) } else { Ok(()) }
     }
 }
 
 /// The state of a task of A2A (A12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TaskState {
+pub enum A2aTaskState {
     /// Nothing is known of it.
     Unspecified,
     /// It was taken on.
@@ -107,7 +107,7 @@ pub enum TaskState {
     AuthRequired,
 }
 
-impl TaskState {
+impl A2aTaskState {
     /// Each state with its name in A2A 1.0 and in A2A 0.3 (A12, O2).
     pub const ROWS: [(Self, &'static str, &'static str); 9] = [
         (Self::Unspecified, "TASK_STATE_UNSPECIFIED", "unknown"),
@@ -146,13 +146,13 @@ impl TaskState {
     }
 }
 
-/// Whether the caller may change what is `owner`'s: they are equal, nobody equal to nobody (K3).
+/// Whether the caller may change the things of `owner`: only if the two are equal. No caller and no owner are equal (K3).
 #[must_use]
 pub fn owns(owner: Option<&str>, caller: Option<&str>) -> bool {
     owner == caller
 }
 
-/// Whether the caller may read what is `owner`'s: a caller without identity reads everything (B9, A13).
+/// Whether the caller may read the things of `owner`. A caller without identity reads everything (B9, A13).
 #[must_use]
 pub fn sees(owner: Option<&str>, caller: Option<&str>) -> bool {
     caller.is_none() || owner == caller

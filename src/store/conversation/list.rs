@@ -7,10 +7,10 @@
 
 use super::bad_params;
 use super::context::Context;
-use super::lifecycle::Status;
+use super::lifecycle::ContextStatus;
 use super::members::{Members, text};
 use super::number::whole;
-use super::refusal::Refusal;
+use super::refusal::ContextRefusal;
 use celador::cel::Timestamp;
 use serde_json::value::RawValue;
 use std::cmp::Ordering;
@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
     /// Only contexts of this status.
-    pub status: Option<Status>,
+    pub status: Option<ContextStatus>,
     /// Only contexts of exactly this role.
     pub role: Option<String>,
     /// Only contexts that have every one of these.
@@ -28,7 +28,7 @@ pub struct ListQuery {
     pub created_after: Option<Timestamp>,
     /// Only contexts made then or earlier.
     pub created_before: Option<Timestamp>,
-    /// What the order goes by.
+    /// The member that decides the order.
     pub sort_by: SortBy,
     /// Which end comes first.
     pub sort_order: SortOrder,
@@ -38,7 +38,7 @@ pub struct ListQuery {
     pub limit: Option<u128>,
 }
 
-/// What contexts are sorted by.
+/// The member by which contexts are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
     /// When they were made.
@@ -63,7 +63,7 @@ pub enum SortOrder {
 /// A page with its numbers (B6).
 #[derive(Clone, Debug)]
 pub struct Page<T> {
-    /// What is on it.
+    /// Its items, in order.
     pub items: Vec<T>,
     /// How many matched, on all pages.
     pub total: usize,
@@ -77,8 +77,8 @@ impl ListQuery {
     /// Reads the `metadata` of a request; unknown keys are ignored, null values are absent (B8, J8).
     ///
     /// # Errors
-    /// [`Refusal::Params`] for a known key with a value of a wrong type or out of its range.
-    pub fn read(metadata: &RawValue) -> Result<Self, Refusal> {
+    /// [`ContextRefusal::Params`] for a known key with a value of a wrong type or out of its range.
+    pub fn read(metadata: &RawValue) -> Result<Self, ContextRefusal> {
         let members = Members::of(metadata).ok_or_else(|| bad_params::not_an_object("metadata"))?;
         let member = |camel: &str, snake: &str| {
             members.either(camel, snake).filter(|value| !super::members::is_null(value))
@@ -98,7 +98,8 @@ impl ListQuery {
             Some(value) => whole(value).map_err(|_| bad_params::not_whole(name)),
         };
         let status = choice("status", member("status", "status"))?;
-        let status = status.map(|name| Status::from_name(&name).ok_or_else(bad_params::unknown_status));
+        let status =
+            status.map(|name| ContextStatus::from_name(&name).ok_or_else(bad_params::unknown_status));
         let sort_by = match choice("sortBy", member("sortBy", "sort_by"))?.as_deref() {
             None => SortBy::default(),
             Some("createdAt" | "created_at") => SortBy::CreatedAt,
@@ -186,7 +187,7 @@ impl ListQuery {
 }
 
 /// A list of strings, or one string.
-fn tags(value: &RawValue) -> Result<Vec<String>, Refusal> {
+fn tags(value: &RawValue) -> Result<Vec<String>, ContextRefusal> {
     match text(value) {
         Some(tag) => Ok(vec![tag]),
         None => serde_json::from_str(value.get()).map_err(|_| bad_params::wrong_type("tags")),

@@ -10,9 +10,9 @@ use super::members::{Members, is_null, is_object, text};
 use super::messages;
 use super::number::whole;
 use super::older;
-use super::refusal::{ConversationError, Refusal};
+use super::refusal::{ContextRefusal, ConversationError};
 use super::service::Conversations;
-use super::settings::{ListShape, Settings};
+use super::settings::{ConversationSettings, ListShape};
 use super::window::Window;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -38,13 +38,13 @@ pub(super) enum Method {
 #[derive(Debug)]
 pub(super) enum Failure {
     /// A rule says no.
-    Refused(Refusal),
+    Refused(ContextRefusal),
     /// The store failed; why is for its own log.
     Store,
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<ContextRefusal> for Failure {
+    fn from(refusal: ContextRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -61,7 +61,7 @@ impl From<ConversationError> for Failure {
 impl Failure {
     /// The `data` of the error (K2).
     pub(super) fn data(&self) -> Option<Box<RawValue>> {
-        let Self::Refused(Refusal::Unknown(id)) = self else { return None };
+        let Self::Refused(ContextRefusal::Unknown(id)) = self else { return None };
         to_raw_value(&UnknownContext { context_id: id, reason: "CONTEXT_NOT_FOUND", documented_code: -32020 })
             .ok()
     }
@@ -98,7 +98,7 @@ impl Method {
     pub(super) fn call(
         self,
         conversations: &Conversations,
-        settings: &Settings,
+        settings: &ConversationSettings,
         caller: Option<&str>,
         params: &Members<'_>,
     ) -> Result<Box<RawValue>, Failure> {
@@ -129,7 +129,7 @@ impl Method {
 
 fn contexts_list(
     conversations: &Conversations,
-    settings: &Settings,
+    settings: &ConversationSettings,
     caller: Option<&str>,
     params: &Members<'_>,
     metadata: Option<&RawValue>,
@@ -223,25 +223,25 @@ fn older(id: &str, conversation: &Conversation) -> Result<Box<RawValue>, Failure
 }
 
 /// `contextId`: a string (J11).
-fn required_id(params: &Members<'_>) -> Result<String, Refusal> {
+fn required_id(params: &Members<'_>) -> Result<String, ContextRefusal> {
     params.either("contextId", "context_id").and_then(text).ok_or_else(bad_params::no_context_id)
 }
 
 /// `historyLength` and `historyOffset`; a length of 0 is no limit (A11, G2).
-fn window(params: &Members<'_>) -> Result<Window, Refusal> {
+fn window(params: &Members<'_>) -> Result<Window, ContextRefusal> {
     let length = number(params, "historyLength", "history_length")?.filter(|length| *length > 0);
     let offset = number(params, "historyOffset", "history_offset")?.unwrap_or_default();
     Ok(Window { offset, length })
 }
 
 /// A whole number (J9, J10).
-fn number(params: &Members<'_>, camel: &str, snake: &str) -> Result<Option<u128>, Refusal> {
+fn number(params: &Members<'_>, camel: &str, snake: &str) -> Result<Option<u128>, ContextRefusal> {
     let value = params.either(camel, snake);
     value.map_or(Ok(None), |value| whole(value).map_err(|_| bad_params::not_whole(camel)))
 }
 
 /// `metadata`: an object or null (J6).
-fn metadata<'p>(params: &Members<'p>) -> Result<Option<&'p RawValue>, Refusal> {
+fn metadata<'p>(params: &Members<'p>) -> Result<Option<&'p RawValue>, ContextRefusal> {
     match params.get("metadata").filter(|metadata| !is_null(metadata)) {
         Some(metadata) if !is_object(metadata) => Err(bad_params::not_an_object("metadata")),
         metadata => Ok(metadata),

@@ -2,13 +2,13 @@
 //!
 //! In: messages, tasks and what describes a context; requests of Bindu and Aion clients; what Aletheia agents keep. Out:
 //! the answers of those protocols, from a [`Database`](crate::Database). The rules (which transition is allowed,
-//! what a list or a conversation shows) are functions of data in [`Status`], [`ListQuery`] and [`conversation`];
+//! what a list or a conversation shows) are functions of data in [`ContextStatus`], [`ListQuery`] and [`conversation`];
 //! [`Conversations`] carries them out on what is stored, [`answer`] speaks JSON-RPC over it, and a server has only to move
 //! bytes. Rule numbers such as `K3` are those of the contract in `docs/contexts.md`. Nothing here opens a socket but the
 //! stores of [`aletheia`].
 //!
 //! ```
-//! use celador_store::conversation::{Conversations, Incoming, Settings, answer};
+//! use celador_store::conversation::{Conversations, Incoming, ConversationSettings, answer};
 //! use celador::Timestamp;
 //! use celador_store::{Database, Location, StoreLimits};
 //!
@@ -18,7 +18,7 @@
 //! let sent = conversations.send(Some("did:web:kim"), &Incoming::default(), now)?;
 //!
 //! let request = br#"{"jsonrpc": "2.0", "id": 1, "method": "GetContexts"}"#;
-//! let bytes = answer(&conversations, &Settings::default(), Some("did:web:kim"), request, now);
+//! let bytes = answer(&conversations, &ConversationSettings::default(), Some("did:web:kim"), request, now);
 //! let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":["{}"]}}"#, sent.context_id);
 //! assert_eq!(String::from_utf8(bytes)?, expected);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,10 +53,10 @@ pub use context::{Changes, Context, DEFAULT_ROLE, Details, Shown};
 pub use extension::{EXTENSION_HEADERS, EXTENSIONS, Extension, activated};
 pub use history::{Artifact, Conversation, Message, TaskRecord, conversation};
 pub use id::MAX_ID_BYTES;
-pub use lifecycle::{Status, TaskState, owns, sees};
+pub use lifecycle::{A2aTaskState, ContextStatus, owns, sees};
 pub use list::{ListQuery, Page, SortBy, SortOrder};
-pub use refusal::{ConversationError, Refusal};
-pub use rpc::{Scope, answer, forbidden, needed_scope, unauthenticated};
+pub use refusal::{ContextRefusal, ConversationError};
+pub use rpc::{TokenScope, answer, forbidden, needed_scope, unauthenticated};
 pub use service::{Conversations, Incoming, Sent};
-pub use settings::{HistoryOrder, ListShape, Settings};
+pub use settings::{ConversationSettings, HistoryOrder, ListShape};
 pub use window::Window;

@@ -9,7 +9,7 @@ use crate::StoreError;
 /// A rule's no.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.message())]
-pub enum Refusal {
+pub enum ContextRefusal {
     /// −32602: a parameter is missing, of the wrong type, or out of range; the text says which.
     Params(String),
     /// −32001: nothing to clear under this id, in normal form (K2).
@@ -22,11 +22,11 @@ pub enum Refusal {
     TaskFinished,
     /// −32004: the context's status does not allow it (L1, L2).
     Unsupported,
-    /// −32021: what is archived is not cleared (K5).
+    /// −32021: an archived context cannot be cleared (K5).
     Archived,
 }
 
-impl Refusal {
+impl ContextRefusal {
     /// The code of the JSON-RPC error.
     #[must_use]
     pub fn code(&self) -> i32 {
@@ -59,7 +59,7 @@ impl Refusal {
 pub enum ConversationError {
     /// A rule says no; nothing changed.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] ContextRefusal),
     /// The store failed; whether a change took place is not known.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -68,7 +68,7 @@ pub enum ConversationError {
 impl ConversationError {
     /// The refusal, if a rule said no.
     #[must_use]
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&ContextRefusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
             Self::Store(_) => None,

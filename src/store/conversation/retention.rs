@@ -13,10 +13,10 @@ impl Conversations {
     /// Removes the contexts of one page that are over an age. `goes_on` is asked before each of them.
     ///
     /// # Errors
-    /// Those of the store; what was removed before stays so.
+    /// Those of the store; removals before the error stay.
     ///
     /// # Cost
-    /// Linear in the page and in what goes.
+    /// Linear in the page and in the removed rows.
     pub fn sweep(
         &self,
         (age, now): (Age, Timestamp),

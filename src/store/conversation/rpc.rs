@@ -8,7 +8,7 @@ use super::members::{Members, is_null};
 use super::messages;
 use super::methods::{Failure, Method};
 use super::service::Conversations;
-use super::settings::Settings;
+use super::settings::ConversationSettings;
 use celador::cel::Timestamp;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -30,16 +30,16 @@ const AUTHENTICATION: i32 = -32009;
 /// The code when a token does not allow the method (section 4.5).
 const AUTHORIZATION: i32 = -32013;
 
-/// What a caller's token has to allow for a method, where a server looks at scopes (section 4.5).
+/// The scope that a caller's token needs for a method, where a server looks at scopes (section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum TokenScope {
     /// `agent:read`: every method that only reads.
     Read,
     /// `agent:write`: `contexts/clear`.
     Write,
 }
 
-impl Scope {
+impl TokenScope {
     /// The name in a token.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -50,16 +50,16 @@ impl Scope {
     }
 }
 
-/// Answers one request: the body of a `POST /`, from `caller` (an authenticated identity, or nobody), at `now`, which
-/// none of the six methods needs so far: what they change, they remove.
+/// Answers one request: the body of a `POST /`, from `caller` (an authenticated identity, or nobody), at `now`. No method needs
+/// the time so far: the only change, `contexts/clear`, removes rows.
 ///
 /// Blocks while the store is read; a server calls it where blocking is allowed.
 ///
 /// # Cost
-/// Linear in the body, and what the method costs: see [`Conversations`].
+/// Linear in the body, and the cost of the method: see [`Conversations`].
 pub fn answer(
     conversations: &Conversations,
-    settings: &Settings,
+    settings: &ConversationSettings,
     caller: Option<&str>,
     body: &[u8],
     _now: Timestamp,
@@ -73,12 +73,12 @@ pub fn answer(
     }
 }
 
-/// What a request's method needs to be allowed, for servers that look at scopes. Nothing for a body that [`answer`] will
+/// The scope that a request's method needs, for servers that look at scopes. `None` for a body that [`answer`] will
 /// refuse anyway.
 #[must_use]
-pub fn needed_scope(body: &[u8]) -> Option<Scope> {
+pub fn needed_scope(body: &[u8]) -> Option<TokenScope> {
     let request = Envelope::read(body).ok()?;
-    Some(if request.method == Method::ContextsClear { Scope::Write } else { Scope::Read })
+    Some(if request.method == Method::ContextsClear { TokenScope::Write } else { TokenScope::Read })
 }
 
 /// The answer to somebody without an identity where there has to be one; it goes out with HTTP status 401. The `id` is
@@ -88,7 +88,7 @@ pub fn unauthenticated(body: &[u8]) -> Vec<u8> {
     refused(body, AUTHENTICATION, messages::NO_IDENTITY)
 }
 
-/// The answer to somebody whose token lacks what [`needed_scope`] names; it goes out with HTTP status 403. The `id` is as
+/// The answer to a caller whose token lacks the [`needed_scope`]; it goes out with HTTP status 403. The `id` is as
 /// above.
 #[must_use]
 pub fn forbidden(body: &[u8]) -> Vec<u8> {

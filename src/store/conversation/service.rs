@@ -8,9 +8,9 @@ use super::bad_params;
 use super::context::{Changes, Context};
 use super::history::{Artifact, Conversation, Message, TaskRecord, conversation};
 use super::id::is_storable;
-use super::lifecycle::{Status, TaskState, owns, sees};
+use super::lifecycle::{A2aTaskState, ContextStatus, owns, sees};
 use super::list::{ListQuery, Page};
-use super::refusal::{ConversationError, Refusal};
+use super::refusal::{ContextRefusal, ConversationError};
 use super::settings::HistoryOrder;
 use super::tables;
 use super::uuid;
@@ -21,12 +21,33 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Contexts, their tasks, and what was said in them.
+/// The service of conversation contexts: contexts, their tasks, messages and artifacts, in a database.
 ///
 /// # Cost
 /// A change costs what it changes, whatever the length of the history. A list costs a look at the columns of the contexts
 /// that the caller may see, and reading its page; with a role, tags or an order by name, reading all that the other filters
 /// leave. A conversation costs its window.
+///
+/// ```
+/// use celador_store::conversation::{Conversations, Incoming, ListQuery, Message, Page, Sent, SortBy};
+/// use celador_store::{Database, Location, StoreLimits};
+/// use serde_json::value::RawValue;
+/// # let now: celador::Timestamp = "2026-01-15T12:00:00Z".parse()?;
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
+/// let text = r#"{"messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "Hello"}]}"#;
+/// let message = Message::read(&RawValue::from_string(text.to_owned())?)?;
+/// let sent: Sent = conversations.send(Some("kim"), &Incoming { message: Some(&message), ..Incoming::default() }, now)?;
+///
+/// let query = ListQuery { sort_by: SortBy::Name, ..ListQuery::default() };
+/// let page: Page<_> = conversations.list(Some("kim"), &query)?;
+/// assert_eq!((page.total, &page.items[0].0.id), (1, &sent.context_id));
+///
+/// // nobody else may read it, and nobody else learns that it is there
+/// assert!(conversations.send(Some("max"), &Incoming { context_id: Some(&sent.context_id), ..Incoming::default() }, now).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Conversations {
     database: Database,
@@ -40,7 +61,7 @@ pub struct Incoming<'i> {
     pub context_id: Option<&'i str>,
     /// Its task; one that is unknown is made. Without it a new one is made.
     pub task_id: Option<&'i str>,
-    /// What was said.
+    /// The message.
     pub message: Option<&'i Message>,
 }
 
@@ -106,7 +127,7 @@ impl Conversations {
             let id = context_id.as_ref().or(elsewhere.as_ref()).unwrap_or(&new_context_id);
             let (mut context, new_context) = tables::take_or_make(sql, &Context::implicit(id, caller, now))?;
             if !owns(context.owner.as_deref(), caller) {
-                return Err(Refusal::ContextNotFound.into());
+                return Err(ContextRefusal::ContextNotFound.into());
             }
             let task = tables::task(sql, id, &task_id)?;
             context.status.message(task.as_ref().map(|task| task.state))?;
@@ -116,7 +137,7 @@ impl Conversations {
             let new_task = task.is_none();
             let number = match task {
                 Some(task) => task.number,
-                None => tables::new_task(sql, id, &task_id, TaskState::Submitted)?,
+                None => tables::new_task(sql, id, &task_id, A2aTaskState::Submitted)?,
             };
             tables::append(sql, tables::Part::Message, number, incoming.message.map(Message::json))?;
             context.updated_at = now;
@@ -137,10 +158,10 @@ impl Conversations {
         status: &str,
         now: Timestamp,
     ) -> Result<(), ConversationError> {
-        let status = Status::from_name(status).ok_or_else(bad_params::unknown_status)?;
+        let status = ContextStatus::from_name(status).ok_or_else(bad_params::unknown_status)?;
         self.change(|sql| {
             let mut context = own(sql, caller, context_id)?;
-            let finished = tables::states(sql, context_id)?.into_iter().all(TaskState::is_terminal);
+            let finished = tables::states(sql, context_id)?.into_iter().all(A2aTaskState::is_terminal);
             if context.status.change(status, finished)? {
                 context.status = status;
                 context.updated_at = now;
@@ -150,7 +171,7 @@ impl Conversations {
         })
     }
 
-    /// Changes what describes a context (L2, L5). Changes that change nothing leave `updatedAt` where it is.
+    /// Changes the details of a context (L2, L5). If no value differs, `updatedAt` stays.
     ///
     /// # Errors
     /// −32001 for a context that is not the caller's, −32004 for one that is archived, −32602 for a parent that cannot be;
@@ -189,14 +210,14 @@ impl Conversations {
         state: &str,
         message: Option<&Message>,
     ) -> Result<(), ConversationError> {
-        let state = TaskState::from_name(state).ok_or_else(bad_params::unknown_state)?;
+        let state = A2aTaskState::from_name(state).ok_or_else(bad_params::unknown_state)?;
         self.change(|sql| {
             let (_, task) = seen_task(sql, caller, task_id)?;
             Ok(tables::put_state(sql, task.number, state, message.map(Message::json))?)
         })
     }
 
-    /// Adds what an agent said and made in an unfinished task, under the rules of messages (L2).
+    /// Adds messages and artifacts of an agent to an unfinished task, under the rules of messages (L2).
     ///
     /// # Errors
     /// −32001 for a task that is not the caller's, −32008 for one that is finished, −32004 for a context that takes
@@ -250,12 +271,12 @@ impl Conversations {
     /// Removes a context with its tasks, whatever their states (K1 to K6); answers its id in normal form.
     ///
     /// # Errors
-    /// −32001 for what is unknown or not the caller's, −32602 for an id that is no UUID and none of the caller's, −32021
-    /// for what is archived; those of the store.
+    /// −32001 for a context that is unknown or not the caller's, −32602 for an id that is neither a UUID nor the caller's, −32021
+    /// for an archived context; those of the store.
     pub fn clear(&self, caller: Option<&str>, context_id: &str) -> Result<String, ConversationError> {
         let normal = uuid::normal_form(context_id);
         let unknown = || match &normal {
-            Some(normal) => Refusal::Unknown(normal.clone()),
+            Some(normal) => ContextRefusal::Unknown(normal.clone()),
             None => bad_params::not_a_uuid(),
         };
         let id = normal.as_deref().unwrap_or(context_id);
@@ -272,7 +293,7 @@ impl Conversations {
         })
     }
 
-    /// What was said in the window of a context's tasks (A1 to A13). An unknown context gives an empty conversation.
+    /// The messages in the window of a context's tasks (A1 to A13). An unknown context gives an empty conversation.
     ///
     /// # Errors
     /// Those of the store.
@@ -374,7 +395,7 @@ impl Conversations {
 fn own(sql: &mut Sql<'_>, caller: Option<&str>, id: &str) -> Result<Context, ConversationError> {
     let context = if id.contains('\0') { None } else { tables::take(sql, id)? };
     let context = context.filter(|context| owns(context.owner.as_deref(), caller));
-    context.ok_or_else(|| Refusal::ContextNotFound.into())
+    context.ok_or_else(|| ContextRefusal::ContextNotFound.into())
 }
 
 /// A task that the caller may see, with its context taken for a change.
@@ -386,12 +407,12 @@ fn seen_task(
     let contexts =
         if task_id.contains('\0') { Vec::new() } else { tables::contexts_of_task(sql, caller, task_id)? };
     let id = match contexts.as_slice() {
-        [] => return Err(Refusal::TaskNotFound.into()),
+        [] => return Err(ContextRefusal::TaskNotFound.into()),
         [id] => id,
         _ => return Err(bad_params::ambiguous_task().into()),
     };
-    let context = tables::take(sql, id)?.ok_or(Refusal::TaskNotFound)?;
-    let task = tables::task(sql, id, task_id)?.ok_or(Refusal::TaskNotFound)?;
+    let context = tables::take(sql, id)?.ok_or(ContextRefusal::TaskNotFound)?;
+    let task = tables::task(sql, id, task_id)?.ok_or(ContextRefusal::TaskNotFound)?;
     Ok((context, task))
 }
 

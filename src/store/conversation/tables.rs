@@ -6,7 +6,7 @@
 
 use super::context::{Context, Details};
 use super::history::{Artifact, Message, TaskRecord};
-use super::lifecycle::{Status, TaskState};
+use super::lifecycle::{A2aTaskState, ContextStatus};
 use super::list::{ListQuery, Page, SortBy, SortOrder};
 use super::messages;
 use super::window::Window;
@@ -32,7 +32,7 @@ pub(super) struct Task {
     /// Its place in the order of creation of all tasks.
     pub(super) number: i64,
     /// How far it is.
-    pub(super) state: TaskState,
+    pub(super) state: A2aTaskState,
 }
 
 /// What a task has many of.
@@ -205,7 +205,7 @@ pub(super) fn contexts_of_task(
 }
 
 /// The states of a context's tasks.
-pub(super) fn states(sql: &mut Sql<'_>, context: &str) -> Result<Vec<TaskState>, StoreError> {
+pub(super) fn states(sql: &mut Sql<'_>, context: &str) -> Result<Vec<A2aTaskState>, StoreError> {
     let rows = sql.query("SELECT state FROM context_task WHERE context = $1", &[context.into()])?;
     rows.iter().map(|row| read_state(row.text(0)?, context)).collect()
 }
@@ -234,7 +234,7 @@ pub(super) fn new_task(
     sql: &mut Sql<'_>,
     context: &str,
     id: &str,
-    state: TaskState,
+    state: A2aTaskState,
 ) -> Result<i64, StoreError> {
     let last = sql.query_one(
         "INSERT INTO context_count (name, last) VALUES ('task', 1)
@@ -256,7 +256,7 @@ pub(super) fn new_task(
 pub(super) fn put_state(
     sql: &mut Sql<'_>,
     task: i64,
-    state: TaskState,
+    state: A2aTaskState,
     message: Option<&RawValue>,
 ) -> Result<(), StoreError> {
     sql.execute(
@@ -404,15 +404,15 @@ fn read_context(row: &Row) -> Result<Context, StoreError> {
     let damaged = |what: &str| StoreError::Corrupt(messages::damaged(what, &id));
     let created_at = row.text(2)?.parse().map_err(|_| damaged("the time of creation"))?;
     let updated_at = row.text(3)?.parse().map_err(|_| damaged("the time of the last change"))?;
-    let status = Status::from_name(row.text(4)?).ok_or_else(|| damaged("the status"))?;
+    let status = ContextStatus::from_name(row.text(4)?).ok_or_else(|| damaged("the status"))?;
     let details: Details = serde_json::from_str(row.text(6)?).map_err(|_| damaged("the description"))?;
     let owner = row.optional_text(1)?.map(str::to_owned);
     let parent = row.optional_text(5)?.map(str::to_owned);
     Ok(Context { id, owner, created_at, updated_at, status, parent, details })
 }
 
-fn read_state(name: &str, context: &str) -> Result<TaskState, StoreError> {
-    TaskState::from_name(name)
+fn read_state(name: &str, context: &str) -> Result<A2aTaskState, StoreError> {
+    A2aTaskState::from_name(name)
         .ok_or_else(|| StoreError::Corrupt(messages::damaged("the state of a task", context)))
 }
 

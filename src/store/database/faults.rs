@@ -7,7 +7,7 @@
 use crate::{StoreError, messages};
 use std::sync::{Mutex, PoisonError};
 
-/// What is to fail.
+/// A plan of faults for tests: the accesses that fail, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaultPlan {
     /// Nothing.

@@ -29,7 +29,7 @@ const PROBE_BYTES: usize = 65_536;
 pub enum Location {
     /// In this process, until the last handle is gone.
     Memory,
-    /// In a file, made if there is none, with its write-ahead log beside it.
+    /// In a file, which is made if it does not exist, with its write-ahead log beside it.
     File(PathBuf),
     /// In a Postgres database, by a connection string: `postgres://user:password@host:port/database?sslmode=verify-full`.
     /// `sslmode`, `sslrootcert` (a file, or `system`), `sslcert`, `sslkey` and `channel_binding` are as libpq has them.
@@ -37,7 +37,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// What a setting says: `memory`, a connection string that begins with `postgres://` or `postgresql://`, or the path
+    /// Reads a setting: `memory`, a connection string that begins with `postgres://` or `postgresql://`, or the path
     /// of a file.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -86,7 +86,7 @@ struct Shared {
 pub struct Sql<'t> {
     connection: &'t mut Connection,
     faults: &'t Faults,
-    /// The first statement that failed. What came after it does not count, whatever became of its error.
+    /// The first statement that failed. Later statements do not count, even if the closure swallowed the error.
     failed: Option<Failure>,
 }
 
@@ -156,10 +156,10 @@ impl Database {
         &self.0.faults
     }
 
-    /// Reads, in one transaction: all statements see one state of the store. What is written is refused or not kept.
+    /// Reads, in one transaction: all statements see one state of the store. Writes are refused or not kept.
     ///
     /// # Errors
-    /// What the closure answers, and those of the database.
+    /// The errors of the closure and of the database.
     pub fn read<T>(&self, work: impl FnMut(&mut Sql<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.run(Access::Read, work)
     }
@@ -169,7 +169,7 @@ impl Database {
     /// transactions are in the way: it must do nothing but read and write here.
     ///
     /// # Errors
-    /// What the closure answers, and those of the database; after [`StoreError::Uncertain`] only reading tells whether
+    /// The errors of the closure and of the database; after [`StoreError::Uncertain`] only reading tells whether
     /// the write is there.
     pub fn write<T>(&self, work: impl FnMut(&mut Sql<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.run(Access::Write, work)
@@ -198,7 +198,7 @@ impl Database {
     /// room to it otherwise.
     ///
     /// # Errors
-    /// Those of the database: what a step would meet.
+    /// The errors of the database, as a step would meet them.
     pub fn probe(&self) -> Result<(), StoreError> {
         let (name, content) = (uuid::Uuid::new_v4().to_string(), "-".repeat(PROBE_BYTES));
         self.write_rows(|sql| {
@@ -208,7 +208,7 @@ impl Database {
         })
     }
 
-    /// Leaves no copy of what was deleted in the write-ahead log of a file. A reader that is in the way for long leaves it
+    /// Removes copies of deleted rows from the write-ahead log of a file. A reader that is in the way for long leaves it
     /// to the next time. Of Postgres and in memory there is nothing to do here.
     ///
     /// # Errors

@@ -22,11 +22,11 @@ pub(crate) struct PostgresAddress {
 
 /// Why there is no connection.
 pub(crate) enum PostgresFailure {
-    /// A file of certificates that is not what it should be; the text says which.
+    /// A file of certificates that cannot be read or holds no certificate; the text says which file.
     Files(String),
     /// A handshake that failed; the text says why.
     Tls(String),
-    /// What the driver or the server says.
+    /// An error of the driver or the server.
     Postgres(postgres::Error),
 }
 

@@ -14,7 +14,7 @@ pub struct Broken {
     pub path: PathBuf,
     /// The line in it, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The flaw of the line.
     pub flaw: Flaw,
 }
 
@@ -35,7 +35,7 @@ pub enum VerifyError {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         reason: io::Error,
     },
 }

@@ -49,7 +49,7 @@ pub(super) fn seal<T: Serialize>(after: Link, entry: &T) -> Result<(Vec<u8>, Lin
     Ok((line, Link { number, digest }))
 }
 
-/// What is wrong with a line.
+/// A flaw of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
     /// The end of a file without a line break: the process died while it wrote, or the file was cut.

@@ -11,8 +11,42 @@ use std::fmt;
 use std::time::Duration;
 
 /// One decision.
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::decision_log::LogEntry;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+/// let entry = LogEntry {
+///     at: now,
+///     who: Some("desk"),
+///     task: "t-1",
+///     stored: None,
+///     namespace: "shop",
+///     agent: "clerk",
+///     policy: task.policy().fingerprint(),
+///     operation: "before",
+///     function: Some("payout"),
+///     verdict: "",
+///     step: None,
+///     limit: None,
+///     switch: None,
+///     reason: None,
+///     cost: 0,
+///     took: std::time::Duration::from_micros(30),
+///     content: None,
+/// }
+/// .of(&decision);
+/// assert_eq!((entry.verdict, entry.step), ("block", Some("capabilities.payout.before[0].assert")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry<'e> {
+pub struct LogEntry<'e> {
     /// When it was made.
     #[serde(serialize_with = "text")]
     pub at: Timestamp,
@@ -32,12 +66,12 @@ pub struct Entry<'e> {
     /// files: comments and layout do not change it. Lines of earlier releases have 16 digits.
     #[serde(rename = "manifest", serialize_with = "text")]
     pub policy: Fingerprint,
-    /// What was asked: `input`, `before`, `output` …
+    /// The operation: `input`, `before`, `output` …
     pub operation: &'e str,
     /// The function, if it is about a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<&'e str>,
-    /// What was answered: a verdict, or `asks` for an operation that waits.
+    /// The verdict, or `asks` for an operation that waits.
     pub verdict: &'e str,
     /// The place of the rule that decided, such as `tools[0].middleware.before[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,26 +79,26 @@ pub struct Entry<'e> {
     /// The limit that was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'e str>,
-    /// What an operator stopped, if that decided.
+    /// The switch of an operator that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<&'e Switch>,
     /// Why the host ended the task, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'e str>,
-    /// What its expressions cost, in cost units.
+    /// The cost of its expressions, in cost units.
     pub cost: u64,
     /// How long it took, in nanoseconds.
     #[serde(rename = "nanos", serialize_with = "nanoseconds")]
     pub took: Duration,
-    /// What was handled and answered, only if the operator wants it in the log.
+    /// The content of request and answer, only if the operator wants it in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<&'e serde_json::Value>,
 }
 
-/// Where a store has a decision: what a line is compared with it by.
+/// The place of a decision in a store, by which its line in the log is compared with it.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct Stored<'e> {
-    /// Whose task it is, as the store has it; empty of nobody.
+    /// The owner of the task, as the store names it; empty without an owner.
     pub owner: &'e str,
     /// The number of the event in its task, from 1.
     pub version: u64,
@@ -73,8 +107,8 @@ pub struct Stored<'e> {
     pub event: Option<&'e str>,
 }
 
-impl<'e> Entry<'e> {
-    /// The entry with what a decision says of itself: verdict, step, limit, cost.
+impl<'e> LogEntry<'e> {
+    /// The entry with the facts of a decision: verdict, step, limit, cost.
     #[must_use]
     pub fn of(self, decision: &'e Decision) -> Self {
         Self {

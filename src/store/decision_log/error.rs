@@ -11,9 +11,9 @@ pub enum LogError {
     /// The system refuses: no rights, a full disk.
     #[error("{what}: {reason}")]
     Io {
-        /// What was tried, with the path.
+        /// The action that failed, with the path.
         what: String,
-        /// What the system says.
+        /// The error of the system.
         reason: io::Error,
     },
     /// Another process has it open.
@@ -26,13 +26,13 @@ pub enum LogError {
         path: PathBuf,
         /// The line in it, from 1.
         line: u64,
-        /// What is wrong.
+        /// The flaw.
         flaw: Flaw,
     },
     /// The file that grows was removed, replaced or cut: a line that is written to it is seen by nobody, or follows nothing.
     #[error("{}", messages::gone(.0))]
     Gone(PathBuf),
-    /// A sync failed for all who wrote at the same time; none of their lines is in the log.
+    /// A sync failed for all who wrote at the same time; their lines are not in the log.
     #[error("{}", messages::lost())]
     Lost,
     /// An entry that is no JSON object.

@@ -16,19 +16,19 @@ pub struct Notice<'n> {
     /// Who, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<&'n str>,
-    /// What was done: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`.
+    /// The action: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`.
     pub operation: &'n str,
     /// The task, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<&'n str>,
-    /// Whose task it is, as the store has it; empty of nobody, and in lines that are about no task.
+    /// The owner of the task, as the store names it; empty without an owner, and in lines that are about no task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<&'n str>,
-    /// What tells it from others in the store: of a purge the number behind the task's last event, of a switch the number of
+    /// Its number in the store: of a purge the number after the task's last event, of a switch the number of
     /// its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// What else it is about: what a switch stops.
+    /// The target of a switch, if it is about a switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'n str>,
     /// How many events the task had that was purged.
@@ -40,7 +40,7 @@ pub struct Notice<'n> {
 }
 
 impl<'n> Notice<'n> {
-    /// A notice with nothing but when and what.
+    /// A notice with a time and an action, and nothing else.
     #[must_use]
     pub fn new(at: Timestamp, operation: &'n str) -> Self {
         Self {

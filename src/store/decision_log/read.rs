@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
-/// What was read.
+/// The extent of a log that was read: its files, its first and its last line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// How many files.
@@ -24,7 +24,7 @@ pub struct Read {
     pub last: Option<(u64, Digest)>,
 }
 
-/// What a line says that is needed to find its decision in a store.
+/// The parts of a line that are needed to find its decision in a store.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub struct Recorded {
     /// Its number.
@@ -38,19 +38,19 @@ pub struct Recorded {
     /// The task; empty in lines about something else.
     #[serde(default)]
     pub task: String,
-    /// Whose task it is.
+    /// The owner of the task.
     #[serde(default)]
     pub owner: Option<String>,
-    /// The number of the event in its task; none of decisions that changed nothing, and of lines of before.
+    /// The number of the event in its task; `None` for decisions that changed nothing, and for lines of earlier releases.
     #[serde(default)]
     pub version: Option<u64>,
     /// The digest of the event.
     #[serde(default)]
     pub event: Option<String>,
-    /// What was asked.
+    /// The operation.
     #[serde(default)]
     pub operation: String,
-    /// What was answered.
+    /// The verdict.
     #[serde(default)]
     pub verdict: Option<String>,
     /// Whether it was written when a gap was closed.
@@ -121,10 +121,10 @@ pub fn read(
 /// Lines are not held against one another: whoever writes the log on has looked at its end.
 ///
 /// # Errors
-/// [`LogError::Io`] and, of a line that is none, [`LogError::Broken`].
+/// [`LogError::Io`], and [`LogError::Broken`] for a line that is not an entry.
 ///
 /// # Cost
-/// Linear in what is read.
+/// Linear in the bytes that are read.
 pub fn read_back(folder: &Path, mut each: impl FnMut(&Recorded) -> bool) -> Result<(), LogError> {
     for LogFile { path, .. } in files(folder).map_err(failed("read", folder))?.iter().rev() {
         let lines = BufReader::new(File::open(path).map_err(failed("read", path))?).lines();

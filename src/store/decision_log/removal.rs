@@ -21,7 +21,7 @@ pub struct Removal<'r> {
     pub at: Timestamp,
     /// Lines that are older than this may go.
     pub before: Timestamp,
-    /// On whose word.
+    /// The operator or the rule that asked for it.
     pub who: &'r str,
     /// Why.
     pub reason: &'r str,
@@ -39,10 +39,10 @@ struct Removed<'r> {
 }
 
 impl DecisionLog {
-    /// Removes the closed files whose lines are all older than a time; how many.
+    /// Removes the closed files whose lines are all older than a time, and returns their number.
     ///
     /// # Errors
-    /// Those of the system, and [`LogError::Broken`] for a line that is none. What is left verifies.
+    /// Those of the system, and [`LogError::Broken`] for a line that is not an entry. The remaining files still verify.
     ///
     /// # Cost
     /// Linear in the files that go, and in the old lines of the next.

@@ -8,7 +8,7 @@ use super::read::read;
 use celador::digest::Digest;
 use std::path::Path;
 
-/// What an intact log holds.
+/// The contents of an intact log, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intact {
     /// How many files.

@@ -24,18 +24,18 @@ const PROBE_BYTES: usize = 8_192;
 
 /// Where and how a log is written.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct LogSettings {
     /// The folder; made if it is not there.
     pub folder: PathBuf,
     /// A file that is longer, in bytes, gets a successor.
     pub max_file_bytes: u64,
     /// When lines are on the disk.
-    pub sync: Sync,
+    pub sync: SyncMode,
 }
 
 /// When lines are on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncMode {
     /// When the system puts them there: they outlive the process, not a power cut.
     #[default]
     System,
@@ -43,23 +43,39 @@ pub enum Sync {
     Always,
 }
 
-impl Settings {
+impl LogSettings {
     /// A log in a folder: files of 64 MiB. Old ones go with [`DecisionLog::remove_before`] alone, which leaves a line.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), max_file_bytes: 64 << 20, sync: Sync::System }
+        Self { folder: folder.into(), max_file_bytes: 64 << 20, sync: SyncMode::System }
     }
 }
 
 /// A log that is being written.
+///
+/// ```
+/// use celador_store::decision_log::{DecisionLog, LogSettings, Notice, verify};
+/// # let folder = std::env::temp_dir().join(format!("celador-log-{}", std::process::id()));
+/// # let folder = &*folder;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// let log = DecisionLog::open(LogSettings::new(folder), now)?;
+/// let line = log.record(&Notice { who: Some("kim"), task: Some("t-1"), ..Notice::new(now, "purge") })?;
+/// log.sync()?;
+/// let intact = verify(folder, None)?;
+/// assert_eq!(intact.last, line);
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct DecisionLog {
-    settings: Settings,
+    settings: LogSettings,
     /// Held as long as the log is open.
     _lock: File,
     current: Mutex<Current>,
     turns: Turns,
-    /// What tells it from other logs.
+    /// The id of this log.
     id: String,
 }
 
@@ -71,7 +87,7 @@ impl DecisionLog {
     ///
     /// # Cost
     /// Linear in the newest file.
-    pub fn open(settings: Settings, now: Timestamp) -> Result<Self, LogError> {
+    pub fn open(settings: LogSettings, now: Timestamp) -> Result<Self, LogError> {
         let folder = &settings.folder;
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
         let path = folder.join("lock");
@@ -88,7 +104,7 @@ impl DecisionLog {
         Ok(Self { settings, _lock: lock, current, turns, id })
     }
 
-    /// What tells it from other logs: made once, when the folder is, and kept in its file `id`.
+    /// The id of this log, different from that of every other. It is made together with the folder and kept in its file `id`.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -116,7 +132,7 @@ impl DecisionLog {
             let number = current.append(entry)?;
             Written { number, era: current.era }
         };
-        if self.settings.sync == Sync::Always {
+        if self.settings.sync == SyncMode::Always {
             self.turns.flush(&self.current, written)?;
         }
         Ok(written.number)
@@ -130,7 +146,7 @@ impl DecisionLog {
         self.record(notice)
     }
 
-    /// Puts on the disk what was written so far.
+    /// Puts all lines that were written so far on the disk.
     ///
     /// # Errors
     /// Those of the system.

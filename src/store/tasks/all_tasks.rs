@@ -30,7 +30,7 @@ impl StoredTasks {
         rows.iter().map(summary).collect()
     }
 
-    /// What the row of a task says.
+    /// The summary of a task, from its row.
     ///
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::Purged`], [`StoreError::Corrupt`], and those of the database.

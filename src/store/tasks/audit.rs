@@ -9,7 +9,7 @@ use crate::{Database, Row, StoreError};
 use celador::digest::Digest;
 use std::path::PathBuf;
 
-/// What logs and a store were found to hold.
+/// The result of comparing logs with a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Lines that name a decision of the store.
@@ -27,7 +27,7 @@ pub struct Compared {
 pub enum Difference {
     /// A decision that no log has.
     Missing {
-        /// Whose task it is.
+        /// The owner of the task.
         owner: String,
         /// The task.
         task: String,
@@ -35,7 +35,7 @@ pub enum Difference {
         version: u64,
         /// When it was made.
         at: String,
-        /// What was asked.
+        /// The operation.
         operation: String,
     },
     /// A line whose decision the store does not have.

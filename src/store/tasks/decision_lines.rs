@@ -45,7 +45,7 @@ pub enum LogBehind {
 pub struct KeptLine {
     /// Its number among those that were due to its log.
     pub number: u64,
-    /// Whose task it is.
+    /// The owner of the task.
     pub owner: String,
     /// The task.
     pub task: String,
@@ -53,7 +53,7 @@ pub struct KeptLine {
     pub version: u64,
     /// The line as a JSON object.
     pub line: String,
-    /// The digest of the event; none if the task was purged since.
+    /// The digest of the event; `None` if the task was purged since.
     pub event: Option<String>,
 }
 
@@ -174,7 +174,7 @@ pub fn take_over(
 }
 
 /// Writes lines that any log may take into this one, a thousand at most, and waits until they are on the disk; how many there
-/// were. It is for whoever writes a log and takes no decisions. If it stops half way, the next server that writes this log goes on.
+/// were. It is for processes that write a log and take no decisions. If it stops half way, the next server that writes this log goes on.
 ///
 /// # Errors
 /// Those of the store and of the log.

@@ -6,23 +6,23 @@
 
 use super::decision_lines::DueLine;
 use super::owner::Owner;
-use super::task_records::{Operation, Step, TaskHead};
+use super::task_records::{NewEvent, OperationKind, TaskHead};
 use super::tombstones::check_reason;
 use super::{StoredTasks, Terms};
 use crate::StoreError;
-use crate::decision_log::{Entry, Stored};
+use crate::decision_log::{LogEntry, Stored};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::manifest::Catalog;
 use celador::task::Decision;
 use std::time::Duration;
 
-/// Why a task is ended, and on whose word.
+/// Why a task is ended, and who asked for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'e> {
     /// When.
     pub at: Timestamp,
-    /// Who: what an operator calls themselves, or the rule.
+    /// Who asked for it: the name that an operator gives, or the rule.
     pub who: &'e str,
     /// Why, in their words: at least one byte and at most `max_reason_bytes`.
     pub reason: &'e str,
@@ -35,16 +35,16 @@ pub struct Ending<'e> {
 pub struct Ended {
     /// The task after its end.
     pub head: TaskHead,
-    /// What its last event says.
+    /// The decision of its last event.
     pub decision: Decision,
 }
 
 impl Ended {
-    /// What a decision log says of it, at the time that it took.
+    /// Its entry for a decision log. `took` is the time that it took.
     #[must_use]
-    pub fn entry<'e>(&'e self, ending: &Ending<'e>, took: Duration) -> Entry<'e> {
+    pub fn entry<'e>(&'e self, ending: &Ending<'e>, took: Duration) -> LogEntry<'e> {
         let stored = Stored { event: Some(self.head.digest()), ..stored(&self.head, self.head.version()) };
-        Entry { took, stored: Some(stored), ..entry(&self.head, &self.decision, ending) }
+        LogEntry { took, stored: Some(stored), ..entry(&self.head, &self.decision, ending) }
     }
 }
 
@@ -79,7 +79,7 @@ impl StoredTasks {
         }
         let line = |decision: &Decision| {
             let stored = stored(&head, head.version().saturating_add(1));
-            let entry = Entry { stored: Some(stored), ..entry(&head, decision, ending) };
+            let entry = LogEntry { stored: Some(stored), ..entry(&head, decision, ending) };
             due(serde_json::to_string(&entry).unwrap_or_default())
         };
         if let Some(ended) = saved.ending(ending.reason) {
@@ -92,8 +92,8 @@ impl StoredTasks {
         let mut task = given.or_else(kept).ok_or(StoreError::Waits)?;
         let before = task.mark();
         let decision = task.end(ending.reason, ending.at);
-        let step = Step {
-            operation: Operation::End,
+        let step = NewEvent {
+            operation: OperationKind::End,
             at: ending.at,
             task: &task,
             before: &before,
@@ -118,8 +118,8 @@ fn stored(head: &TaskHead, version: u64) -> Stored<'_> {
     Stored { owner: head.owner().as_str(), version, event: None }
 }
 
-fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) -> Entry<'e> {
-    let entry = Entry {
+fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) -> LogEntry<'e> {
+    let entry = LogEntry {
         at: ending.at,
         who: Some(ending.who).filter(|who| !who.is_empty()),
         task: head.id(),
@@ -127,7 +127,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         namespace: &head.facts.namespace,
         agent: &head.facts.agent,
         policy: head.fingerprint,
-        operation: Operation::End.as_str(),
+        operation: OperationKind::End.as_str(),
         function: None,
         verdict: "",
         step: None,

@@ -33,5 +33,5 @@ pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
 pub use task_policies::{ManifestSet, PolicyDecided, PolicyDecision, TaskPolicy};
 pub use task_records::{
-    LoadedTask, Once, Operation, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
+    LoadedTask, NewEvent, Once, OperationKind, Purge, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
 };

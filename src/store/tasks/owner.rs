@@ -2,7 +2,14 @@
 
 use std::sync::Arc;
 
-/// Whose a task is: the identity of the caller that created it, as authentication gives it.
+/// The owner of a task: the identity of the caller that created it, as authentication gives it.
+///
+/// ```
+/// use celador_store::Owner;
+///
+/// assert_eq!(Owner::caller("desk").as_str(), "desk");
+/// assert_eq!(Owner::nobody().as_str(), "");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner(Arc<str>);
 

@@ -11,7 +11,7 @@ impl StoredTasks {
     /// The manifests with a digest; nothing if no task is under them.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if they are not what was written, and those of the database.
+    /// [`StoreError::Corrupt`] if they are damaged, and those of the database.
     ///
     /// # Cost
     /// Linear in the manifests, at most `max_kept_manifests_bytes`.

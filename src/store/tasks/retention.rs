@@ -31,7 +31,7 @@ const DAY: u64 = 24 * HOUR;
 pub struct Age(u64);
 
 impl Age {
-    /// Whether more than this has gone by since a time, which is RFC 3339. A time that is none is never long ago.
+    /// Whether more than this has gone by since a time in RFC 3339. False for a text that is not a time.
     #[must_use]
     pub fn is_over(self, since: &str, now: Timestamp) -> bool {
         let since: Option<Timestamp> = since.parse().ok();
@@ -40,7 +40,7 @@ impl Age {
 }
 
 impl Age {
-    /// The time before which what happened is over this age; nothing if the calendar does not reach back so far.
+    /// The time before which events are over this age; `None` if the calendar does not reach back so far.
     #[must_use]
     pub fn before(self, now: Timestamp) -> Option<Timestamp> {
         Timestamp::from_nanos(now.nanos().saturating_sub(i128::from(self.0))).ok()
@@ -98,13 +98,25 @@ impl fmt::Display for Age {
 pub struct RetentionRow {
     /// Its name in a setting.
     pub name: &'static str,
-    /// What goes, and since when its age counts.
+    /// The rows that are removed, and the moment from which their age counts.
     pub what: &'static str,
 }
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $field:ident = $name:literal;)+) => {
-        /// How long what is kept. What is not set is kept for ever.
+        /// How long each kind of row is kept. Without a setting it is kept for ever.
+        ///
+        /// ```
+        /// use celador_store::{Retention, RetentionRow};
+        ///
+        /// let mut retention = Retention::default();
+        /// retention.set("ended-tasks=30d")?;
+        /// retention.check()?;
+        /// assert_eq!(retention.rules().map(|(name, _)| name).collect::<Vec<_>>(), ["ended-tasks"]);
+        /// let names: Vec<_> = Retention::ROWS.iter().map(|RetentionRow { name, .. }| *name).collect();
+        /// assert!(names.contains(&"tombstones"));
+        /// # Ok::<(), celador_store::RetentionError>(())
+        /// ```
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Retention { $($(#[doc = $doc])+ pub $field: Option<Age>,)+ }
 
@@ -143,7 +155,7 @@ kinds! {
     log_files = "log-files";
 }
 
-/// What is to become of a task.
+/// What retention does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It stays.
@@ -214,8 +226,8 @@ impl Retention {
         self.decision_lines.into_iter().chain(self.log_files).min()
     }
 
-    /// What is to become of a task now. Whether somebody uses it is for whoever does it to see: with the version that this
-    /// was said of.
+    /// What retention does with a task now. The caller makes sure that nobody has used the task since: it is changed only at the version
+    /// of this summary.
     #[must_use]
     pub fn fate(&self, task: &TaskSummary, now: Timestamp) -> Fate {
         let is_over = |age: Option<Age>| age.is_some_and(|age| age.is_over(&task.changed_at, now));

@@ -5,7 +5,7 @@
 //! is found by whoever reads a later one.
 
 use super::owner::Owner;
-use super::task_records::{Facts, Operation, StoredEvent, TaskSummary};
+use super::task_records::{Facts, OperationKind, StoredEvent, TaskSummary};
 use crate::row_digest::digest;
 use crate::{Row, StoreError, messages};
 
@@ -102,7 +102,7 @@ pub(super) fn read_events(
             change: row.text(4)?,
         };
         chain = link.chain(&chain);
-        let operation = Operation::parse(link.kind);
+        let operation = OperationKind::parse(link.kind);
         let (Some(operation), true) = (operation, row.count(0)? == version && row.text(5)? == chain) else {
             return Err(altered(task, version));
         };

@@ -11,7 +11,8 @@ use super::rows::{
 };
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, policy_of};
 use super::task_records::{
-    Facts, LoadedTask, Once, Operation, Purge, Step, StoredEvent, TaskHead, TaskSummary, Tombstone, Verified,
+    Facts, LoadedTask, NewEvent, Once, OperationKind, Purge, StoredEvent, TaskHead, TaskSummary, Tombstone,
+    Verified,
 };
 use super::tombstones;
 use super::writer::{Write, Writer};
@@ -25,6 +26,31 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// Tasks in a database. Clones share the database and the thread that writes.
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::{Database, Location, NewEvent, OperationKind, Owner, StoreLimits, StoredTasks};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+///
+/// let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// let owner = Owner::caller("desk");
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let head = tasks.create(&owner, &task, now, None)?;
+///
+/// // a step: where the task was, the decision, where it is now
+/// let before = task.mark();
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+/// let operation = OperationKind::Before;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
+/// let head = tasks.append(&head, &step)?;
+/// assert_eq!(head.version(), 2);
+/// assert_eq!(tasks.load(&owner, "t-1")?.head.digest(), head.digest());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredTasks {
     database: Database,
@@ -34,7 +60,7 @@ pub struct StoredTasks {
 
 /// What a step does to a stored task, before it is rows.
 struct Happening<'s> {
-    operation: Operation,
+    operation: OperationKind,
     at: Timestamp,
     decision: Option<String>,
     change: String,
@@ -43,7 +69,7 @@ struct Happening<'s> {
     terms: Terms,
 }
 
-/// What else is stored with a step, and what must hold when it is.
+/// Further rows to store with a step, and conditions under which it is stored at all.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     /// The version of the operator's switches under which it was decided: it is stored only if no switch was turned since,
@@ -54,7 +80,7 @@ pub struct Terms {
     /// The manifests that the policy of the task is made of. They are stored with the first step that names them, if it is
     /// another policy than before, and with each snapshot; a set of more than `max_kept_manifests_bytes` never is.
     pub manifests: Option<Arc<ManifestSet>>,
-    /// What an operator has decided about the policy of the task, if the step is that.
+    /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
 }
 
@@ -152,7 +178,7 @@ impl StoredTasks {
         due: Option<DueLine>,
     ) -> Result<TaskHead, StoreError> {
         let happening = Happening {
-            operation: Operation::End,
+            operation: OperationKind::End,
             at,
             decision: Some(json(decision)?),
             change: json(change)?,
@@ -193,7 +219,7 @@ impl StoredTasks {
         let (owner, facts) = (owner.clone(), Arc::new(facts));
         let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
         let happening = Happening {
-            operation: Operation::Started,
+            operation: OperationKind::Started,
             at,
             decision: None,
             change: json(&task.save())?,
@@ -211,7 +237,7 @@ impl StoredTasks {
     pub fn append_under(
         &self,
         head: &TaskHead,
-        step: &Step<'_>,
+        step: &NewEvent<'_>,
         terms: Terms,
     ) -> Result<TaskHead, StoreError> {
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
@@ -311,8 +337,8 @@ impl StoredTasks {
     /// step may have been stored.
     ///
     /// # Cost
-    /// Linear in what the step changed; once in `max_events_to_replay` steps, in the task.
-    pub fn append(&self, head: &TaskHead, step: &Step<'_>) -> Result<TaskHead, StoreError> {
+    /// Linear in the change of the step; once in `max_events_to_replay` steps, linear in the task.
+    pub fn append(&self, head: &TaskHead, step: &NewEvent<'_>) -> Result<TaskHead, StoreError> {
         self.append_under(head, step, Terms::default())
     }
 
@@ -356,7 +382,7 @@ impl StoredTasks {
         })
     }
 
-    /// The number of a task's last event: whether what is in memory is still the latest. One row.
+    /// The number of a task's last event, to see whether a copy in memory is still the latest. Reads one row.
     ///
     /// # Errors
     /// As [`StoredTasks::load`].
@@ -364,7 +390,7 @@ impl StoredTasks {
         self.database.read(|sql| Ok(task_row(sql, owner, id)?.version))
     }
 
-    /// What was answered to a request: one on a task, or without a task one that created one.
+    /// The stored answer to a request on a task, or without a task, to a request that created one.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.
@@ -434,7 +460,7 @@ impl StoredTasks {
         self.purge_due(owner, id, purge, None, |_| None)
     }
 
-    /// What is left of a task that was purged; nothing of one that is there or never was. One row.
+    /// The tombstone of a purged task; `None` if the task is stored or never was. Reads one row.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.

@@ -10,7 +10,7 @@ use super::tombstones::TOMBSTONE;
 use crate::{Database, SqlValue, StoreError};
 use celador::cel::Timestamp;
 
-/// What became of a page.
+/// The result of sweeping a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweptPage<K> {
     /// How many rows went.

@@ -28,7 +28,7 @@ pub struct SwitchTurn {
     pub who: String,
     /// On, or off.
     pub on: bool,
-    /// What it stops.
+    /// The target that it stops.
     pub switch: Switch,
     /// Why.
     pub reason: String,
@@ -44,6 +44,20 @@ pub struct SwitchesOn {
 }
 
 /// The switches of a database. Clones share it.
+///
+/// ```
+/// use celador::task::Switch;
+/// use celador_store::{Database, Location, StoreLimits, StoredSwitches};
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// let limits = StoreLimits::default();
+/// let switches = StoredSwitches::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// let refunds = Switch::Tool { namespace: "shop".into(), name: "refund".into(), function: None };
+/// let turn = switches.turn(&refunds, true, now, "kim", "The provider pays twice.")?;
+/// assert_eq!(turn.number, 1);
+/// assert_eq!(switches.on()?.on[0].switch, refunds);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StoredSwitches {
     database: Database,
@@ -103,7 +117,7 @@ impl StoredSwitches {
     /// The switches that are on. Linear in all turns; [`StoredSwitches::version`] says whether there was one.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if a turn is not what was written, and those of the database.
+    /// [`StoreError::Corrupt`] if a turn is damaged, and those of the database.
     pub fn on(&self) -> Result<SwitchesOn, StoreError> {
         self.database.read(|sql| {
             let turns = all(sql)?;

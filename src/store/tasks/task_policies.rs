@@ -80,11 +80,11 @@ impl ManifestSet {
     }
 }
 
-/// What an operator decides about the policy of one task.
+/// The decision of an operator about the policy of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyDecision {
-    /// The task goes on under the policy that is served, once; what becomes of it when that is replaced is not said.
+    /// The task goes on under the policy that is served now, once. When that is replaced, the setting of the server decides again.
     Adopt,
     /// The task goes on under the policy that it is under, until it ends or somebody decides otherwise.
     Keep,
@@ -117,14 +117,14 @@ pub struct PolicyDecided {
     pub decision: PolicyDecision,
     /// When: RFC 3339.
     pub at: String,
-    /// Who: the identity of the caller, or what an operator calls themselves at the command line.
+    /// Who decided: the identity of the caller, or the name that an operator gives at the command line.
     pub who: String,
     /// Why, in their words.
     pub reason: String,
 }
 
 impl PolicyDecided {
-    /// What a decision log says of it.
+    /// Its notice for a decision log.
     #[must_use]
     pub fn notice<'n>(&'n self, at: Timestamp, owner: &'n Owner, task: &'n str, version: u64) -> Notice<'n> {
         Notice {
@@ -138,7 +138,7 @@ impl PolicyDecided {
     }
 }
 
-/// What a store knows of the policy of a task.
+/// The policy of a task, as far as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPolicy {
     /// [`Policy::fingerprint`](celador::policy::Policy::fingerprint) as text; its column is called `manifest`.

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
-        /// What was done to a task, in the words of its events.
+        /// Which operation an event of a task tells of.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Operation { $($(#[doc = $doc])+ $name,)+ }
+        pub enum OperationKind { $($(#[doc = $doc])+ $name,)+ }
 
-        impl Operation {
+        impl OperationKind {
             /// The word that is stored.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
@@ -70,18 +70,18 @@ operations! {
     Policy = "policy",
 }
 
-/// One operation that was done to a task and is to be stored.
+/// One operation on a task, to be stored as the next event; [`StoredEvent`] is an event that is read back.
 #[derive(Clone, Debug)]
-pub struct Step<'t> {
-    /// Which one.
-    pub operation: Operation,
+pub struct NewEvent<'t> {
+    /// Its kind.
+    pub operation: OperationKind,
     /// When.
     pub at: Timestamp,
     /// The task after it.
     pub task: &'t Task,
     /// Where the task was before it.
     pub before: &'t TaskMark,
-    /// What it ended in; of one that asks, [`Task::suspension`].
+    /// The decision that it ended in; [`Task::suspension`] for an operation that asks.
     pub decision: Option<&'t Decision>,
     /// The request that it answers, if that may be sent again.
     pub once: Option<Once>,
@@ -90,15 +90,15 @@ pub struct Step<'t> {
 /// A request that may be sent again, and must not count again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// What the sender calls it.
+    /// The key that the sender gave it.
     pub key: String,
-    /// What tells it from another request under the same key: a digest of it.
+    /// A digest of the request, to tell it from another request under the same key.
     pub request: String,
-    /// What was answered, to be answered again.
+    /// The answer, to be given again.
     pub answer: String,
 }
 
-/// A stored task at one of its versions: what a writer has to know to write the next.
+/// A stored task at one of its versions. A writer needs it to write the next version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskHead {
     pub(super) owner: Owner,
@@ -134,7 +134,7 @@ impl TaskHead {
         &self.chain
     }
 
-    /// Whose it is.
+    /// Its owner.
     #[must_use]
     pub fn owner(&self) -> &Owner {
         &self.owner
@@ -152,14 +152,14 @@ impl TaskHead {
         (&self.facts.namespace, &self.facts.agent)
     }
 
-    /// What tells the policy under which the stored state came about from others
+    /// The fingerprint of the policy under which the stored state came about
     /// ([`Policy::fingerprint`](celador::policy::Policy::fingerprint)).
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// What the store knows of that policy; nothing of a task that was stored without it.
+    /// That policy as the store knows it; `None` for a task that was stored without it.
     #[must_use]
     pub fn policy(&self) -> Option<&TaskPolicy> {
         self.policy.as_deref()
@@ -217,15 +217,15 @@ pub struct StoredEvent {
     pub version: u64,
     /// When: RFC 3339.
     pub at: String,
-    /// What was done.
-    pub operation: Operation,
+    /// The kind of the operation.
+    pub operation: OperationKind,
     /// The [`Decision`] as JSON.
     pub decision: Option<String>,
     /// The [`TaskChange`](celador::task::TaskChange) as JSON; of the first event the [`SavedTask`].
     pub change: String,
 }
 
-/// What a whole store was found to hold, with nothing wrong in it.
+/// The contents of a whole store in which nothing is wrong, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Tasks.
@@ -238,21 +238,40 @@ pub struct Verified {
     pub tombstones: u64,
 }
 
-/// Why a task is purged, and on whose word.
+/// Why a task is purged, and who asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge<'p> {
     /// When.
     pub at: Timestamp,
-    /// Who: the identity of the caller, or what an operator calls themselves.
+    /// Who asked for it: the identity of the caller, or the name that an operator gives.
     pub who: &'p str,
     /// Why, in their words: at least one byte and at most `max_reason_bytes`.
     pub reason: &'p str,
 }
 
-/// What is left of a task that was purged. Its id is never used again.
+/// The tombstone of a purged task: the facts that stay. The task's id is never used again.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Tombstone};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// tasks.create(&owner, &task, now, None)?;
+/// let purge = Purge { at: now, who: "kim", reason: "The customer asked for it." };
+/// let tombstone: Tombstone = tasks.purge(&owner, "t-1", &purge)?;
+/// assert_eq!(tombstone.events, 1);
+/// assert!(matches!(tasks.load(&owner, "t-1"), Err(StoreError::Purged { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// Whose it was.
+    /// Its owner.
     pub owner: Owner,
     /// Its id.
     pub id: String,

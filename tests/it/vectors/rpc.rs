@@ -7,8 +7,8 @@ use crate::servers::PostgresServer;
 use crate::serving::{SCOPES, Serving};
 use celador::Timestamp;
 use celador_store::conversation::{
-    Artifact, Changes, Context, ConversationError, Conversations, Details, Incoming, Message, Settings,
-    Status, TaskRecord, TaskState, answer,
+    A2aTaskState, Artifact, Changes, Context, ContextStatus, ConversationError, ConversationSettings,
+    Conversations, Details, Incoming, Message, TaskRecord, answer,
 };
 use celador_store::{Database, FaultPlan, Location, StoreLimits};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub trait Transport {
 /// Without a transport: the entry that servers mount.
 struct Entry<'s> {
     conversations: &'s Conversations,
-    settings: Settings,
+    settings: ConversationSettings,
     now: Timestamp,
 }
 
@@ -43,13 +43,13 @@ impl Transport for Entry<'_> {
 /// identity; no server does both.
 struct Http {
     store: &'static str,
-    settings: Settings,
+    settings: ConversationSettings,
     anybody: Serving,
     callers: Serving,
 }
 
 impl Http {
-    fn start(store: &'static str, database: &Database, settings: Settings) -> Self {
+    fn start(store: &'static str, database: &Database, settings: ConversationSettings) -> Self {
         let anybody = Serving::over(database.clone(), |served, _| served.conversation = settings);
         let callers = Serving::over(database.clone(), |served, folder| {
             served.conversation = settings;
@@ -118,8 +118,11 @@ impl Runner {
 }
 
 /// The server's settings of a vector.
-fn settings(config: &Config) -> Settings {
-    Settings { bindu_list_shape: config.bindu_list_shape, aion_history_order: config.aion_history_order }
+fn settings(config: &Config) -> ConversationSettings {
+    ConversationSettings {
+        bindu_list_shape: config.bindu_list_shape,
+        aion_history_order: config.aion_history_order,
+    }
 }
 
 /// A fresh store.
@@ -144,7 +147,8 @@ fn load(conversations: &Conversations, world: &World) -> Result<(), String> {
             extensions: context.extensions.clone(),
         };
         let time = |text: &str| text.parse::<Timestamp>().map_err(|error| error.to_string());
-        let status = context.status.as_deref().map(|name| Status::from_name(name).ok_or("unknown status"));
+        let status =
+            context.status.as_deref().map(|name| ContextStatus::from_name(name).ok_or("unknown status"));
         Ok(Context {
             id: context.context_id.clone(),
             owner: context.owner.clone(),
@@ -160,7 +164,7 @@ fn load(conversations: &Conversations, world: &World) -> Result<(), String> {
     let tasks = world.tasks.iter().map(|task| {
         let record = TaskRecord {
             id: task.id.clone(),
-            state: TaskState::from_name(&task.state).ok_or("unknown state")?,
+            state: A2aTaskState::from_name(&task.state).ok_or("unknown state")?,
             history: task.history.iter().map(|raw| message(raw)).collect::<Result<_, _>>()?,
             status_message: task.status_message.as_deref().map(message).transpose()?,
             artifacts: task.artifacts.iter().map(|raw| artifact(raw)).collect::<Result<_, _>>()?,

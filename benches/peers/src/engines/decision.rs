@@ -5,7 +5,7 @@
 
 use crate::measure::Case;
 use crate::questions::invocation;
-use celador::context::Status;
+use celador::context::InvocationStatus;
 use celador::task::{Past, PastCall, Progress};
 use celador::{Call, Decision, Engine, Json, StartTask, Task, Timestamp, Usage, User, Verdict};
 use std::hint::black_box;
@@ -74,7 +74,7 @@ fn task(engine: &Engine, n: usize) -> Task {
             function: "orders".into(),
             arguments: input.into(),
             output: Some(output.into()),
-            status: Status::Successful,
+            status: InvocationStatus::Successful,
             executed: true,
             task_id: None,
             at: None,

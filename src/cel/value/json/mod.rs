@@ -21,7 +21,21 @@ pub(super) use word::{SMALL, SORTED_FROM, Tag, Word};
 
 use triomphe::Arc;
 
-/// A JSON value that owns what it holds.
+/// An owned JSON value. A clone shares the document.
+///
+/// ```
+/// use celador_cel::{EvalLimits, Json};
+///
+/// let order = Json::parse(r#"{"total": 42, "lines": [{"price": 20}]}"#, &EvalLimits::default())?;
+/// let total = order.root().get("total").and_then(|total| total.as_int());
+/// assert_eq!(total, Some(42));
+///
+/// // written down again in the order in which it came
+/// assert_eq!(order.to_string(), r#"{"total":42,"lines":[{"price":20}]}"#);
+/// let pair = Json::object([("order", order), ("note", Json::string("paid"))]);
+/// assert_eq!(pair.root().get("note").and_then(|note| note.as_str()), Some("paid"));
+/// # Ok::<(), celador_cel::JsonError>(())
+/// ```
 #[derive(Clone)]
 pub struct Json(Arc<Document>);
 

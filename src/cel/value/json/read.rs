@@ -19,10 +19,10 @@ pub struct JsonError {
 }
 
 impl Json {
-    /// The same of a document that `serde_json` has read. Linear in it.
+    /// Takes over a document that `serde_json` has read. Linear in it.
     ///
     /// # Errors
-    /// One that is nested deeper than `max_json_depth`, or would be longer than `max_json_bytes` as text; the message has
+    /// A document that is nested deeper than `max_json_depth`, or would be longer than `max_json_bytes` as text. The message has
     /// none of the data.
     pub fn try_from_value(value: &serde_json::Value, limits: &EvalLimits) -> Result<Self, JsonError> {
         let exceeded = |name: &str, bound: usize| JsonError { message: format!("`{name}` {bound} exceeded") };

@@ -52,7 +52,7 @@ impl<'a> JsonRef<'a> {
         self.document.text.get(word.offset()..end).unwrap_or_default()
     }
 
-    /// What the value is.
+    /// The kind of the value.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
@@ -263,8 +263,8 @@ impl<'a> JsonRef<'a> {
         !matches!(self.word.tag(), Tag::Array | Tag::Object) || levels.checked_sub(1).is_some_and(inner)
     }
 
-    /// What tells an object or array that is not empty from every other one that is there at the same time. Others have
-    /// nothing of the kind.
+    /// An identity of an object or array that is not empty, different from that of any other that exists at the same time. `None` for
+    /// other values.
     #[must_use]
     pub fn identity(self) -> Option<(usize, u32)> {
         let place = u32::try_from(self.word.offset()).ok().filter(|_| !self.is_empty())?;

@@ -11,7 +11,7 @@ use crate::types::Kind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is known of a value that was not kept whole.
+/// A value that was not kept whole: its kind, its length and its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shortened {
@@ -19,7 +19,7 @@ pub struct Shortened {
     pub sha256: String,
     /// The bytes of that text.
     pub bytes: u64,
-    /// What it was, as CEL's `type()` says it: `map`, `list`, `string`.
+    /// Its kind before it was shortened, as CEL's `type()` names it: `map`, `list`, `string`.
     pub kind: String,
     /// Whether it was shortened because there was no room for it, not because it is too large by itself.
     #[serde(default)]

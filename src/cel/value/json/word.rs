@@ -17,7 +17,7 @@ pub(in crate::value) enum Tag {
     String,
     Array,
     Object,
-    /// What is left of a value that was not kept whole: a text that no reader takes for one.
+    /// The record of a value that was not kept whole. It is stored like a text, and no reader takes it for a text.
     Shortened,
 }
 

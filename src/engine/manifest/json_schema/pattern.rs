@@ -4,6 +4,10 @@
 //! back to a group take time that nobody bounds, and are refused. Where both languages write one thing in two ways (`\d`,
 //! `\w`, `\s` and `\b` are about ASCII in ECMA 262, `\<` is a sign and no anchor) ECMA 262 decides.
 
+#[cfg(feature = "schemas")]
+use super::values::{Packed, Seen};
+#[cfg(feature = "schemas")]
+use crate::cel::Json;
 use crate::limits::EngineLimits;
 #[cfg(feature = "schemas")]
 use jsonschema::Draft;
@@ -122,12 +126,17 @@ fn escape<'p>(after: &'p str, in_class: bool, out: &mut String) -> Result<&'p st
     Ok(rest)
 }
 
-/// Whether ECMA 262 reads it at all.
+/// Whether ECMA 262 reads it at all. The representation is the one of all other schemas: the validator is compiled once
+/// for each.
 #[cfg(feature = "schemas")]
 fn is_ecma(pattern: &str) -> bool {
     let format = serde_json::json!({ "format": "regex" });
-    let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
-    options.build(&format).is_ok_and(|ready| ready.is_valid(&serde_json::Value::from(pattern)))
+    let options = jsonschema::options_for::<Packed>()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .offline();
+    let pattern = Json::string(pattern);
+    options.build(&format).is_ok_and(|ready| ready.is_valid(Seen { value: pattern.root(), meter: None }))
 }
 
 /// A build without validator refuses whatever has a pattern.

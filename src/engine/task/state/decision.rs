@@ -4,6 +4,7 @@
 //! rendered, or fixed words of [`messages`](crate::task::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
+use super::effect::QuestionId;
 use super::hidden::Hidden;
 use super::switch::Switch;
 use crate::cel::Json;
@@ -14,14 +15,34 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The answer to one operation.
+///
+/// ```
+/// use celador::{Call, Decision, Engine, EngineLimits, StartTask, User, Verdict};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+/// assert_eq!(decision.verdict, Verdict::Block);
+/// let rule = decision.decided_by.as_ref().expect("an assert has failed");
+/// assert_eq!(rule.path, "capabilities.payout.before[0].assert");
+///
+/// // the form for wires, logs and stores
+/// let text = serde_json::to_string(&decision)?;
+/// assert_eq!(serde_json::from_str::<Decision>(&text)?, decision);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What is to happen.
+    /// Whether the step may go on, and otherwise why not.
     pub verdict: Verdict,
-    /// What goes on: resolved arguments (`before`), what the model receives (`after`, `invoke`), the admitted input or
+    /// The value to go on with: resolved arguments (`before`), the result for the model (`after`, `invoke`), the admitted input or
     /// the delivered response as an object with `message` (`input`, `output`, `event`), the result of an expression.
     pub value: Option<Json>,
-    /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34, A-94); for the
+    /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34); for the
     /// caller in all other cases but allow.
     pub message: Option<String>,
     /// How far an event came that was discarded.
@@ -29,6 +50,9 @@ pub struct Decision {
     pub stage: Option<EventStage>,
     /// Why the task is in its state, when it is locked or terminated (MW-38, GR-14, LIM-01).
     pub reason: Option<String>,
+    /// What it waits for, when the verdict is [`Verdict::Suspend`]: the name under which the answer is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<QuestionId>,
     /// Who is asked, when the verdict is [`Verdict::Suspend`] for a review (RV-01).
     pub reviewer: Option<String>,
     /// The limit that ended the task.
@@ -42,11 +66,11 @@ pub struct Decision {
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
     pub trace: Vec<TraceEntry>,
-    /// What `exposes` adds to a response (EXP-01): an object.
+    /// The values that `exposes` adds to a response (EXP-01): an object.
     pub exposes: Option<Json>,
-    /// What went wrong or was ignored on the way without deciding by itself.
+    /// Failures and ignored values on the way that did not decide by themselves.
     pub findings: Vec<Finding>,
-    /// What the conditions, asserts and transforms of its steps cost, in cost units. One that asked and was evaluated
+    /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
     /// The places in it that a manifest marks as secret. Views show `***` there ([`Decision::masked`]), and so should
@@ -55,7 +79,7 @@ pub struct Decision {
     pub secret: Option<Box<Hidden>>,
 }
 
-/// What is to happen.
+/// Whether a step may go on, and otherwise why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -74,7 +98,7 @@ pub enum Verdict {
     Rejected,
     /// The input does not fit the agent's parameters (CTX-18, CTX-20).
     InvalidInput,
-    /// The call could not be formed; the model gets the message (A-94).
+    /// The call could not be formed; the model gets the message (REC-07).
     Error,
     /// The event became an input of the task: [`Decision::value`] (EVT-16).
     Route,
@@ -82,7 +106,7 @@ pub enum Verdict {
     Discard,
 }
 
-/// What an event has to pass, in this order (EVT-15).
+/// The checks that an event has to pass, in this order (EVT-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventStage {
@@ -140,7 +164,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A call that was let through and whose result is awaited. Unique in its task.
+/// The id of a call that was let through and whose result is awaited. Unique in its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub u64);
@@ -156,9 +180,9 @@ impl fmt::Display for CallId {
 pub struct LimitReached {
     /// Its name, such as `max_turns`.
     pub which: Cow<'static, str>,
-    /// What the manifest allows; nanoseconds for `max_age`.
+    /// The greatest value that the manifest allows; nanoseconds for `max_age`.
     pub bound: u64,
-    /// What the step would have made of it.
+    /// The value that the step would have led to.
     pub value: u64,
 }
 
@@ -216,9 +240,9 @@ pub struct TraceEntry {
     pub action: StepKind,
     /// How it ended.
     pub outcome: StepOutcome,
-    /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else (A-36).
+    /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
-    /// What views show in the place of the message, if a secret is in it.
+    /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
 }
@@ -259,8 +283,8 @@ impl StepOutcome {
     }
 }
 
-/// What went wrong or was ignored at a place of the manifests: an expression that failed, a bound parameter that the
-/// model tried to set.
+/// Something that failed or was ignored while one decision was made: an expression that failed, a bound parameter that the
+/// model tried to set. What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A stable word for programs, such as `no_such_key`.
@@ -280,6 +304,7 @@ impl Decision {
             message: None,
             stage: None,
             reason: None,
+            question: None,
             reviewer: None,
             limit: None,
             switch: None,

@@ -7,8 +7,51 @@ use crate::cel::Json;
 use crate::context::Caller;
 use crate::policy::InvocationTarget;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// What an operation asks for.
+/// Names a question of a task, for [`Task::answer`](super::Task::answer). Unique in its task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QuestionId(pub u32);
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A request of one operation. Several operations of a task may ask at once, each its own question.
+///
+/// ```
+/// use celador::{Answer, Call, CallResult, Engine, EngineLimits, Outcome, Question, QuestionId, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let pay = |amount| Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///
+/// let Outcome::Allowed(small) = task.before(&pay(40), now).outcome() else { panic!("40 is little") };
+/// let Outcome::Waits(large) = task.before(&pay(250), now).outcome() else { panic!("250 needs a review") };
+/// let questions: Vec<Question> = task.questions().collect();
+/// let asked: QuestionId = large.question;
+/// assert_eq!((questions.len(), questions[0].id), (1, asked));
+///
+/// // the first call is reported while the lead thinks, and then the lead answers this question
+/// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
+/// assert!(task.after(small.call, result, now)?.outcome().is_allowed());
+/// assert!(task.answer(asked, Answer::Review(true), now)?.outcome().is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name.
+    pub id: QuestionId,
+    /// What is asked.
+    pub request: Request,
+}
+
+/// A request of an operation to its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -46,13 +89,34 @@ pub struct Invocation {
     pub function: String,
     /// Who wants it.
     pub caller: Caller,
-    /// What it is.
+    /// The action or agent to carry out.
     pub target: InvocationTarget,
     /// The resolved arguments: an object.
     pub arguments: Json,
 }
 
 /// The answer to a [`Request`].
+///
+/// ```
+/// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, SavedTask, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
+/// let Outcome::Waits(waiting) = task.before(&call, now).outcome() else { panic!("250 needs a review") };
+/// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into() });
+///
+/// // days later, in any process: the task is restored and the lead has answered
+/// let text = serde_json::to_string(&task.save())?;
+/// let saved: SavedTask = serde_json::from_str(&text)?;
+/// let mut task = engine.restore(saved)?;
+/// let Outcome::Allowed(decision) = task.resume(Answer::Review(true), now)?.outcome() else { panic!("it is approved") };
+/// assert!(decision.call.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -71,15 +135,44 @@ pub enum Answer {
     Failed,
 }
 
-/// What came of carrying out a capability.
+/// The result of carrying out a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallResult {
     /// Whether it worked.
     pub status: CallStatus,
-    /// What it gave: the result, or the error as data.
+    /// The result, or the error as data.
     pub output: Json,
     /// The child task, if it was a delegation (REC-14).
     pub task_id: Option<String>,
+}
+
+/// Whether a call that is withdrawn has run.
+///
+/// ```
+/// use celador::context::InvocationStatus;
+/// use celador::{Call, Engine, EngineLimits, Outcome, Ran, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
+/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+///
+/// // the process that paid died: the payout counts, for the money may be gone
+/// let told = task.withdraw(allowed.call, Ran::Unknown, now)?;
+/// assert_eq!(told.message.as_deref(), Some("the call was withdrawn"));
+/// let record = task.context().invocations().next().ok_or("it is on record")?;
+/// assert_eq!(record.status, InvocationStatus::Errored);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ran {
+    /// It has not run and never will: a person said no.
+    Never,
+    /// Nobody knows: the process that ran it died.
+    Unknown,
 }
 
 /// Whether carrying out a capability worked.

@@ -1,6 +1,6 @@
 //! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
 
-/// What a host did that cannot be answered with a decision.
+/// A mistake of the host that cannot be answered with a decision.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
@@ -31,6 +31,12 @@ pub enum TaskError {
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,
+    /// `task.resume` while several operations ask: `task.answer` names the question
+    #[error("several questions are open: name one")]
+    SeveralPending,
+    /// `task.answer` to a question that is not open
+    #[error("question {0} is not open")]
+    UnknownQuestion(u32),
     /// `task.resume(Answer::Written)` to a review
     #[error("the answer is not of the kind that was asked for")]
     WrongAnswer,

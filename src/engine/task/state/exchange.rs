@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// A question that was answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// What was asked.
+    /// The request.
     pub question: Request,
-    /// What was answered.
+    /// The answer.
     pub answer: Answer,
 }
 

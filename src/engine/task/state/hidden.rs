@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What of a decision views do not show. None of it is a secret itself.
+/// The places and texts of a decision that views mask. It holds no secret itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hidden {
     /// Places in [`Decision::value`](crate::task::Decision::value), as JSON pointers; the empty one is all of it.

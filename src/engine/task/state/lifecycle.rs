@@ -1,6 +1,6 @@
 //! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
 
-use super::effect::Request;
+use super::under_way::Pending;
 use serde::{Deserialize, Serialize};
 
 /// Whether a task takes steps.
@@ -25,13 +25,13 @@ pub(in crate::task) enum End {
 }
 
 impl TaskState {
-    /// Of a task with this end that waits for this.
-    pub(in crate::task) fn of(end: Option<&End>, request: Option<&Request>) -> Self {
-        match (end, request) {
-            (Some(End::Locked(reason)), _) => Self::Locked(reason.clone()),
-            (Some(End::Terminated(reason)), _) => Self::Terminated(reason.clone()),
-            (None, Some(Request::Review { .. })) => Self::Suspended,
-            (None, _) => Self::Active,
+    /// Of a task with this end in which these wait.
+    pub(in crate::task) fn of(end: Option<&End>, waiting: &[Pending]) -> Self {
+        match end {
+            Some(End::Locked(reason)) => Self::Locked(reason.clone()),
+            Some(End::Terminated(reason)) => Self::Terminated(reason.clone()),
+            None if waiting.iter().any(Pending::is_in_review) => Self::Suspended,
+            None => Self::Active,
         }
     }
 

@@ -21,7 +21,7 @@ pub use decision::{
     CallId, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
-pub use effect::{Answer, CallResult, CallStatus, Invocation, Request};
+pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
 pub use error::TaskError;
 pub use exchange::Exchange;
 pub use hidden::Hidden;
@@ -34,5 +34,5 @@ pub use switch::{Switch, Switches};
 pub use task::Task;
 pub(in crate::task) use under_way::{
     CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender, Stage,
-    Subject, UnderWay,
+    Subject, UnderWay, stored_waiting,
 };

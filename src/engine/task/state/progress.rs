@@ -1,15 +1,15 @@
 //! How far an operation came: to its decision, or to a question.
 
 use super::decision::Decision;
-use super::effect::Request;
+use super::effect::Question;
 
 /// How far an operation came.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// To its end.
     Decided(Decision),
-    /// To a question. Until it is answered every other operation of the task is rejected (RV-13).
-    Asks(Request),
+    /// To a question. Until it is answered no further call is let through and no model turn begins (RV-13).
+    Asks(Question),
 }
 
 impl From<Decision> for Progress {

@@ -3,7 +3,20 @@
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
 
-/// What a task begins with. None of it is a secret: settings and tokens never enter a task (CTX-22).
+/// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
+///
+/// ```
+/// use celador::context::Runtime;
+/// use celador::{StartTask, User};
+///
+/// let kim = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// let start = StartTask {
+///     model: Some("large-1".into()),
+///     runtime: Runtime { version: "2.4".into(), ..Runtime::default() },
+///     ..StartTask::new("t-1", "shop", "clerk", kim, std::time::SystemTime::now())
+/// };
+/// assert_eq!(start.agent, "clerk");
+/// ```
 #[derive(Clone, Debug)]
 pub struct StartTask {
     /// Its id, unique for the host.
@@ -14,7 +27,7 @@ pub struct StartTask {
     pub agent: String,
     /// For whom it runs.
     pub user: User,
-    /// When it was created: `context.agent.started_at`, and what `max_age` counts from (A-52).
+    /// When it was created: `context.agent.started_at`, and what `max_age` counts from (CTX-03).
     pub started_at: Timestamp,
     /// The resolved model; the agent's own wish if the host does not say (AG-17).
     pub model: Option<String>,
@@ -42,6 +55,16 @@ pub struct User {
 }
 
 /// A call that the model wants to make.
+///
+/// ```
+/// use celador::{Call, Json, cel::EvalLimits};
+///
+/// // the text as the model wrote it, read within the bounds of the language
+/// let arguments = Json::parse(r#"{"amount": 40}"#, &EvalLimits::default())?;
+/// let call = Call { function: "payout".into(), arguments };
+/// assert_eq!(call.arguments.root().get("amount").and_then(|amount| amount.as_int()), Some(40));
+/// # Ok::<(), celador::cel::JsonError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The function's name as the model wrote it.
@@ -51,19 +74,35 @@ pub struct Call {
 }
 
 /// A function as the model is to know it.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// let offers: Vec<_> = task.offers().collect();
+/// assert_eq!(offers[0].name, "payout");
+/// assert_eq!(offers[0].description, Some("Pays an amount."));
+/// // the manifest binds `customer`, so the model does not see it
+/// assert!(offers[0].schema["properties"].get("customer").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offer<'t> {
     /// The name that it calls (KEY-04).
     pub name: &'t str,
-    /// What the function is for, in the words of the manifest, if they are there.
+    /// The description of the function in the manifest, if it has one.
     pub description: Option<&'t str>,
     /// The JSON Schema of its arguments, without those that are bound (BND-03, BND-20).
     pub schema: &'t serde_json::Value,
-    /// The JSON Schema of what it returns where it succeeds, if its tool says so.
+    /// The JSON Schema of its successful results, if its tool declares one.
     pub output: Option<&'t serde_json::Value>,
 }
 
-/// What one turn of the model cost.
+/// The tokens that one turn of the model used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// Tokens read.
@@ -72,7 +111,20 @@ pub struct Usage {
     pub completion_tokens: u64,
 }
 
-/// What is about to be done, for [`Task::limits`](super::Task::limits).
+/// The coming step, for [`Task::limits`](super::Task::limits).
+///
+/// ```
+/// use celador::{Engine, EngineLimits, Next, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// // before the model is asked: may it take another turn?
+/// assert!(task.limits(Next::ModelTurn, now).is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A turn of the model.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What an operator stops.
+/// A target that an operator stops: an agent, a tool or one of its actions, or a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Switch {
@@ -25,7 +25,7 @@ pub enum Switch {
         namespace: String,
         /// The tool's name, as its manifest has it.
         name: String,
-        /// One of its actions, by its name or by the name that the model calls; all of them if none is said.
+        /// One of its actions, by its name or by the name that the model calls; `None` stops all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,
     },
@@ -82,7 +82,7 @@ pub struct Switches(Arc<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Whether any is on: what a step looks at first.
+    /// Whether any switch is on. Each step looks here first, so that no lock is taken while all are off.
     any: AtomicBool,
     version: AtomicU64,
     on: RwLock<BTreeSet<Switch>>,

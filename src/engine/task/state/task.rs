@@ -2,18 +2,41 @@
 
 use super::activity::Activity;
 use super::delivered::Deliveries;
-use super::effect::Request;
+use super::effect::{Question, Request};
 use super::error::TaskError;
 use super::lifecycle::End;
 use super::start::Offer;
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
-use crate::context::{Mount, Runtime, TaskContext};
+use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::policy::{AllowList, OutputSchema, Policy};
 use std::sync::Arc;
 
 /// A running task of one agent. It keeps the policy that it started with.
+///
+/// ```
+/// use celador::{Call, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, Usage, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
+/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
+/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// assert_eq!(allowed.arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
+///
+/// // the host has carried it out
+/// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
+/// let Outcome::Allowed(seen) = task.after(allowed.call, result, now)?.outcome() else { panic!("no rule hides it") };
+/// assert_eq!(seen.value.to_string(), r#"{"paid":true}"#);
+/// assert_eq!(task.context().calls_by_model(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Task {
     pub(in crate::task) id: String,
@@ -21,9 +44,11 @@ pub struct Task {
     pub(in crate::task) cache: Arc<Cache>,
     pub(in crate::task) context: TaskContext,
     pub(in crate::task) runtime: Runtime,
-    pub(in crate::task) mount: Option<Mount>,
+    pub(in crate::task) mount: Option<MountFacts>,
     pub(in crate::task) end: Option<End>,
-    pub(in crate::task) pending: Option<Box<Pending>>,
+    /// Operations that wait for an answer, in the order in which they asked.
+    pub(in crate::task) waiting: Vec<Pending>,
+    pub(in crate::task) next_question: u32,
     /// Calls that were let through and have no result yet.
     pub(in crate::task) open: Vec<OpenCall>,
     /// The bytes of their arguments.
@@ -70,7 +95,7 @@ impl Task {
 
     /// The mount, if the agent works in one; requests name paths below its prefix.
     #[must_use]
-    pub fn mount(&self) -> Option<&Mount> {
+    pub fn mount(&self) -> Option<&MountFacts> {
         self.mount.as_ref()
     }
 
@@ -80,13 +105,18 @@ impl Task {
         self.activity.is_interrupted()
     }
 
-    /// What the pending operation asks for; none if nothing is pending.
+    /// The request of the operation that has waited longest; nothing if no operation waits.
     #[must_use]
     pub fn request(&self) -> Option<&Request> {
-        self.pending.as_ref().map(|pending| &pending.request)
+        self.waiting.first().map(|pending| &pending.request)
     }
 
-    /// What the model is offered, in the order of the manifest (AG-11, AG-22): what its interface calls tools.
+    /// What is asked at present, in the order in which it was asked.
+    pub fn questions(&self) -> impl Iterator<Item = Question> {
+        self.waiting.iter().map(Pending::question)
+    }
+
+    /// The functions that the model is offered, in the order of the manifest (AG-11, AG-22); interfaces of models call them tools.
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| Offer {

@@ -6,14 +6,14 @@
 use super::decision::{
     CallId, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
-use super::effect::Request;
+use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
 use crate::cel::Json;
 use crate::context::InvocationId;
 use crate::manifest::step::Hook;
 use crate::policy::{Fingerprint, Policy, Step, StepAction};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) function: usize,
     /// The resolved arguments.
     pub(in crate::task) arguments: Json,
-    /// Whether a binding could not be evaluated: reported after the steps had their say.
+    /// Whether a binding could not be evaluated: reported after the steps had their say (BND-08).
     pub(in crate::task) unbound: bool,
     /// How far the operation goes.
     pub(in crate::task) extent: Extent,
@@ -154,6 +154,9 @@ pub(in crate::task) enum Stage {
 /// An operation that waits for an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct Pending {
+    /// Names what it asks; earlier releases knew of one question at a time.
+    #[serde(default)]
+    pub(in crate::task) id: QuestionId,
     pub(in crate::task) operation: UnderWay,
     pub(in crate::task) request: Request,
     /// The script whose call the operation is.
@@ -161,7 +164,35 @@ pub(in crate::task) struct Pending {
     pub(in crate::task) script: Option<Box<UnderWay>>,
 }
 
+/// The operations that wait, as they are stored: earlier releases knew of one or nothing.
+pub(in crate::task) fn stored_waiting<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Pending>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Several(Vec<Pending>),
+        One(Box<Pending>),
+        Nothing,
+    }
+    Ok(match Stored::deserialize(deserializer)? {
+        Stored::Several(waiting) => waiting,
+        Stored::One(pending) => vec![*pending],
+        Stored::Nothing => Vec::new(),
+    })
+}
+
 impl Pending {
+    /// What it asks.
+    pub(in crate::task) fn question(&self) -> Question {
+        Question { id: self.id, request: self.request.clone() }
+    }
+
+    /// Whether somebody is asked for a review.
+    pub(in crate::task) fn is_in_review(&self) -> bool {
+        matches!(self.request, Request::Review { .. })
+    }
+
     /// Whether it can have come about under a policy.
     pub(in crate::task) fn fits(&self, policy: &Policy) -> bool {
         let of_script = |script: &UnderWay| {

@@ -16,7 +16,7 @@ use super::members::Members;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// What is kept under a key. With neither id it is a value all the same, and not an absence.
+/// The value that is kept under a key. A value without ids is still a value, not an absence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredContext {
@@ -69,8 +69,8 @@ impl StoredContext {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what somebody wrote: any order, white space and further members; what is no string is unset (S4). Text that
-    /// is no JSON object is nothing (S5).
+    /// Reads a stored value, with members in any order, white space and further members; a member that is not a string is unset (S4). A text that
+    /// is not a JSON object gives `None` (S5).
     #[must_use]
     pub fn from_json(text: &str) -> Option<Self> {
         let value: &RawValue = serde_json::from_str(text).ok()?;

@@ -31,7 +31,7 @@ impl PostgresContextStore {
     /// that of [`Location::Postgres`](crate::Location::Postgres). Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ContextStoreError::Unavailable`] for what is no connection string.
+    /// [`ContextStoreError::Unavailable`] for a text that is not a connection string.
     pub fn open(address: &str) -> Result<Self, ContextStoreError> {
         let address = PostgresAddress::parse(address).map_err(ContextStoreError::Unavailable)?;
         Ok(Self { address, client: Mutex::new(None) })

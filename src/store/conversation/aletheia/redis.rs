@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How keys and values are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisOptions {
-    /// What stands before every key; nothing is escaped (S1).
+    /// The text before every key; nothing is escaped (S1).
     pub prefix: String,
     /// How long a value is kept, in seconds from its last set; without end if it is 0 or less (S3).
     pub ttl_seconds: i64,
@@ -39,7 +39,7 @@ impl Default for RedisOptions {
 /// the host of the address; there is no way to leave that out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedisTls {
-    /// A file of root certificates, as PEM; those of the system if there is none.
+    /// A file of root certificates, as PEM. Without one, those of the system are used.
     pub root_certificates: Option<PathBuf>,
     /// Files of the client's own certificate chain and of its private key, as PEM.
     pub client: Option<(PathBuf, PathBuf)>,
@@ -57,7 +57,7 @@ impl RedisContextStore {
     /// certificates of the system. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ContextStoreError::Unavailable`] for what is no address.
+    /// [`ContextStoreError::Unavailable`] for a text that is not an address.
     pub fn open(address: &str, options: RedisOptions) -> Result<Self, ContextStoreError> {
         let client = Client::open(address).map_err(|error| failure(&error))?;
         let client = Self { client, options, connection: Mutex::new(None) };
@@ -71,7 +71,7 @@ impl RedisContextStore {
     /// A store at a `rediss://` address. The files are read here and not again. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ContextStoreError::Unavailable`] for what is no such address, and for files that are not what they should be.
+    /// [`ContextStoreError::Unavailable`] for a text that is not such an address, and for files without certificates or keys.
     pub fn open_tls(address: &str, options: RedisOptions, tls: &RedisTls) -> Result<Self, ContextStoreError> {
         let root_cert = tls.root_certificates.as_deref().map(certificates).transpose()?;
         let client_tls = tls.client.as_ref().map(|(chain, key)| {

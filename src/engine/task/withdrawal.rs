@@ -1,0 +1,79 @@
+//! Taking a call back: its runtime will never report it, because a person said no or the process that ran it died.
+//!
+//! In: a call that was let through, or the question of an operation that waits. Out: the decision, whose message the model is
+//! told. A call that has certainly not run is on record as restricted, as if a step had stopped it. One of which nobody knows is
+//! on record as an error that ran: whatever counts calls or sums amounts must count it, for it may have paid.
+
+use super::messages;
+use super::state::{
+    CallId, CallResult, Decision, Pending, QuestionId, Ran, Stage, Subject, Task, TaskError, UnderWay,
+    Verdict,
+};
+use crate::cel::{Json, Timestamp};
+use crate::context::{InvocationStatus, Moment, TurnKind};
+
+impl Task {
+    pub(super) fn begin_withdraw(
+        &mut self,
+        call: CallId,
+        ran: Ran,
+        now: Timestamp,
+    ) -> Result<Decision, TaskError> {
+        let position = self.open_position(call)?;
+        self.take_step_unless_ended(now);
+        let operation = self.take_open(position, Stage::Execute);
+        Ok(self.withdrawn(operation, ran, now.into()))
+    }
+
+    pub(super) fn begin_take_back(
+        &mut self,
+        question: QuestionId,
+        ran: Ran,
+        now: Timestamp,
+    ) -> Result<Decision, TaskError> {
+        let position = self.waiting.iter().position(|pending| pending.id == question);
+        let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
+        self.take_step_unless_ended(now);
+        let Pending { operation, script, .. } = self.waiting.remove(position);
+        let decision = self.withdrawn(operation, ran, now.into());
+        Ok(match script {
+            Some(script) => script.told_before(decision),
+            None => decision,
+        })
+    }
+
+    fn take_step_unless_ended(&mut self, now: Timestamp) {
+        if self.end.is_none() {
+            self.take_step(now);
+        }
+    }
+
+    fn withdrawn(&mut self, mut operation: UnderWay, ran: Ran, now: Moment) -> Decision {
+        let may_have_run = match (&operation.subject, ran) {
+            (Subject::Call(call), Ran::Unknown) => {
+                call.record.is_none() && operation.course.stage == Stage::Execute
+            }
+            _ => false,
+        };
+        match &operation.subject {
+            Subject::Call(call) if may_have_run => {
+                let call = call.clone();
+                let output = Json::object([("error", Json::string(&messages::nobody_knows()))]);
+                let record = self.record_call(
+                    &call,
+                    Some(CallResult::errored(output)),
+                    InvocationStatus::Errored,
+                    &now,
+                );
+                operation.course.recorded.push(record);
+            }
+            _ => self.revoke(&operation, now),
+        }
+        if operation.subject.call().is_some() {
+            self.context.turn(TurnKind::Capability);
+        }
+        self.keep_what_fits(&operation.course.recorded);
+        let message = Some(messages::withdrawn());
+        Decision { message, ..operation.decide(Verdict::Block) }
+    }
+}

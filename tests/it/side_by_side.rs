@@ -1,0 +1,167 @@
+//! Operations of one task that wait side by side: results that are reported while somebody reviews, several reviews at once,
+//! calls that are withdrawn.
+
+use crate::task_fixture::{at, call, decided, engine, noon, see, start, task};
+use celador::task::{
+    Answer, CallId, CallResult, Progress, Question, Ran, Request, Task, TaskError, TaskState, Verdict,
+};
+use serde_json::json;
+
+/// `probe` is let through, `lookup` asks `lead` first, and what `post-entry` gives is looked at by `auditor`.
+const AGENT: &str = r#"
+capabilities:
+  probe: "*"
+  ledger:
+    before:
+    - match: lookup
+      assert: review('lead')
+    after:
+    - match: post-entry
+      assert: review('auditor')
+      on_fail: lock_task
+"#;
+
+fn let_through(task: &mut Task, function: &str) -> CallId {
+    decided(task.before(&call(function, json!({"account": "a", "amount": 1})), noon())).call.unwrap()
+}
+
+fn asks<P: Into<Progress>>(progress: P) -> Question {
+    match progress.into() {
+        Progress::Asks(question) => question,
+        Progress::Decided(decision) => panic!("{decision:?}"),
+    }
+}
+
+fn report(task: &mut Task, id: CallId) -> Progress {
+    let result = CallResult::successful(json!({"ok": true}).into());
+    task.after(id, result, noon()).unwrap().into_progress()
+}
+
+/// The task of most tests: two calls of `ledger` are let through, one of `probe`, and `lookup` is under review.
+fn busy() -> (Task, [CallId; 3], Question) {
+    let mut task = task(AGENT);
+    let open = ["ledger_post_entry", "ledger_post_entry", "probe"].map(|name| let_through(&mut task, name));
+    let review = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    assert!(matches!(&review.request, Request::Review { reviewer } if reviewer == "lead"));
+    (task, open, review)
+}
+
+#[test]
+fn a_result_is_taken_while_somebody_reviews() {
+    let (mut task, [_, _, probe], review) = busy();
+    assert_eq!(decided(report(&mut task, probe)).verdict, Verdict::Allow);
+    assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(1));
+    // the review goes on, and until then no further call is let through and no turn begins
+    assert_eq!(task.state(), TaskState::Suspended);
+    let refused = decided(task.before(&call("probe", json!({})), noon()));
+    assert_eq!(refused.verdict, Verdict::Rejected);
+    let approved = decided(task.answer(review.id, Answer::Review(true), noon()).unwrap());
+    assert_eq!(approved.verdict, Verdict::Allow);
+    assert_eq!(task.state(), TaskState::Active);
+}
+
+#[test]
+fn several_reviews_are_open_and_each_is_answered_by_its_name() {
+    let (mut task, [first, second, _], lead) = busy();
+    let one = asks(report(&mut task, first));
+    let two = asks(report(&mut task, second));
+    assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one, two.clone()]);
+    assert_eq!(task.resume(Answer::Review(true), noon()).unwrap_err(), TaskError::SeveralPending);
+    assert_eq!(task.suspension_at(two.id).unwrap().reviewer.as_deref(), Some("auditor"));
+    // the last first
+    assert!(decided(task.answer(two.id, Answer::Review(true), noon()).unwrap()).is_allowed());
+    assert_eq!(
+        task.answer(two.id, Answer::Review(true), noon()).unwrap_err(),
+        TaskError::UnknownQuestion(two.id.0)
+    );
+    assert!(!decided(task.answer(lead.id, Answer::Review(false), noon()).unwrap()).is_allowed());
+    assert!(decided(task.resume(Answer::Review(true), noon()).unwrap()).is_allowed());
+    assert_eq!(task.questions().count(), 0);
+    assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_successful"), json!(2));
+    assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));
+}
+
+#[test]
+fn a_lock_closes_what_else_waits() {
+    let (mut task, [first, second, probe], lead) = busy();
+    let one = asks(report(&mut task, first));
+    let locked = decided(task.answer(one.id, Answer::Review(false), noon()).unwrap());
+    assert_eq!(locked.verdict, Verdict::LockTask);
+    assert!(matches!(task.state(), TaskState::Locked(_)) && task.questions().count() == 0);
+    let late = task.answer(lead.id, Answer::Review(true), noon()).unwrap_err();
+    assert_eq!(late, TaskError::UnknownQuestion(lead.id.0));
+    assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));
+    // results of calls that were let through are still taken, and withheld
+    for id in [second, probe] {
+        let withheld = decided(report(&mut task, id));
+        assert_eq!((withheld.verdict, withheld.value), (Verdict::Rejected, None));
+    }
+    assert_eq!(see(&task, "context.capabilities.probe.count_restricted"), json!(1));
+}
+
+#[test]
+fn what_waits_side_by_side_is_kept_step_by_step() {
+    let engine = engine(AGENT);
+    let new = start(&engine);
+    let (mut stored, mut mark) = (new.save(), new.mark());
+    let mut keep = |task: &Task| {
+        let change = serde_json::to_string(&task.change_since(&mark)).unwrap();
+        stored = stored.clone().apply(serde_json::from_str(&change).unwrap()).unwrap();
+        mark = task.mark();
+        let text = serde_json::to_string(&task.save()).unwrap();
+        assert_eq!(serde_json::to_string(&stored).unwrap(), text);
+        engine.restore(serde_json::from_str(&text).unwrap()).unwrap()
+    };
+    let (task, [first, _, probe], lead) = busy();
+    let mut task = keep(&task);
+    let one = asks(report(&mut task, first));
+    let mut task = keep(&task);
+    assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one.clone()]);
+    assert!(decided(task.answer(lead.id, Answer::Review(true), noon()).unwrap()).is_allowed());
+    let mut task = keep(&task);
+    task.withdraw(probe, Ran::Unknown, noon()).unwrap();
+    let mut task = keep(&task);
+    assert!(decided(task.answer(one.id, Answer::Review(true), noon()).unwrap()).is_allowed());
+    // a question that is asked later has a name of its own
+    let again = asks(keep(&task).before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    assert!(again.id > one.id && again.id > lead.id);
+}
+
+#[test]
+fn a_withdrawn_call_is_on_record_as_what_is_known_of_it() {
+    let (mut task, [first, _, probe], lead) = busy();
+    let withdrawn = task.withdraw(probe, Ran::Never, noon()).unwrap();
+    assert_eq!(withdrawn.verdict, Verdict::Block);
+    assert_eq!(withdrawn.message.as_deref(), Some("the call was withdrawn"));
+    assert_eq!(task.withdraw(probe, Ran::Never, noon()).unwrap_err(), TaskError::UnknownCall(probe.0));
+    task.withdraw(first, Ran::Unknown, noon()).unwrap();
+    task.take_back(lead.id, Ran::Unknown, noon()).unwrap();
+    let twice = task.take_back(lead.id, Ran::Never, noon()).unwrap_err();
+    assert_eq!(twice, TaskError::UnknownQuestion(lead.id.0));
+    // one under review has not run, whatever its runtime believes
+    for (function, restricted, errored) in
+        [("probe", 1, 0), ("ledger_post_entry", 0, 1), ("ledger_lookup", 1, 0)]
+    {
+        let count = |name| see(&task, &format!("context.capabilities.{function}.count_{name}"));
+        assert_eq!(
+            [count("restricted"), count("errored")],
+            [json!(restricted), json!(errored)],
+            "{function}"
+        );
+    }
+    assert_eq!(task.state(), TaskState::Active);
+}
+
+#[test]
+fn a_review_that_outlives_the_task_closes_all_that_wait() {
+    let mut task = task(&format!("limits: {{max_age: 3h}}\n{AGENT}"));
+    let open = let_through(&mut task, "ledger_post_entry");
+    let lead = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    let one = asks(report(&mut task, open));
+    let late = at("2026-06-01T15:00:00Z");
+    let ended = decided(task.answer(one.id, Answer::Review(true), late).unwrap());
+    assert_eq!(ended.verdict, Verdict::Terminate);
+    let gone = task.take_back(lead.id, Ran::Never, late).unwrap_err();
+    assert_eq!(gone, TaskError::UnknownQuestion(lead.id.0));
+    assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(1));
+}
