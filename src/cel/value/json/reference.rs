@@ -23,6 +23,7 @@ pub struct JsonRef<'a> {
 pub struct Guess(AtomicU32);
 
 impl Clone for Guess {
+    /// A guess of its own, which begins where this one is now.
     fn clone(&self) -> Self {
         Self(self.0.load(Ordering::Relaxed).into())
     }
