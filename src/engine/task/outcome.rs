@@ -25,6 +25,7 @@ use crate::cel::Json;
 ///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
 ///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
 ///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
+///         Outcome::Queued(queued) => format!("wait for {:?}", queued.waits_for),
 ///     }
 /// };
 /// assert_eq!(pay(40), r#"run it with {"customer":"u-7","amount":40}"#);
@@ -39,8 +40,11 @@ pub enum Outcome<T> {
     Allowed(T),
     /// It does not. The task may be locked or have ended.
     Refused(Refusal),
-    /// It waits for an answer. Until then the task takes no other step.
+    /// It waits for an answer.
     Waits(Waiting),
+    /// It waits for other calls, which may change what its decision reads. [`Task::standing`](super::Task::standing) tells its
+    /// decision once they are reported or withdrawn.
+    Queued(Queued),
 }
 
 /// A call that may run, from [`Task::before`](super::Task::before).
@@ -102,7 +106,7 @@ pub struct DeliveredOutput {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The whole decision. Its verdict is neither allow nor route nor suspend.
+    /// The whole decision. Its verdict is neither allow nor route, suspend nor wait.
     pub decision: Decision,
 }
 
@@ -115,6 +119,19 @@ pub struct Waiting {
     /// The request that is to be answered.
     pub request: Request,
     /// The whole decision, whose verdict is suspend.
+    pub decision: Decision,
+}
+
+/// A call that waits for other calls.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Queued {
+    /// Its name, for [`Task::standing`](super::Task::standing), [`Task::after`](super::Task::after) and
+    /// [`Task::withdraw`](super::Task::withdraw).
+    pub call: CallId,
+    /// The calls that it waits for, in the order in which they were made.
+    pub waits_for: Vec<CallId>,
+    /// The whole decision, whose verdict is wait.
     pub decision: Decision,
 }
 
@@ -192,7 +209,13 @@ fn value_of(decision: &Decision) -> Json {
 impl<T: HandedOver> Outcome<T> {
     /// What an operation came to that is decided.
     pub(super) fn new(decision: Decision) -> Self {
-        if decision.is_allowed() { T::of(decision) } else { Self::Refused(Refusal { decision }) }
+        match decision.call {
+            _ if decision.is_allowed() => T::of(decision),
+            Some(call) if decision.verdict == Verdict::Wait => {
+                Self::Queued(Queued { call, waits_for: decision.waits_for.clone(), decision })
+            }
+            _ => Self::Refused(Refusal { decision }),
+        }
     }
 
     /// What an operation came to that asks.
@@ -207,6 +230,7 @@ impl<T: HandedOver> Outcome<T> {
             Self::Allowed(handed) => handed.decision(),
             Self::Refused(refusal) => &refusal.decision,
             Self::Waits(waiting) => &waiting.decision,
+            Self::Queued(queued) => &queued.decision,
         }
     }
 
@@ -217,6 +241,7 @@ impl<T: HandedOver> Outcome<T> {
             Self::Allowed(handed) => handed.into_decision(),
             Self::Refused(refusal) => refusal.decision,
             Self::Waits(waiting) => waiting.decision,
+            Self::Queued(queued) => queued.decision,
         }
     }
 

@@ -60,8 +60,14 @@ pub struct Decision {
     /// The switch by which an operator stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Box<Switch>>,
-    /// The call that was let through by `before`, for `after`.
+    /// The call that was let through by `before`, for `after`; or that waits, for a review or for other calls.
     pub call: Option<CallId>,
+    /// The open calls that it waits for, when the verdict is [`Verdict::Wait`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<CallId>,
+    /// The calls that waited and were decided because of it ([`Task::standing`](crate::task::Task::standing)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<CallId>,
     /// The rule of the manifest that decided, unless nothing stood in the way.
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
@@ -91,6 +97,9 @@ pub enum Verdict {
     LockTask,
     /// Wait: somebody has to answer first.
     Suspend,
+    /// Wait: it reads what calls may change that are still open. It is decided once they are reported or withdrawn
+    /// ([`Task::standing`](crate::task::Task::standing)).
+    Wait,
     /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
     Terminate,
     /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
@@ -148,6 +157,7 @@ impl Verdict {
             Self::Block => "block",
             Self::LockTask => "lock_task",
             Self::Suspend => "suspend",
+            Self::Wait => "wait",
             Self::Terminate => "terminate",
             Self::Rejected => "rejected",
             Self::InvalidInput => "invalid_input",
@@ -309,6 +319,8 @@ impl Decision {
             limit: None,
             switch: None,
             call: None,
+            waits_for: Vec::new(),
+            decided: Vec::new(),
             decided_by: None,
             trace: Vec::new(),
             exposes: None,

@@ -2,6 +2,7 @@
 
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
+use serde::{Deserialize, Serialize};
 
 /// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
 ///
@@ -65,7 +66,7 @@ pub struct User {
 /// assert_eq!(call.arguments.root().get("amount").and_then(|amount| amount.as_int()), Some(40));
 /// # Ok::<(), celador::cel::JsonError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
     /// The function's name as the model wrote it.
     pub function: String,
