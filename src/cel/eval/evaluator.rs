@@ -103,10 +103,14 @@ impl<'a> Evaluator<'a, '_, '_> {
             }),
             Node::Negate(a) => self.with(*a, |progress, a| progress.at(id, a.negated())),
             Node::Call { code, args, .. } => self.call(id, *code, args),
-            Node::Host { name, args } => {
+            Node::Host { name, member, args } => {
                 let args: SmallVec<[Value<'a>; 3]> =
                     args.iter().map(|&arg| self.eval(arg)).collect::<Option<_>>()?;
-                match self.host.as_mut().map(|host| host.call(name, &args)) {
+                let answer = self.host.as_mut().map(|host| match member {
+                    true => host.call_member(name, &args),
+                    false => host.call(name, &args),
+                });
+                match answer {
                     Some(Ok(answer)) => Some(answer),
                     Some(Err(interruption)) => self.progress.halt(Halt::of(interruption, id)),
                     None => self.progress.fail(id, ErrorCode::HostFailed),

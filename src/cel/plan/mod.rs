@@ -167,6 +167,8 @@ pub enum Node {
     Host {
         /// The function.
         name: Cow<'static, str>,
+        /// Whether the first argument is a receiver: `user.review()`.
+        member: bool,
         /// The arguments, the receiver first.
         args: Box<[NodeId]>,
     },

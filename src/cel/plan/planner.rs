@@ -283,7 +283,8 @@ impl Planner<'_> {
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
             Code::Host => {
-                return self.add(expr, Node::Host { name: declaration.name, args: operands.into() });
+                let (name, member) = (declaration.name, receiver.is_some());
+                return self.add(expr, Node::Host { name, member, args: operands.into() });
             }
         };
         self.fold(expr, from, node)
