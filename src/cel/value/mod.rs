@@ -98,6 +98,25 @@ pub enum Text<'a> {
 }
 
 /// Bytes that are borrowed or shared.
+///
+/// ```
+/// use celador_cel::{Activation, Blob, EXTENSIONS, Env, EnvBuilder, Program, STANDARD, Type, TypeName, Value};
+///
+/// let scope = Env::builder().variable("upload", Type::Bytes);
+/// let env = STANDARD.iter().chain(EXTENSIONS).copied().fold(scope, EnvBuilder::library).build();
+///
+/// // the bytes stay where they are
+/// let upload = b"%PDF-1.7".to_vec();
+/// let activation = Activation::new(&env).with(&env, "upload", Value::Bytes(Blob::Borrowed(&upload)));
+/// let program = Program::compile(&env, "size(upload) < 1000 ? upload : b''").unwrap();
+/// let Ok(Value::Bytes(bytes)) = program.run(&activation, None) else { panic!("it gives bytes") };
+/// assert_eq!(&*bytes, b"%PDF-1.7");
+///
+/// // a type is a value, too
+/// let program = Program::compile(&env, "type(upload)").unwrap();
+/// let Ok(Value::Type(TypeName(name))) = program.run(&activation, None) else { panic!("it gives a type") };
+/// assert_eq!(&*name, "bytes");
+/// ```
 #[derive(Clone)]
 pub enum Blob<'a> {
     /// Held by something that outlives the evaluation.

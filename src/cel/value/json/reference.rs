@@ -11,6 +11,24 @@ use crate::value::same_bytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A value inside a [`Json`](super::Json) document.
+///
+/// ```
+/// use celador_cel::{EvalLimits, Json, JsonRef};
+///
+/// // all texts of a document, at any depth; they are lent from it
+/// fn texts<'j>(value: JsonRef<'j>, found: &mut Vec<&'j str>) {
+///     found.extend(value.as_str());
+///     value.items().for_each(|item| texts(item, found));
+///     value.entries().for_each(|(_, value)| texts(value, found));
+/// }
+///
+/// let order = r#"{"id": 7, "note": "fragile", "lines": [{"name": "lamp"}, {"name": "bulb"}]}"#;
+/// let order = Json::parse(order, &EvalLimits::default())?;
+/// let mut found = Vec::new();
+/// texts(order.root(), &mut found);
+/// assert_eq!(found, ["fragile", "lamp", "bulb"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct JsonRef<'a> {
     pub(super) document: &'a Document,
