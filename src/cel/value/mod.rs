@@ -23,13 +23,15 @@ mod time;
 pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
-pub use json::{Guess, Json, JsonError, JsonRef, Shortened};
+pub(crate) use json::Guess;
+pub use json::{Json, JsonError, JsonRef, Shortened};
 pub use json_parts::{Keys, Part};
 pub use list::List;
 pub use live::{LiveList, LiveRecord, Repeated, View};
 pub use map::{Entries, Key, Map};
 pub use opaque::{Cidr, Opaque};
-pub use time::{CalendarField, Duration, Timestamp};
+pub(crate) use time::CalendarField;
+pub use time::{Duration, Timestamp};
 
 use super::types::{At, Kind};
 use std::cmp::Ordering;

@@ -38,7 +38,7 @@ pub struct JsonRef<'a> {
 /// Where a key stood when it was last found. Documents of one kind have their keys in one order, so it is where the key
 /// stands in the next one, too; if not, nothing but time is lost.
 #[derive(Debug, Default)]
-pub struct Guess(AtomicU32);
+pub(crate) struct Guess(AtomicU32);
 
 impl Clone for Guess {
     /// A guess of its own, which begins where this one is now.
@@ -190,7 +190,7 @@ impl<'a> JsonRef<'a> {
     /// The value under a key, which is looked for first where it was last found.
     #[inline]
     #[must_use]
-    pub fn get_near(self, key: &str, guess: &Guess) -> Option<Self> {
+    pub(crate) fn get_near(self, key: &str, guess: &Guess) -> Option<Self> {
         self.get_at(guess.0.load(Ordering::Relaxed) as usize, key).or_else(|| self.get_guessing(key, guess))
     }
 
