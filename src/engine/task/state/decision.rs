@@ -175,6 +175,32 @@ impl fmt::Display for Verdict {
 }
 
 /// The id of a call that was let through and whose result is awaited. Unique in its task.
+///
+/// ```
+/// use celador::{Call, CallId, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, User};
+/// use std::collections::BTreeMap;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// // the model wants several calls at once; the host knows each by its id while it runs
+/// let mut running: BTreeMap<CallId, i64> = BTreeMap::new();
+/// for amount in [40, 60] {
+///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///     let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("it is little") };
+///     running.insert(allowed.call, amount);
+/// }
+///
+/// // they come back in any order, which is that of their records
+/// for (id, amount) in running.into_iter().rev() {
+///     let result = CallResult::successful(serde_json::json!({"paid": amount}).into());
+///     assert!(task.after(id, result, now)?.outcome().is_allowed());
+/// }
+/// let paid: Vec<_> = task.context().invocations().filter_map(|record| record.output.as_ref().map(Json::to_string)).collect();
+/// assert_eq!(paid, [r#"{"paid":60}"#, r#"{"paid":40}"#]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(pub u64);
