@@ -3,6 +3,10 @@
 //! In: the text of `kind`. Out: a [`DocumentKind`], or which part of it is unknown. Three spellings of the version mean one body
 //! format (KV-07, KV-08); a pair of version and type that no page prints is accepted with a warning.
 
+use super::shape::{Definitions, Shape};
+use serde_json::{Value, json};
+use std::marker::PhantomData;
+
 /// The kind of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentKind {
@@ -98,9 +102,31 @@ impl DocumentKind {
 }
 
 impl Family {
+    /// All types.
+    pub(super) fn all() -> [Self; 5] {
+        FAMILIES.map(|(family, _)| family)
+    }
+
     /// The word in the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         FAMILIES.iter().find(|(family, _)| *family == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// The keys of a document of one type.
+pub(super) trait OfFamily {
+    /// The type.
+    const FAMILY: Family;
+}
+
+/// The kind of documents of one type, in any version.
+pub(super) struct KindOf<K>(PhantomData<K>);
+
+impl<K: OfFamily> Shape for KindOf<K> {
+    fn schema(_: &mut Definitions) -> Value {
+        let versions = VERSIONS.map(|(_, name)| name).join("|");
+        let prefix = PREFIX.replace('.', r"\.");
+        json!({ "type": "string", "pattern": format!("^{prefix}({versions})/{}$", K::FAMILY.name()) })
     }
 }
