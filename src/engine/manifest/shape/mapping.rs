@@ -38,6 +38,11 @@ impl Row {
         Self { name, about, is_required: S::IS_REQUIRED, part: S::PART, schema: S::schema }
     }
 
+    /// Whether it is the row of this name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name == name
+    }
+
     /// The rows of keys under which values of one shape stand, whatever else their table says of them.
     pub(crate) const fn all<S: Shape, T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [Self; N] {
         let mut rows = [Self::of::<S>("", ""); N];
