@@ -8,14 +8,55 @@ use celador::task::Switch;
 use celador_store::{StoredSwitches, SwitchTurn};
 use serde::{Deserialize, Serialize};
 
+/// One turn of a switch.
 #[derive(Serialize)]
-struct Turned<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SwitchTurn"))]
+pub(super) struct Turned<'t> {
+    /// Its number among all turns, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     number: u64,
+    /// The time when it was turned: RFC 3339.
     at: &'t str,
+    /// The identity of those who turned it; empty where callers do not have to authenticate.
     who: &'t str,
+    /// Whether it was turned on.
     on: bool,
+    /// The target that it stops.
     switch: &'t Switch,
+    /// The reason, in their words.
     reason: &'t str,
+}
+
+/// The switches that are on.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Switches"))]
+pub(super) struct List<'t> {
+    /// The number of the last turn; 0 before the first.
+    version: u64,
+    /// The turns that put them on, in the order of their numbers.
+    switches: Vec<Turned<'t>>,
+}
+
+/// All turns of switches, oldest first.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SwitchHistory"))]
+pub(super) struct History<'t> {
+    /// The turns.
+    turns: Vec<Turned<'t>>,
+    /// The value of `after` for the next page; null at the end.
+    next: Option<u64>,
+}
+
+/// A target that is to be stopped, and the reason.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TurnOn {
+    /// The target.
+    switch: Switch,
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
 }
 
 impl<'t> From<&'t SwitchTurn> for Turned<'t> {
@@ -27,11 +68,6 @@ impl<'t> From<&'t SwitchTurn> for Turned<'t> {
 
 /// `GET /v1/switches`
 pub(super) fn list(service: &Service, _: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct List<'t> {
-        version: u64,
-        switches: Vec<Turned<'t>>,
-    }
     let tasks = &service.tasks;
     let present = tasks.learn_switches().map_err(|error| tasks.problem(&error))?;
     let switches = present.on.iter().map(Turned::from).collect();
@@ -40,11 +76,6 @@ pub(super) fn list(service: &Service, _: &Request) -> Result<Answer, Problem> {
 
 /// `GET /v1/switches/history`
 pub(super) fn history(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct History<'t> {
-        turns: Vec<Turned<'t>>,
-        next: Option<u64>,
-    }
     let [after] = request.query(["after"])?;
     let bad = |_| Problem::new(Kind::BadRequest, messages::bad_query(&["after"]));
     let after = after.map(|text| text.parse().map_err(bad)).transpose()?.unwrap_or_default();
@@ -57,12 +88,6 @@ pub(super) fn history(service: &Service, request: &Request) -> Result<Answer, Pr
 
 /// `POST /v1/switches`
 pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct TurnOn {
-        switch: Switch,
-        reason: String,
-    }
     let TurnOn { switch, reason } = request.read(&service.settings.limits.store.engine)?;
     let most = service.settings.limits.max_switch_bytes;
     if switch.bytes() > most {

@@ -16,22 +16,29 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What became of a step.
+/// How far an operation of a task came: to its decision, or to a question. It is told when it is durable.
 #[derive(Serialize)]
-struct Stepped<'p> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Progress"))]
+pub(super) struct Stepped<'p> {
+    /// The task's id.
     task: &'p str,
+    /// The number of the task's last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
     #[serde(flatten)]
     progress: Shown<'p>,
-    /// Places in `asks` that views do not show, as JSON pointers.
+    /// The places in `asks` that a manifest marks as secret, as JSON pointers; views do not show them. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     secret: Vec<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Shown<'p> {
+    /// The operation has ended.
     Decided(&'p celador::task::Decision),
+    /// The operation waits for the answer to a question, which `resume` takes.
     Asks(&'p celador::task::Request),
 }
 

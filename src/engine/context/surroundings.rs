@@ -1,10 +1,13 @@
 //! `runtime` and `mount`: what an expression may read that belongs to no task.
 
 use crate::cel::{At, LiveRecord, RecordType, Type, Value, View};
+use serde::Deserialize;
 use std::sync::{Arc, LazyLock};
 
-/// The runtime that calls (`CEL-39`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The runtime that calls: `runtime` in expressions (`CEL-39`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runtime {
     /// `runtime.version`
     pub version: Arc<str>,

@@ -49,6 +49,7 @@ pub enum Execute {
 /// The action of a tool, or the agent, that a call carries out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Target"))]
 pub enum InvocationTarget {
     /// An action of a tool.
     Action {

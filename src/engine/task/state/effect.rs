@@ -12,6 +12,7 @@ use std::fmt;
 /// Names a question of a task, for [`Task::answer`](super::Task::answer). Unique in its task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionId(pub u32);
 
 impl fmt::Display for QuestionId {
@@ -32,6 +33,7 @@ pub struct Question {
 /// A request of an operation to its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Question"))]
 pub enum Request {
     /// Carry out a capability; answer with [`Answer::Result`].
     Invoke(Invocation),
@@ -62,6 +64,7 @@ pub enum Request {
 
 /// A capability to be carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
     /// The function's key: the name that the model knows, the key of its record.
     pub function: String,
@@ -70,6 +73,7 @@ pub struct Invocation {
     /// The action or agent to carry out.
     pub target: InvocationTarget,
     /// The resolved arguments: an object.
+    #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
 }
 
@@ -97,6 +101,7 @@ pub struct Invocation {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Answer {
     /// To [`Request::Invoke`].
     Result(CallResult),
@@ -115,6 +120,8 @@ pub enum Answer {
 
 /// The result of carrying out a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolResult"))]
 pub struct CallResult {
     /// Whether it worked.
     pub status: CallStatus,
@@ -137,6 +144,7 @@ pub enum Ran {
 /// Whether carrying out a capability worked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CallStatus {
     /// It did. A result that breaks what its tool declares is taken as [`CallStatus::Errored`].
     Successful,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A question that was answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// The request.
     pub question: Request,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Whether a task takes steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TaskState {
     /// It does. An idle task is active (LIFE-01).
     Active,
@@ -25,6 +26,9 @@ pub(in crate::task) enum End {
 }
 
 impl TaskState {
+    /// The words of all states.
+    pub const WORDS: [&'static str; 4] = ["active", "suspended", "locked", "terminated"];
+
     /// Of a task with this end in which these wait.
     pub(in crate::task) fn of(end: Option<&End>, waiting: &[Pending]) -> Self {
         match end {

@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// A target that an operator stops: an agent, a tool or one of its actions, or a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Switch {
     /// All tasks of an agent, and delegations to it.
     Agent {
