@@ -3,10 +3,11 @@
 use super::limits::Changes;
 use super::subject::{Subject, SubjectArguments};
 use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
-use celador::cel::{ErrorCode, EvalError, Json, Program, Stop};
+use celador::cel::{EvalError, Json, Program, Stop};
 use celador::context::{Bound, Moment, Scope, ScopeEnv, Unanswered};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EngineLimits;
+use celador::policy::run_to_json;
 use celador::scenario::SCOPES;
 use celador::source::Embedded;
 use clap::Args;
@@ -126,42 +127,29 @@ fn evaluate(
         }
     };
     screen.complain(&program.issues().iter().map(|issue| issue.locate(&embedded)).collect::<Vec<_>>());
-    let fail = |code: ErrorCode, message: String, span, screen: &mut Screen| {
-        screen.complain(&[Diagnostic::error(code.as_str(), message, embedded.locate(span))]);
-        Ok(ExitCode::Unusable)
-    };
-    let whole = program.expr().span;
-    let activation = match env.activation(bound) {
-        Ok(activation) => activation,
-        Err(fault) => return fail(fault.code, fault.to_string(), whole, screen),
-    };
     let mut host = Unanswered::default();
-    let (result, cost) = program.run_metered(&activation, Some(&mut host));
-    let value = match result {
-        Ok(value) => value,
+    let (result, cost) = run_to_json(&program, env, bound, &mut host);
+    let (value, truthy) = match result {
+        Ok(result) => result,
         Err(Stop::Failed(error)) => {
             let EvalError { code, span, .. } = error;
-            return fail(code, error.to_string(), span, screen);
+            screen.complain(&[Diagnostic::error(code.as_str(), error.to_string(), embedded.locate(span))]);
+            return Ok(ExitCode::Unusable);
         }
         Err(Stop::Asked) => {
             screen.error(&messages::review_pending(host.reviewer.as_deref().unwrap_or_default()));
             return Ok(ExitCode::Undecided);
         }
     };
-    let json = match Json::from_value(&value, env.env().limits()) {
-        Ok(json) => json,
-        Err(fault) => return fail(fault.code, fault.to_string(), whole, screen),
-    };
     match screen.format() {
-        Format::Human => screen.line(&serde_json::to_string(&json).unwrap_or_default())?,
+        Format::Human => screen.line(&serde_json::to_string(&value).unwrap_or_default())?,
         Format::Json => {
             let ty = program.result_type().to_string();
-            let value =
-                json!({ "value": json, "truthy": value.is_truthy(), "result_type": ty, "cost": cost });
-            screen.json("value", value)?;
+            let row = json!({ "value": value, "truthy": truthy, "result_type": ty, "cost": cost });
+            screen.json("value", row)?;
         }
     }
-    Ok(if exit_status && !value.is_truthy() { ExitCode::No } else { ExitCode::Yes })
+    Ok(if exit_status && !truthy { ExitCode::No } else { ExitCode::Yes })
 }
 
 /// The JSON of an option, or of the file that it names.

@@ -8,6 +8,7 @@ use celador_server::{
     Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
     ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
+use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
 use celador_store::conversation::{self, HistoryOrder, ListShape};
 use celador_store::decision_log::{self, DecisionLog, SyncMode};
 use celador_store::{Age, Database, Location, Retention};
@@ -32,8 +33,9 @@ Examples:
   celador serve policies --retain idle-tasks=90d --retain ended-tasks=30d --retain answers=30d
 
 Environment:
-  CELADOR_STORE   as --store, so that a password stands in no list of processes
-  CELADOR_LOG     as --log
+  CELADOR_STORE            as --store, so that a password stands in no list of processes
+  CELADOR_ALETHEIA_STORE   as --aletheia-store, for the same reason
+  CELADOR_LOG              as --log
 
 A file of tokens: {\"tokens\": [{\"sha256\": \"…\", \"identity\": \"did:web:a\", \"scopes\": [\"tasks:write\"]}]}
 where sha256 is that of the token: printf %s \"$TOKEN\" | sha256sum")]
@@ -119,6 +121,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ORDER", value_parser = ["oldest_first", "newest_first"], default_value = "oldest_first")]
     aion_history_order: String,
 
+    /// Where Aletheia agents keep which context they are in, at `/v1/agent-contexts`: `embedded` in the store of the tasks,
+    /// `redis://…`, `rediss://…` or `postgres://…`; not served if not said
+    #[arg(long, value_name = "STORE")]
+    aletheia_store: Option<String>,
+
+    /// What stands before each key in Redis
+    #[arg(long, value_name = "TEXT", default_value_t = RedisOptions::default().prefix)]
+    aletheia_prefix: String,
+
+    /// How long Redis keeps a key after it was set, in seconds; 0 for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = RedisOptions::default().ttl_seconds)]
+    aletheia_ttl: i64,
+
     /// Where clients reach the context protocols, for the agent card; where it listens if not said
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
@@ -171,7 +186,6 @@ impl Arguments {
             Format::Human => LogFormat::Human,
             Format::Json => LogFormat::Json,
         };
-        let from_environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let filter = self.log.clone().or_else(|| from_environment("CELADOR_LOG"));
         let telemetry = Telemetry {
             format,
@@ -243,6 +257,9 @@ impl Arguments {
                 _ => HistoryOrder::OldestFirst,
             },
         };
+        let redis = RedisOptions { prefix: self.aletheia_prefix.clone(), ttl_seconds: self.aletheia_ttl };
+        let agent_contexts =
+            self.aletheia_store.clone().or_else(|| from_environment("CELADOR_ALETHEIA_STORE"));
         let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
         Ok(Settings {
             address: self.listen,
@@ -258,6 +275,7 @@ impl Arguments {
             tls: tls.map(|(certificates, key)| Tls { certificates, key }),
             namespaces: self.namespaces.as_deref().map(namespaces).transpose()?.unwrap_or_default(),
             conversation,
+            agent_contexts: agent_contexts.map(|store| ContextPlace { store, redis }),
             public_url: self.public_url.clone(),
             allowed_hosts: self.allowed_hosts.clone(),
             allowed_origins: self.allowed_origins.clone(),
@@ -269,6 +287,10 @@ impl Arguments {
             ..Settings::new(self.manifests.clone())
         })
     }
+}
+
+fn from_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Result<Server, ServeError> {

@@ -122,9 +122,7 @@ impl Subject {
 
 /// An entry of `context.input` or `context.output`: `{message, …}`, or the message alone.
 pub(crate) fn entry(json: &Json) -> Result<TaskIo, String> {
-    let root = json.root();
-    let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
-    entry.map_err(|error| error.to_string())
+    TaskIo::of(json.root()).map_err(|error| error.to_string())
 }
 
 impl State {

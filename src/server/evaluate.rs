@@ -7,10 +7,10 @@
 use super::manifests::AgentName;
 use super::messages;
 use super::problem::{Findings, Kind, Problem};
-use celador::cel::{ErrorCode, EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
+use celador::cel::{EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
 use celador::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
 use celador::limits::EngineLimits;
-use celador::policy::Policy;
+use celador::policy::{Policy, run_to_json};
 use celador::scenario::{SCOPES, restore};
 use celador::source::Span;
 use celador::task::{Exchange, Given, Request, Task, TemplateKind, Trial, Tried};
@@ -222,11 +222,7 @@ impl Evaluate {
         let no_context = |detail: String| Problem::new(Kind::InvalidContext, detail);
         let mut context = restore(snapshot, schema).map_err(|error| no_context(error.to_string()))?;
         if self.scope.tests_messages() {
-            let entry = |json: &Json| {
-                let root = json.root();
-                let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
-                entry.map_err(|error| no_context(error.to_string()))
-            };
+            let entry = |json: &Json| TaskIo::of(json.root()).map_err(|error| no_context(error.to_string()));
             self.input.as_ref().map(entry).transpose()?.into_iter().for_each(|it| context.push_input(it));
             self.output.as_ref().map(entry).transpose()?.into_iter().for_each(|it| context.push_output(it));
         }
@@ -246,22 +242,13 @@ impl Evaluate {
             runtime: Some(&runtime),
             ..Bound::default()
         };
-        let whole = program.expr().span;
-        let activation = match env.activation(&bound) {
-            Ok(activation) => activation,
-            Err(fault) => return Ok(Failed::at(fault.code, fault.to_string(), whole)),
-        };
         let mut asked = Unanswered::default();
-        let value = match program.run(&activation, Some(&mut asked)) {
-            Ok(value) => value,
-            Err(Stop::Failed(error)) => return Ok(Outcome::Failed(Failed::of(&error))),
+        Ok(match run_to_json(&program, &env, &bound, &mut asked).0 {
+            Ok((value, _)) => Outcome::Value(value),
+            Err(Stop::Failed(error)) => Outcome::Failed(Failed::of(&error)),
             Err(Stop::Asked) => {
-                return Ok(Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default() }));
+                Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default() })
             }
-        };
-        Ok(match Json::from_value(&value, env.env().limits()) {
-            Ok(value) => Outcome::Value(value),
-            Err(fault) => Failed::at(fault.code, fault.to_string(), whole),
         })
     }
 }
@@ -294,10 +281,6 @@ impl Render {
 impl Failed {
     fn of(error: &EvalError) -> Self {
         Self { code: error.code.as_str(), message: error.to_string(), span: error.span }
-    }
-
-    fn at(code: ErrorCode, message: String, span: Span) -> Outcome {
-        Outcome::Failed(Self { code: code.as_str(), message, span })
     }
 }
 

@@ -39,6 +39,10 @@ pub(super) enum Scope {
     AgentRead,
     /// Clear contexts over JSON-RPC.
     AgentWrite,
+    /// Read which contexts agents are in, whoever set them.
+    AgentContextsRead,
+    /// Set and delete which contexts agents are in, whoever set them.
+    AgentContextsWrite,
     /// Read the figures of the server.
     MetricsRead,
     /// See what an operator has stopped.
@@ -49,7 +53,7 @@ pub(super) enum Scope {
 
 impl Scope {
     /// All of them.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::TasksRead,
         Self::TasksWrite,
         Self::TasksPurge,
@@ -58,6 +62,8 @@ impl Scope {
         Self::ManifestsWrite,
         Self::AgentRead,
         Self::AgentWrite,
+        Self::AgentContextsRead,
+        Self::AgentContextsWrite,
         Self::MetricsRead,
         Self::SwitchesRead,
         Self::SwitchesWrite,
@@ -74,6 +80,8 @@ impl Scope {
             Self::ManifestsWrite => "manifests:write",
             Self::AgentRead => "agent:read",
             Self::AgentWrite => "agent:write",
+            Self::AgentContextsRead => "agent-contexts:read",
+            Self::AgentContextsWrite => "agent-contexts:write",
             Self::MetricsRead => "metrics:read",
             Self::SwitchesRead => "switches:read",
             Self::SwitchesWrite => "switches:write",

@@ -31,9 +31,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `route`, `routes` | what a route is; the table of them, each row's function |
+//! | `route`, `routes`, `openapi` | what a route is; the table of them, each row's function; the document that describes them |
 //! | `steps`, `event_step`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
+//! | `agent_contexts`, `agent_context_routes` | the context store of Aletheia agents; its operations |
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
 //! | `sweeper` | retention: what is too old goes |
@@ -51,6 +52,8 @@
 //! | `ledger` | the decision log held against the store: lines that are owed |
 //! | `recorder`, `metrics`, `telemetry`, `traces` | the decision log, figures, logs, spans |
 
+mod agent_context_routes;
+mod agent_contexts;
 mod auth;
 mod clock;
 mod connection;
@@ -69,6 +72,7 @@ mod listen;
 mod manifests;
 mod messages;
 mod metrics;
+mod openapi;
 mod origin;
 mod problem;
 mod protocols;
@@ -236,11 +240,10 @@ impl Server {
     }
 }
 
-/// The routes, one row each: method, path, and the operation of the OpenAPI document.
+/// The OpenAPI document of the server, as `/openapi.json` answers it.
 #[must_use]
-pub fn route_rows() -> Vec<String> {
-    let row = |route: Route| format!("{} {} {}", route.method, route.path, route.operation);
-    routes::routes().into_iter().map(row).collect()
+pub fn openapi() -> serde_json::Value {
+    openapi::document(&routes::routes())
 }
 
 /// How often it is looked whether other processes left something for any decision log.

@@ -80,6 +80,8 @@ kinds! {
     UnknownTask = "unknown-task", 404, "There is no such task";
     /// No such switch is on.
     UnknownSwitch = "unknown-switch", 404, "No such switch is on";
+    /// No context under this key.
+    UnknownContext = "unknown-context", 404, "Nothing is kept under this key";
     /// Another method is meant.
     WrongMethod = "wrong-method", 405, "The address does not take this method";
     /// The body did not come in time.

@@ -73,11 +73,13 @@ impl Request {
     pub(super) fn query<const N: usize>(&self, known: [&str; N]) -> Result<[Option<String>; N], Problem> {
         let refuse = || Problem::new(Kind::BadRequest, messages::bad_query(&known));
         let mut values = [const { None }; N];
-        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        for (name, value) in form_urlencoded::parse(self.query.as_bytes()) {
             let place = known.iter().position(|known| *known == name).and_then(|at| values.get_mut(at));
             match place {
-                Some(place @ None) => *place = Some(unescaped(value).ok_or_else(refuse)?),
+                // bytes that are not UTF-8 all become this character: two keys of a store would be one
+                Some(place @ None) if !value.contains(char::REPLACEMENT_CHARACTER) => {
+                    *place = Some(value.into_owned());
+                }
                 _ => return Err(refuse()),
             }
         }
@@ -128,26 +130,9 @@ fn behind_string(text: &[u8]) -> &[u8] {
     &[]
 }
 
-/// A percent-encoded value of a query.
-fn unescaped(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            b'+' => b' ',
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{depth, read_json, unescaped};
+    use super::{Caller, Request, depth, read_json};
     use serde::Deserialize;
 
     #[test]
@@ -189,9 +174,25 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_decoded() {
-        assert_eq!(unescaped("a%20b+c").as_deref(), Some("a b c"));
-        assert_eq!(unescaped("%2"), None);
-        assert_eq!(unescaped("%ff"), None);
+    fn queries_are_decoded_and_unknown_parameters_refused() {
+        let asked = |query: &str| {
+            let request = Request {
+                caller: Caller::anybody(),
+                target: String::new(),
+                id: String::new(),
+                query: query.to_owned(),
+                body: Vec::new(),
+                key: None,
+                headers: Vec::new(),
+            };
+            request.query(["a", "b"]).map_err(|problem| problem.kind.status())
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(asked("a=a%20b+c&&b"), Ok([text("a b c"), text("")]));
+        assert_eq!(asked("%61=%2"), Ok([text("%2"), None]));
+        assert_eq!(asked(""), Ok([None, None]));
+        for query in ["a=%ff", "a=%EF%BF%BD", "a=1&a=2", "c=1"] {
+            assert_eq!(asked(query), Err(400), "{query}");
+        }
     }
 }

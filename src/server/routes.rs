@@ -7,6 +7,7 @@ use super::evaluate::{Check, Evaluate, Render};
 use super::event_step::Event;
 use super::identity::Scope;
 use super::manifests::AgentName;
+use super::openapi::document;
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -18,7 +19,7 @@ use super::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
     StepBody,
 };
-use super::{switch_routes, task_policies};
+use super::{agent_context_routes, switch_routes, task_policies};
 use axum::http::Method;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
@@ -31,8 +32,8 @@ use std::sync::Arc;
 pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
-        ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite, SwitchesRead, SwitchesWrite, TasksPurge,
-        TasksRead, TasksWrite,
+        AgentContextsRead, AgentContextsWrite, ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite,
+        SwitchesRead, SwitchesWrite, TasksPurge, TasksRead, TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -95,6 +96,25 @@ pub(super) fn routes() -> Vec<Route> {
         Route {
             takes: Body::None,
             ..post("/v1/manifests/reload", "reloadManifests", Needs(ManifestsWrite), reload)
+        },
+        get("/v1/agent-contexts", "readAgentContext", Needs(AgentContextsRead), agent_context_routes::read),
+        Route {
+            method: Method::PUT,
+            ..post(
+                "/v1/agent-contexts",
+                "writeAgentContext",
+                Needs(AgentContextsWrite),
+                agent_context_routes::write,
+            )
+        },
+        Route {
+            method: Method::DELETE,
+            ..get(
+                "/v1/agent-contexts",
+                "deleteAgentContext",
+                Needs(AgentContextsWrite),
+                agent_context_routes::delete,
+            )
         },
         Route { takes: Body::Raw, ..post("/", "jsonRpc", Known, protocols::rpc) },
         instant("/.well-known/agent-card.json", "readAgentCard", protocols::card),
@@ -375,9 +395,8 @@ fn metrics(service: &Service, _: &Request) -> Result<Answer, Problem> {
 }
 
 /// The document that describes this table.
-pub(super) const OPENAPI: &str = include_str!("openapi.json");
-
-fn openapi(_: &Service, _: &Request) -> Result<Answer, Problem> {
-    let body = OPENAPI.as_bytes().to_vec();
+fn openapi(service: &Service, _: &Request) -> Result<Answer, Problem> {
+    let made = || serde_json::to_vec_pretty(&document(&routes())).unwrap_or_default();
+    let body = service.openapi.get_or_init(made).clone();
     Ok(Answer { status: 200, media_type: super::request::JSON, body, headers: Vec::new() })
 }

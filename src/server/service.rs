@@ -2,6 +2,7 @@
 //!
 //! Made once when the server starts; everything in it is used from many threads at once.
 
+use super::agent_contexts::AgentContexts;
 use super::auth::Authority;
 use super::clock::Clock;
 use super::error::ServeError;
@@ -17,7 +18,7 @@ use celador_store::conversation::Conversations;
 use celador_store::decision_log::DecisionLog;
 use celador_store::{Database, RetentionError};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tracing::{info, warn};
 
 /// The parts that the caller of [`Server::start`](crate::Server::start) makes for a server.
@@ -41,7 +42,10 @@ pub(super) struct Service {
     pub(super) manifests: Arc<Manifests>,
     pub(super) tasks: Tasks,
     pub(super) conversations: Conversations,
+    pub(super) agent_contexts: Option<AgentContexts>,
     pub(super) metrics: Arc<Metrics>,
+    /// The OpenAPI document, once somebody has asked for it.
+    pub(super) openapi: OnceLock<Vec<u8>>,
     /// What takes away what is too old.
     pub(super) sweeper: Sweeper,
 }
@@ -72,6 +76,7 @@ impl Service {
         let recorder = Recorder::open(log, &database, logging, metrics.clone())?;
         let tasks = Tasks::new(database.clone(), manifests.clone(), recorder, clock.clone(), &settings);
         tasks.learn_switches()?;
+        let agent_contexts = AgentContexts::open(&settings, &database)?;
         let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
         let sweeper = Sweeper::new(settings.retention, settings.limits.store.max_page);
         Ok(Self {
@@ -83,7 +88,9 @@ impl Service {
             manifests,
             tasks,
             conversations,
+            agent_contexts,
             metrics,
+            openapi: OnceLock::new(),
             sweeper,
         })
     }

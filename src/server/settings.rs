@@ -6,6 +6,7 @@ use super::limits::ServerLimits;
 use celador::cel::Json;
 use celador_store::Retention;
 use celador_store::conversation;
+use celador_store::conversation::aletheia::ContextPlace;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -60,6 +61,9 @@ pub struct Settings {
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     /// The settings of the context protocols.
     pub conversation: conversation::ConversationSettings,
+    /// The store where Aletheia agents keep which context they are in, at `/v1/agent-contexts`; without it that address serves
+    /// nothing.
+    pub agent_contexts: Option<ContextPlace>,
     /// The address where clients reach it, if not where it listens. The agent card shows it, and it is an allowed origin and host.
     pub public_url: Option<String>,
     /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
@@ -164,6 +168,7 @@ impl Settings {
             tls: None,
             namespaces: BTreeMap::new(),
             conversation: conversation::ConversationSettings::default(),
+            agent_contexts: None,
             public_url: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),

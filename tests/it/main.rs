@@ -12,6 +12,8 @@
     reason = "a test that cannot go on should stop at once"
 )]
 
+#[cfg(feature = "server")]
+mod agent_contexts;
 mod agent_loop;
 mod architecture;
 mod attacks;

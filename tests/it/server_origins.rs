@@ -120,7 +120,7 @@ fn pages_of_other_sites_change_nothing() {
     let task = serving.task();
     let port = port(&serving);
     let host = format!("host: 127.0.0.1:{port}");
-    let changing = celador_server::route_rows();
+    let changing = openapi::rows();
     let changing = changing.iter().filter(|row| !row.starts_with("GET ")).map(|row| {
         let [method, path, _]: [&str; 3] = row.split(' ').collect::<Vec<_>>().try_into().unwrap();
         (method.to_owned(), path.replace("/v1/tasks/{task}", &task))

@@ -22,7 +22,7 @@ use ureq::http::{HeaderMap, Request};
 pub const NOON: &str = "2026-06-01T12:00:00Z";
 
 /// All scopes that a token may have.
-pub const SCOPES: [&str; 11] = [
+pub const SCOPES: [&str; 13] = [
     "tasks:read",
     "tasks:write",
     "tasks:purge",
@@ -31,6 +31,8 @@ pub const SCOPES: [&str; 11] = [
     "manifests:write",
     "agent:read",
     "agent:write",
+    "agent-contexts:read",
+    "agent-contexts:write",
     "metrics:read",
     "switches:read",
     "switches:write",

@@ -5,12 +5,12 @@
 //! no value can differ from what a run would see. Parts that a run does not come to are there and say so; of a loop
 //! there are the first few rounds and those that decide. The number of nodes is bounded, and so is the work.
 
+use super::rounds::{answer, held, round_of, turn};
 use super::session::{Ended, rebound, run};
 use super::tree::{Node, Outcome};
 use super::{messages, show};
 use celador::cel::{
-    Activation, BlockBinding, Checked, Comprehension, ComprehensionKind, Env, Expr, ExprKind, Key, Program,
-    Reference, Type, Value,
+    Activation, BlockBinding, Checked, Comprehension, Env, Expr, ExprKind, Program, Reference, Type, Value,
 };
 use std::collections::HashSet;
 
@@ -360,75 +360,6 @@ impl<'w> Walk<'w> {
             ExprKind::Ident { .. } => matches!(self.checked.reference(expr.id), Some(Reference::Local(_))),
             _ => is_constant(expr),
         }
-    }
-}
-
-/// Whether a round ends its loop, whether it fails, and what it costs.
-fn turn<'a>(
-    kind: ComprehensionKind,
-    body: &[Program],
-    env: &Env,
-    outer: &Activation<'a>,
-    variables: &[(&str, Value<'a>)],
-) -> (bool, bool, u64) {
-    let absorbs = matches!(kind, ComprehensionKind::All | ComprehensionKind::Exists);
-    let activation = rebound(env, outer, variables.iter().cloned());
-    let mut spent = 1_u64;
-    for (index, part) in body.iter().enumerate() {
-        let (ended, cost) = run(part, &activation);
-        spent = spent.saturating_add(cost);
-        match ended {
-            Ended::Value(value) => {
-                let last = index.saturating_add(1) == body.len();
-                match (kind, answer(&value)) {
-                    (ComprehensionKind::All, Some(false)) | (ComprehensionKind::Exists, Some(true)) => {
-                        return (true, false, spent);
-                    }
-                    // the condition of a `map`
-                    (_, Some(false)) if !last => return (false, false, spent),
-                    _ => {}
-                }
-            }
-            Ended::Failed(_) => return (!absorbs, true, spent),
-            Ended::Asks(_) => return (true, true, spent),
-        }
-    }
-    (false, false, spent)
-}
-
-/// The variables of a round: element or key, or both; nothing behind the last.
-fn round_of<'n, 'a>(range: &Value<'a>, index: usize, names: &[&'n str]) -> Option<Vec<(&'n str, Value<'a>)>> {
-    let position = Value::Int(i64::try_from(index).ok()?);
-    let (key, value) = match range {
-        Value::List(list) => (position, list.get(index)?),
-        Value::Map(map) => {
-            let (key, value): (Key<'a>, Value<'a>) = map.entry(index)?;
-            (key.value(), value)
-        }
-        _ => return None,
-    };
-    Some(match (names, range) {
-        ([first, second], _) => vec![(*first, key), (*second, value)],
-        ([only], Value::List(_)) => vec![(*only, value)],
-        ([only], _) => vec![(*only, key)],
-        _ => return None,
-    })
-}
-
-/// The value that an optional holds.
-fn held(optional: Value<'_>) -> Option<Value<'_>> {
-    match optional {
-        Value::Optional(value) => value.map(|value| (*value).clone()),
-        _ => None,
-    }
-}
-
-/// What a value says to the parts around it.
-fn answer(value: &Value<'_>) -> Option<bool> {
-    match value {
-        Value::Bool(value) => Some(*value),
-        Value::Optional(value) => Some(value.is_some()),
-        _ => None,
     }
 }
 

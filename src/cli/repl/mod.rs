@@ -11,6 +11,7 @@
 //! | `input` | where inputs come from |
 //! | `complete` | what may stand at the cursor |
 //! | `explain`, `tree` | the parts of an expression with their values, as data and as text |
+//! | `rounds` | one round of a loop that is explained |
 //! | `show` | values as people read them |
 //! | `messages` | what all this says by itself |
 
@@ -20,6 +21,7 @@ mod complete;
 mod explain;
 mod input;
 mod messages;
+mod rounds;
 mod session;
 mod show;
 mod tree;

@@ -54,7 +54,8 @@ pub(super) enum Ended<'a> {
     Asks(String),
 }
 
-/// A host that answers nothing and keeps the question.
+/// A host that answers nothing and keeps the question, whatever function puts it: a session shows it as it was written, while
+/// [`Unanswered`](celador::context::Unanswered) knows reviews alone.
 #[derive(Default)]
 struct Questioned(Option<String>);
 

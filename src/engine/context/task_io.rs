@@ -64,6 +64,14 @@ impl TaskIo {
         Ok(Self::new(message)?.with_extra(entry))
     }
 
+    /// The entry that a whole object `{message, …}` describes, or one with this message alone. Linear in the message.
+    ///
+    /// # Errors
+    /// Those of [`TaskIo::from_entry`] for an object, and those of [`TaskIo::new`] for another value.
+    pub fn of(entry: JsonRef<'_>) -> Result<Self, TaskIoError> {
+        if entry.is_object() { Self::from_entry(entry) } else { Self::new(entry) }
+    }
+
     /// The same message with these further keys instead; a key `message` among them is left out.
     #[must_use]
     pub fn with_extra(mut self, extra: JsonRef<'_>) -> Self {

@@ -9,7 +9,7 @@ use crate::cel::{
     Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
     Stop, Value, check,
 };
-use crate::context::{Activations, ScopeEnv};
+use crate::context::{Activations, Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Place, Span};
@@ -256,10 +256,36 @@ impl Expression {
     }
 }
 
+/// Runs a program that is tried out on the values of its scope. The result is JSON, with its truth (`CEL-14`); beside it stands
+/// the cost in cost units, whatever the end.
+///
+/// # Errors
+/// As [`Program::run`]; of the whole program if the values are those of another scope, or if JSON cannot express the result.
+///
+/// # Cost
+/// At most the scope's `max_cost`, and a copy of the result.
+pub fn run_to_json<'a>(
+    program: &'a Program,
+    scope: &ScopeEnv,
+    bound: &Bound<'a>,
+    host: &mut dyn HostFunctions,
+) -> (Result<(Json, bool), Stop>, u64) {
+    let limits = scope.env().limits();
+    let activation = match scope.activation(bound) {
+        Ok(activation) => activation,
+        Err(fault) => return (Err(whole_failure(program, fault, limits)), 0),
+    };
+    let (result, cost) = program.run_metered(&activation, Some(host));
+    let result = result.and_then(|value| {
+        let json = Json::from_value(&value, limits).map_err(|fault| whole_failure(program, fault, limits))?;
+        Ok((json, value.is_truthy()))
+    });
+    (result, cost)
+}
+
 /// A failure that no part of a program alone is to blame for: of its scope, or of its result. The bounds are those that it
 /// runs under.
-#[must_use]
-pub fn whole_failure(program: &Program, fault: Fault, limits: &EvalLimits) -> Stop {
+fn whole_failure(program: &Program, fault: Fault, limits: &EvalLimits) -> Stop {
     Stop::Failed(EvalError {
         code: fault.code,
         span: program.expr().span,

@@ -67,7 +67,7 @@ pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
 pub use event::{Event, EventSource};
-pub use expression::{Expression, JsonValue, whole_failure};
+pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
 pub use function::{AgentFunction, Execute, InvocationTarget};

@@ -17,6 +17,7 @@
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
 //! | `run` | a case through the engine |
+//! | `observed` | the outcome of an operation, in the words of a case |
 //! | `loading` | the operations that need no task |
 //! | `expect` | what was expected against what was found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
@@ -34,6 +35,7 @@ mod expect;
 mod load;
 mod loading;
 mod messages;
+mod observed;
 mod one_document;
 mod past;
 mod read;

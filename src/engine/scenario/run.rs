@@ -9,9 +9,10 @@ use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
 use super::expect::{Found, Mismatch, compare};
 use super::loading;
 use super::messages;
+use super::observed::{decided, failed, rejected, value};
 use super::report::{CaseOutcome, Report};
 use super::world::{World, drive};
-use crate::cel::{Issue, Json};
+use crate::cel::Json;
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
@@ -24,8 +25,8 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, EventStage, Exchange, Given, Next, Progress, Request, StepName,
-    StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
+    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, StepName, StepOutcome,
+    Task, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -216,7 +217,7 @@ impl<'c> Running<'c> {
                 names.sort_unstable();
                 value(Some(serde_json::json!(names).into()))
             }
-            TestedOperation::Binding(call) => self.decided(self.task.resolve(call, now)),
+            TestedOperation::Binding(call) => decided(self.task.resolve(call, now)),
             TestedOperation::Before(call) => {
                 let progress = self.task.before(call, now).into_progress();
                 self.driven(progress)?
@@ -283,14 +284,14 @@ impl<'c> Running<'c> {
 
     fn driven(&mut self, progress: Progress) -> Result<Found, Broken> {
         let decision = self.drive(progress)?;
-        Ok(self.decided(decision))
+        Ok(decided(decision))
     }
 
     /// The value of an operation on a message is its text.
     fn message(&mut self, progress: Progress) -> Result<Found, Broken> {
         let decision = self.drive(progress)?;
         let text = decision.text().map(|text| Json::string(&text));
-        Ok(Found { value: text, ..self.decided(decision) })
+        Ok(Found { value: text, ..decided(decision) })
     }
 
     /// The event is judged by the trigger, and the input that it gives by the guardrails of the new task (TRG-12).
@@ -326,29 +327,10 @@ impl<'c> Running<'c> {
     fn limits(&mut self, next: Next) -> Found {
         let decision = self.task.limits(next, self.world.now);
         let allowed = decision.is_allowed();
-        let mut found = self.decided(decision);
+        let mut found = decided(decision);
         if allowed {
             found.set(Aspect::Decision, Some("ok"));
         }
-        found
-    }
-
-    fn decided(&self, decision: Decision) -> Found {
-        let trace = decision.trace.iter();
-        let mut found = Found {
-            trace: trace.map(|entry| (entry.step.to_string(), entry.outcome.as_str().to_owned())).collect(),
-            value: decision.value,
-            exposes: decision.exposes,
-            decided_by: decision.decided_by,
-            findings: decision.findings,
-            ..Found::default()
-        };
-        found.set(Aspect::Decision, Some(decision.verdict.as_str()));
-        found.set(Aspect::Message, decision.message);
-        found.set(Aspect::Stage, decision.stage.map(EventStage::as_str));
-        found.set(Aspect::Reason, decision.reason);
-        found.set(Aspect::Reviewer, decision.reviewer);
-        found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
         found
     }
 
@@ -458,23 +440,4 @@ fn agent_under_test<'c>(case: &Case, catalog: &'c Catalog) -> Result<&'c Agent, 
     let mut agents = catalog.agents().iter().map(|resolved| &*resolved.agent);
     let own = agents.find(|agent| agent.path.is_empty());
     own.ok_or_else(|| messages::no_agent(&case.name.place).into())
-}
-
-fn value(value: Option<Json>) -> Found {
-    let mut found = Found { value, ..Found::default() };
-    found.set(Aspect::Decision, Some("value"));
-    found
-}
-
-/// An expression that is not valid where it would stand.
-fn rejected(issues: &[Issue]) -> Found {
-    let message = issues.iter().map(|issue| issue.message.as_str()).collect::<Vec<_>>();
-    failed("reject", Some(message.join("; ")))
-}
-
-fn failed(decision: &str, message: Option<impl Into<String>>) -> Found {
-    let mut found = Found::default();
-    found.set(Aspect::Decision, Some(decision));
-    found.set(Aspect::Message, message);
-    found
 }

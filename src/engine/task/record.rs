@@ -105,6 +105,5 @@ impl Task {
 }
 
 fn entry(root: crate::cel::JsonRef<'_>) -> Result<TaskIo, TaskError> {
-    let entry = if root.is_object() { TaskIo::from_entry(root) } else { TaskIo::new(root) };
-    entry.map_err(|_| TaskError::NotAMessage)
+    TaskIo::of(root).map_err(|_| TaskError::NotAMessage)
 }

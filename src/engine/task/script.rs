@@ -14,7 +14,7 @@ use super::state::{
 };
 use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
 use crate::context::{Bound, Scope};
-use crate::policy::{Policy, whole_failure};
+use crate::policy::{Policy, run_to_json};
 use std::borrow::Cow;
 
 impl Task {
@@ -169,15 +169,8 @@ impl Decision {
 fn evaluate(policy: &Policy, program: &Program, exchanges: &[Exchange]) -> Result<Json, Halt> {
     let mut replay = Replay::of_script(exchanges, policy);
     let scope = policy.trial_scope(Scope::Script);
-    let result = scope
-        .activation(&Bound::default())
-        .map_err(|fault| whole_failure(program, fault, &policy.limits().eval));
-    let result = result.and_then(|activation| {
-        let value = program.run(&activation, Some(&mut replay))?;
-        Json::from_value(&value, &policy.limits().eval)
-            .map_err(|fault| whole_failure(program, fault, &policy.limits().eval))
-    });
-    replay.settle(result)
+    let (result, _) = run_to_json(program, &scope, &Bound::default(), &mut replay);
+    replay.settle(result).map(|(value, _)| value)
 }
 
 /// Arguments as the function's parameters take them: a reference to a file is an object, and where only text fits it is

@@ -7,7 +7,7 @@ use super::replay::Halt;
 use super::state::{Exchange, Request, Task};
 use crate::cel::{EvalError, Issue, Json, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
-use crate::policy::whole_failure;
+use crate::policy::run_to_json;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -75,16 +75,9 @@ impl Task {
             ..self.surroundings(&now)
         };
         let mut replay = self.replay(answers);
-        let result = scope
-            .activation(&bound)
-            .map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
-            .and_then(|activation| {
-                let value = program.run(&activation, Some(&mut replay))?;
-                Json::from_value(&value, scope.env().limits())
-                    .map_err(|fault| whole_failure(&program, fault, scope.env().limits()))
-            });
+        let (result, _) = run_to_json(&program, &scope, &bound, &mut replay);
         Ok(match replay.settle(result) {
-            Ok(value) => Tried::Value(value),
+            Ok((value, _)) => Tried::Value(value),
             Err(Halt::Failed(error)) => Tried::Failed(error),
             Err(Halt::Asks(request, _)) => Tried::Asks(request),
         })

@@ -22,6 +22,8 @@ pub(super) fn context_not_found() -> String {
 
 // Refusals.
 
+pub(super) const NO_CONTEXT_STORE: &str = "expected `embedded`, `redis://…`, `rediss://…` or `postgres://…`";
+
 pub(super) fn task_not_found() -> String {
     "Task not found".to_owned()
 }

@@ -2,6 +2,11 @@
 //!
 //! In: how to make a connection. Out: one that is free, or an error once the wait is over. A connection that is given
 //! back in the middle of a transaction is rolled back first, and let go if that fails.
+//!
+//! Ours does what `r2d2` cannot. That crate connects on threads of its own and tries again until the wait is over, and an error is a
+//! text there: a file that is another program's, or a server that refuses the password, would be a timeout. It cannot let go of
+//! all idle connections at once after a server was stopped, but would have to test each with a round trip before it is lent. And
+//! of a store in memory there must never be a second connection.
 
 use super::access::Failure;
 use super::connection::Connection;

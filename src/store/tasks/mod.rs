@@ -10,6 +10,7 @@ mod ending;
 mod owner;
 mod policy_store;
 mod purge;
+mod reading;
 mod retention;
 mod rows;
 mod stored_tasks;

@@ -1,15 +1,13 @@
 //! The store of tasks over a database: in memory, in a file, or in Postgres.
 //!
-//! In: steps, each turned into its rows on the thread that brings it. Out: tasks, put together from the last snapshot and
-//! the events after it. Writes go through one thread that commits them in groups; reads go beside it. Everything that is
-//! read is tested against its digest before anything is made of it.
+//! In: steps, each turned into its rows on the thread that brings it. Out: tasks, events and answers, as `reading` makes them of
+//! their rows. Writes go through one thread that commits them in groups; reads go beside it.
 
 use super::decision_lines::DueLine;
 use super::owner::Owner;
-use super::rows::{
-    EVENT, EventLink, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest, summary,
-};
-use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy, policy_of};
+use super::reading::{stored_answer, stored_events, stored_task, task_row};
+use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
+use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy};
 use super::task_records::{
     Facts, LoadedTask, NewEvent, Once, OperationKind, Purge, StoredEvent, TaskHead, TaskSummary, Tombstone,
     Verified,
@@ -18,10 +16,10 @@ use super::tombstones;
 use super::writer::{Write, Writer};
 use super::{switches, verify};
 use crate::StoreLimits;
-use crate::{Database, Sql, SqlValue, StoreError, messages};
+use crate::{Database, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
-use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
+use celador::task::{Decision, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -269,37 +267,6 @@ impl StoredTasks {
         is_due || head.fingerprint != task.policy().fingerprint()
     }
 
-    /// The events after a version with this digest: at most so many, as many as `max_page_bytes` allows, and one at least.
-    fn page_of_events(
-        &self,
-        sql: &mut Sql<'_>,
-        owner: &Owner,
-        id: &str,
-        after: (u64, String),
-        limit: usize,
-    ) -> Result<Events, StoreError> {
-        let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.0.into()];
-        // lengths in bytes stand in front of the values; for one in characters the database would read every value
-        let statement = "SELECT CAST(COALESCE(OCTET_LENGTH(decision), 0) + OCTET_LENGTH(change) AS BIGINT) \
-                         FROM task_event \
-                         WHERE owner = $1 AND task = $2 AND version > $3 ORDER BY version LIMIT $4";
-        let lengths = sql.query(statement, &[&key[..], &[self.page(limit)]].concat())?;
-        let (mut bytes, mut count) = (0_u64, 0_u64);
-        for length in &lengths {
-            bytes = bytes.saturating_add(length.count(0)?);
-            if count > 0 && bytes > self.limits.max_page_bytes as u64 {
-                break;
-            }
-            count = count.saturating_add(1);
-        }
-        let statement = format!(
-            "SELECT {EVENT} FROM task_event WHERE owner = $1 AND task = $2 AND version > $3 \
-             ORDER BY version LIMIT $4"
-        );
-        let rows = sql.query(&statement, &[&key[..], &[count.into()]].concat())?;
-        read_events(owner, id, after, &rows)
-    }
-
     /// The rows of one page, one at least: nobody would come to an end otherwise.
     fn max_page(&self) -> usize {
         self.limits.max_page.max(1)
@@ -351,35 +318,7 @@ impl StoredTasks {
     /// # Cost
     /// Linear in the task, and at most `max_events_to_replay` events.
     pub fn load(&self, owner: &Owner, id: &str) -> Result<LoadedTask, StoreError> {
-        self.database.read(|sql| {
-            let row = task_row(sql, owner, id)?;
-            let snapshot = snapshot(sql, owner, id)?;
-            let (mut version, mut chain, mut saved) = match snapshot {
-                Some((version, chain, saved)) => (version, chain, Some(saved)),
-                None => (0, String::new(), None),
-            };
-            let begun = version;
-            while version < row.version {
-                // a page at a time, so that opening a task takes no more than the task and a page
-                let page = self.page_of_events(sql, owner, id, (version, chain), self.max_page())?;
-                if page.events.is_empty() {
-                    return Err(altered(id, version.saturating_add(1)));
-                }
-                (version, chain) = (page.version, page.chain);
-                saved = Some(put_together(id, saved, &page.events)?);
-            }
-            let replayed = version.saturating_sub(begun);
-            let saved = saved.filter(|_| (version, &chain) == (row.version, &row.chain));
-            let saved = saved.ok_or_else(|| altered(id, version.saturating_add(1)))?;
-            if saved.agent() != (&row.facts.namespace, &row.facts.agent) || saved.id() != id {
-                return Err(StoreError::Corrupt(messages::altered_task(id)));
-            }
-            let fingerprint = saved.fingerprint();
-            let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.is(&fingerprint));
-            let (owner, facts, policy) = (owner.clone(), Arc::new(row.facts), policy.map(Arc::new));
-            let head = TaskHead { owner, facts, version, chain, fingerprint, policy };
-            Ok(LoadedTask { saved, head, replayed })
-        })
+        self.database.read(|sql| stored_task(sql, owner, id, &self.limits))
     }
 
     /// The number of a task's last event, to see whether a copy in memory is still the latest. Reads one row.
@@ -395,17 +334,7 @@ impl StoredTasks {
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.
     pub fn answer(&self, owner: &Owner, task: Option<&str>, key: &str) -> Result<Option<Once>, StoreError> {
-        let (owner, task) = (owner.as_str(), task.unwrap_or_default());
-        let statement =
-            "SELECT request, answer, digest FROM task_answer WHERE owner = $1 AND task = $2 AND key = $3";
-        let found =
-            self.database.read(|sql| sql.query_one(statement, &[owner.into(), task.into(), key.into()]))?;
-        let Some(row) = found else { return Ok(None) };
-        let (request, answer) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-        if row.text(2)? != answer_digest(owner, task, key, &request, &answer) {
-            return Err(StoreError::Corrupt(messages::altered_answer(task)));
-        }
-        Ok(Some(Once { key: key.to_owned(), request, answer }))
+        self.database.read(|sql| stored_answer(sql, owner, task.unwrap_or_default(), key))
     }
 
     /// The tasks of an owner by id, those after this one, at most so many and at most `max_page`.
@@ -435,16 +364,8 @@ impl StoredTasks {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.database.read(|sql| {
-            task_row(sql, owner, id)?;
-            let key: [SqlValue<'_>; 3] = [owner.as_str().into(), id.into(), after.into()];
-            let statement = "SELECT chain FROM task_event WHERE owner = $1 AND task = $2 AND version = $3";
-            let chain = match sql.query_one(statement, &key)? {
-                Some(row) => row.text(0)?.to_owned(),
-                None => String::new(),
-            };
-            Ok(self.page_of_events(sql, owner, id, (after, chain), limit)?.events)
-        })
+        let most = limit.min(self.max_page());
+        self.database.read(|sql| stored_events(sql, owner, id, after, (most, &self.limits)))
     }
 
     /// Takes a task away for good: its events, its snapshot and its answers, in one transaction. What is left is the
@@ -479,50 +400,4 @@ impl StoredTasks {
 
 fn json(value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|_| StoreError::NotStorable(messages::NOT_JSON))
-}
-
-fn task_row(sql: &mut Sql<'_>, owner: &Owner, id: &str) -> Result<TaskRow, StoreError> {
-    let statement = format!("SELECT {TASK} FROM task WHERE owner = $1 AND id = $2");
-    let row = sql.query_one(&statement, &[owner.as_str().into(), id.into()])?;
-    match row {
-        Some(row) => TaskRow::read(&row),
-        None => Err(tombstones::missing(sql, owner.as_str(), id)),
-    }
-}
-
-/// The version, the chain there, and the task, if there is a snapshot.
-fn snapshot(
-    sql: &mut Sql<'_>,
-    owner: &Owner,
-    id: &str,
-) -> Result<Option<(u64, String, SavedTask)>, StoreError> {
-    let statement = "SELECT version, saved, chain, digest FROM task_snapshot WHERE owner = $1 AND task = $2";
-    let Some(row) = sql.query_one(statement, &[owner.as_str().into(), id.into()])? else { return Ok(None) };
-    let (version, saved, chain) = (row.count(0)?, row.text(1)?, row.text(2)?);
-    if row.text(3)? != snapshot_digest(owner.as_str(), id, version, saved, chain) {
-        return Err(altered(id, version));
-    }
-    let saved_task = serde_json::from_str(saved).map_err(|_| altered(id, version))?;
-    Ok(Some((version, chain.to_owned(), saved_task)))
-}
-
-/// A snapshot with the events after it; without one, the first event has the task as it began.
-fn put_together(
-    id: &str,
-    snapshot: Option<SavedTask>,
-    events: &[StoredEvent],
-) -> Result<SavedTask, StoreError> {
-    let (first, rest) = match snapshot {
-        Some(saved) => (Some(saved), events),
-        None => match events.split_first() {
-            Some((first, rest)) => (serde_json::from_str(&first.change).ok(), rest),
-            None => (None, events),
-        },
-    };
-    let mut saved = first.ok_or_else(|| altered(id, 1))?;
-    for event in rest {
-        let change = serde_json::from_str(&event.change).map_err(|_| altered(id, event.version))?;
-        saved = saved.apply(change).map_err(|_| altered(id, event.version))?;
-    }
-    Ok(saved)
 }

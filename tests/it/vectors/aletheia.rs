@@ -1,9 +1,10 @@
 //! Vectors of the Aletheia store: Redis behind the proxy, Postgres in the table of the agents' own guide, and what runs on
-//! Postgres also on the embedded store.
+//! Postgres also on the embedded store; Redis and the embedded store also behind a server.
 
 use super::format::{Options, PostgresRow, RedisValue, StoreOperation, StoreStep, Stored, Vector};
 use super::proxy::Proxy;
 use super::{Failures, wrong};
+use crate::agent_contexts::OverHttp;
 use crate::servers::{PostgresServer, RedisServer};
 use celador_store::conversation::aletheia::{
     ContextStoreError, EmbeddedContextStore, PostgresContextStore, RedisContextStore, RedisOptions,
@@ -30,51 +31,8 @@ impl Runner {
             let proxy = Proxy::start(server.port());
             (server, proxy)
         });
-        let client = redis::Client::open(server.url()).unwrap();
-        let mut direct = client.get_connection().unwrap();
-        redis::cmd("FLUSHALL").exec(&mut direct).unwrap();
-        for (key, RedisValue { value, ttl }) in &stored.seed {
-            let mut seed = redis::cmd("SET");
-            seed.arg(key).arg(value);
-            if *ttl >= 0 {
-                seed.arg("EX").arg(ttl);
-            }
-            seed.exec(&mut direct).unwrap();
-        }
-        let mut failures = Failures::new();
-        for (number, step) in stored.steps.iter().enumerate() {
-            let options = redis_options(step.options.as_ref().unwrap_or(&stored.options));
-            let store = RedisContextStore::open(&proxy.url(), options).unwrap();
-            proxy.take();
-            failures.extend(carry_out(vector, "redis", number, step, &store));
-            let sent = proxy.take();
-            if let Some(expected) = &step.redis
-                && !is_sent(expected, &sent)
-            {
-                let sent: Vec<Vec<_>> = sent
-                    .iter()
-                    .map(|command| command.iter().map(|argument| String::from_utf8_lossy(argument)).collect())
-                    .collect();
-                failures.push(wrong(vector, "redis", number, &format!("{expected:?}"), &format!("{sent:?}")));
-            }
-        }
-        if let Some(last) = &stored.last {
-            let found = redis_contents(&mut direct);
-            let alike = found.len() == last.len()
-                && last.iter().all(|(key, expected)| {
-                    found.get(key.as_bytes()).is_some_and(|(value, ttl)| {
-                        let alive = match expected.ttl {
-                            -1 => *ttl == -1,
-                            expected => (expected - RUN_DOWN..=expected).contains(ttl),
-                        };
-                        alive && *value == expected.value.as_bytes()
-                    })
-                });
-            if !alike {
-                failures.push(format!("{} finally: expected {last:?}, found {found:?}", vector.id));
-            }
-        }
-        failures
+        let direct = on_redis(vector, stored, server, proxy, false);
+        direct.into_iter().chain(on_redis(vector, stored, server, proxy, true)).collect()
     }
 
     pub fn postgres(&mut self, vector: &Vector, stored: &Stored<Vec<PostgresRow>>) -> Failures {
@@ -102,20 +60,85 @@ impl Runner {
                 .map(|row| PostgresRow { key: row.get(0), context_id: row.get(1), task_id: row.get(2) })
                 .collect()
         });
-        failures.extend(embedded(vector, stored));
+        failures.extend(embedded(vector, stored, false));
+        failures.extend(embedded(vector, stored, true));
         failures
     }
 }
 
-/// The same on the embedded store.
-fn embedded(vector: &Vector, stored: &Stored<Vec<PostgresRow>>) -> Failures {
+/// A vector on Redis, as what opens the store itself has it, or over HTTP.
+fn on_redis(
+    vector: &Vector,
+    stored: &Stored<BTreeMap<String, RedisValue>>,
+    server: &RedisServer,
+    proxy: &Proxy,
+    over_http: bool,
+) -> Failures {
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut direct = client.get_connection().unwrap();
+    redis::cmd("FLUSHALL").exec(&mut direct).unwrap();
+    for (key, RedisValue { value, ttl }) in &stored.seed {
+        let mut seed = redis::cmd("SET");
+        seed.arg(key).arg(value);
+        if *ttl >= 0 {
+            seed.arg("EX").arg(ttl);
+        }
+        seed.exec(&mut direct).unwrap();
+    }
+    let mut failures = Failures::new();
+    for (number, step) in stored.steps.iter().enumerate() {
+        let options = redis_options(step.options.as_ref().unwrap_or(&stored.options));
+        let (place, store): (&str, Box<dyn ContextStore>) = if over_http {
+            ("redis over HTTP", Box::new(OverHttp::memory(&proxy.url(), options)))
+        } else {
+            ("redis", Box::new(RedisContextStore::open(&proxy.url(), options).unwrap()))
+        };
+        proxy.take();
+        failures.extend(carry_out(vector, place, number, step, &*store));
+        let sent = proxy.take();
+        if let Some(expected) = &step.redis
+            && !is_sent(expected, &sent)
+        {
+            let sent: Vec<Vec<_>> = sent
+                .iter()
+                .map(|command| command.iter().map(|argument| String::from_utf8_lossy(argument)).collect())
+                .collect();
+            failures.push(wrong(vector, place, number, &format!("{expected:?}"), &format!("{sent:?}")));
+        }
+    }
+    if let Some(last) = &stored.last {
+        let found = redis_contents(&mut direct);
+        let alike = found.len() == last.len()
+            && last.iter().all(|(key, expected)| {
+                found.get(key.as_bytes()).is_some_and(|(value, ttl)| {
+                    let alive = match expected.ttl {
+                        -1 => *ttl == -1,
+                        expected => (expected - RUN_DOWN..=expected).contains(ttl),
+                    };
+                    alive && *value == expected.value.as_bytes()
+                })
+            });
+        if !alike {
+            failures.push(format!("{} finally: expected {last:?}, found {found:?}", vector.id));
+        }
+    }
+    failures
+}
+
+/// The same on the embedded store, directly or over HTTP.
+fn embedded(vector: &Vector, stored: &Stored<Vec<PostgresRow>>, over_http: bool) -> Failures {
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let store = EmbeddedContextStore::new(database.clone());
+    let (place, store): (&str, Box<dyn ContextStore>) = if over_http {
+        let http = OverHttp::new(database.clone(), "embedded", RedisOptions::default());
+        ("embedded over HTTP", Box::new(http))
+    } else {
+        ("embedded", Box::new(EmbeddedContextStore::new(database.clone())))
+    };
     for PostgresRow { key, context_id, task_id } in &stored.seed {
         let data = StoredContext { context_id: context_id.clone(), task_id: task_id.clone() };
         store.set(key, &data).unwrap();
     }
-    rows_vector(vector, "embedded", stored, &store, || {
+    rows_vector(vector, place, stored, &*store, || {
         let read = "SELECT key, context_id, task_id FROM aletheia_context";
         let rows = database.read(|sql| sql.query(read, &[])).unwrap();
         let text = |row: &celador_store::Row, column| row.optional_text(column).unwrap().map(str::to_owned);

@@ -22,6 +22,28 @@ impl fmt::Display for QuestionId {
 }
 
 /// A request of one operation. Several operations of a task may ask at once, each its own question.
+///
+/// ```
+/// use celador::{Answer, Call, CallResult, Engine, EngineLimits, Outcome, Question, QuestionId, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let pay = |amount| Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///
+/// let Outcome::Allowed(small) = task.before(&pay(40), now).outcome() else { panic!("40 is little") };
+/// let Outcome::Waits(large) = task.before(&pay(250), now).outcome() else { panic!("250 needs a review") };
+/// let questions: Vec<Question> = task.questions().collect();
+/// let asked: QuestionId = large.question;
+/// assert_eq!((questions.len(), questions[0].id), (1, asked));
+///
+/// // the first call is reported while the lead thinks, and then the lead answers this question
+/// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
+/// assert!(task.after(small.call, result, now)?.outcome().is_allowed());
+/// assert!(task.answer(asked, Answer::Review(true), now)?.outcome().is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// Its name.
@@ -131,7 +153,26 @@ pub struct CallResult {
     pub task_id: Option<String>,
 }
 
-/// What is known of a call that is withdrawn.
+/// Whether a call that is withdrawn has run.
+///
+/// ```
+/// use celador::context::InvocationStatus;
+/// use celador::{Call, Engine, EngineLimits, Outcome, Ran, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
+/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+///
+/// // the process that paid died: the payout counts, for the money may be gone
+/// let told = task.withdraw(allowed.call, Ran::Unknown, now)?;
+/// assert_eq!(told.message.as_deref(), Some("the call was withdrawn"));
+/// let record = task.context().invocations().next().ok_or("it is on record")?;
+/// assert_eq!(record.status, InvocationStatus::Errored);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ran {

@@ -13,8 +13,11 @@ pub use self::postgres::PostgresContextStore;
 pub use self::redis::{RedisContextStore, RedisOptions, RedisTls};
 
 use super::members::Members;
+use super::messages;
+use crate::Database;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::fmt;
 
 /// The value that is kept under a key. A value without ids is still a value, not an absence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,6 +62,52 @@ pub trait ContextStore: Send + Sync {
     /// # Errors
     /// Those of the server.
     fn delete(&self, key: &str) -> Result<(), ContextStoreError>;
+}
+
+/// The store that an operator names, and the way to open it.
+///
+/// ```
+/// use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
+/// use celador_store::conversation::{ContextStore, StoredContext};
+/// use celador_store::{Database, Location, StoreLimits};
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let place = ContextPlace { store: "embedded".to_owned(), redis: RedisOptions::default() };
+/// let store: Box<dyn ContextStore> = place.open(&database)?;
+/// let kept = StoredContext { context_id: Some("c1".to_owned()), task_id: None };
+/// store.set("did:web:a", &kept)?;
+/// assert_eq!(store.get("did:web:a")?, Some(kept));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ContextPlace {
+    /// `embedded` for the database that a program has open, or an address: `redis://…`, `rediss://…`, `postgres://…`.
+    pub store: String,
+    /// How Redis keeps values.
+    pub redis: RedisOptions,
+}
+
+impl ContextPlace {
+    /// The store. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ContextStoreError::Unavailable`] for a text that names no store. It quotes no address, which may hold a password.
+    pub fn open(&self, database: &Database) -> Result<Box<dyn ContextStore>, ContextStoreError> {
+        let Self { store, redis } = self;
+        match store.split(':').next().unwrap_or_default() {
+            "embedded" => Ok(Box::new(EmbeddedContextStore::new(database.clone()))),
+            "redis" | "rediss" => Ok(Box::new(RedisContextStore::open(store, redis.clone())?)),
+            "postgres" | "postgresql" => Ok(Box::new(PostgresContextStore::open(store)?)),
+            _ => Err(ContextStoreError::Unavailable(messages::NO_CONTEXT_STORE.to_owned())),
+        }
+    }
+}
+
+impl fmt::Debug for ContextPlace {
+    /// Without the address, which may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContextPlace").field("redis", &self.redis).finish_non_exhaustive()
+    }
 }
 
 impl StoredContext {
