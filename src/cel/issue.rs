@@ -6,7 +6,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Embedded, Span};
 use serde::Serialize;
 
-/// One problem in an expression. [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
+/// One problem in an expression.
+///
+/// [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
 /// difference.
 ///
 /// ```

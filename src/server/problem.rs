@@ -11,6 +11,9 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 
+/// The media type of problems.
+pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+
 /// Where the `type` of every problem begins.
 const TYPES: &str = "urn:celador:problem:";
 
@@ -43,7 +46,7 @@ macro_rules! kinds {
 
         impl Kind {
             /// All of them.
-            #[cfg(test)]
+            #[cfg(any(test, feature = "schema"))]
             pub(super) const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The last part of the `type`.
@@ -56,7 +59,7 @@ macro_rules! kinds {
                 match self { $(Self::$name => $status,)+ }
             }
 
-            const fn title(self) -> &'static str {
+            pub(super) const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)+ }
             }
         }

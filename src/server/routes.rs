@@ -7,7 +7,6 @@ use super::evaluate::{Check, Evaluate, Render};
 use super::event_step::Event;
 use super::identity::Scope;
 use super::manifests::AgentName;
-use super::openapi::document;
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -158,28 +157,63 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     service.tasks.create(request, start)
 }
 
+/// Which tasks are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ListQuery {
+    /// The `next` of the page before.
+    after: Option<String>,
+    /// `true` for tasks whose last step was stored under the policy that is served, `false` for those that are under another one
+    /// and have not ended. A page of these may be short, or empty, and have a `next`.
+    current: Option<bool>,
+}
+
 fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    const KNOWN: [&str; 2] = ["after", "current"];
-    let [after, current] = request.query(KNOWN)?;
-    let bad = |_| Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
-    let current = current.map(|current| current.parse().map_err(bad)).transpose()?;
-    let page = service.tasks.list(&request.caller, after.as_deref(), current)?;
-    Answer::json(200, &page)
+    let ListQuery { after, current } = request.query()?;
+    Answer::json(200, &service.tasks.list(&request.caller, after.as_deref(), current)?)
+}
+
+/// Which events are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct EventsQuery {
+    /// The `next` of the page before.
+    after: Option<u64>,
 }
 
 fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [after] = request.query(["after"])?;
-    let number = |text: String| {
-        text.parse().map_err(|_| Problem::new(Kind::BadRequest, super::messages::bad_query(&["after"])))
-    };
-    let after = after.map(number).transpose()?;
+    let EventsQuery { after } = request.query()?;
     Answer::json(200, &service.tasks.events(request, after.unwrap_or_default())?)
 }
 
+/// The reason for purging a task.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct PurgeQuery {
+    /// The reason, which stays in the tombstone and in the decision log.
+    reason: Option<String>,
+}
+
 fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [reason] = request.query(["reason"])?;
+    let PurgeQuery { reason } = request.query()?;
     let most = service.settings.limits.store.engine.max_reason_bytes;
     service.tasks.purge(request, reason.as_deref().unwrap_or("purged over HTTP"), most)
+}
+
+/// The part of a context that is looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ContextQuery {
+    /// The paths of its parts, with commas between: `input,capabilities.refund`; without it, all of the context.
+    paths: Option<String>,
+    /// The most entries of each list; without it, as many as `max_page_bytes` allows.
+    limit: Option<usize>,
+    /// The `next` of the page before, as long as the task has taken no step.
+    cursor: Option<String>,
 }
 
 /// The context of a task, as expressions see it.
@@ -214,11 +248,9 @@ struct Left {
 
 /// A part of a task's context. A cursor is good for one version: entries that come meanwhile move those of before.
 fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    const KNOWN: [&str; 3] = ["paths", "limit", "cursor"];
-    let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
-    let [paths, limit, cursor] = request.query(KNOWN)?;
+    let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_context_query());
+    let ContextQuery { paths, limit: entries, cursor } = request.query()?;
     let paths = paths.map(|paths| paths.split(',').map(str::to_owned).collect()).unwrap_or_default();
-    let entries = limit.map(|limit| limit.parse().map_err(|_| refuse())).transpose()?;
     let cursor = cursor.map(|cursor| {
         let (version, from) = cursor.split_once('.')?;
         Some((version.parse::<u64>().ok()?, from.parse::<usize>().ok()?))
@@ -257,8 +289,8 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
 
 /// A function that the model is offered.
 #[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Function<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Offer"))]
+struct Offered<'t> {
     /// The name that the model calls.
     name: &'t str,
     /// The description of the function in the manifest; null if it has none.
@@ -275,12 +307,12 @@ struct Function<'t> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Offers<'t> {
     /// The functions, in the order of the manifests.
-    functions: Vec<Function<'t>>,
+    functions: Vec<Offered<'t>>,
 }
 
 fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
     service.tasks.look(request, |Open { task, .. }| {
-        let function = |Offer { name, description, schema, output }| Function {
+        let function = |Offer { name, description, schema, output }| Offered {
             name,
             description,
             schema,
@@ -394,9 +426,10 @@ fn metrics(service: &Service, _: &Request) -> Result<Answer, Problem> {
     })
 }
 
-/// The document that describes this table.
-fn openapi(service: &Service, _: &Request) -> Result<Answer, Problem> {
-    let made = || serde_json::to_vec_pretty(&document(&routes())).unwrap_or_default();
-    let body = service.openapi.get_or_init(made).clone();
+/// The document that describes this table: the module `openapi` makes it, and a test compares the two.
+const OPENAPI: &str = include_str!("openapi.json");
+
+fn openapi(_: &Service, _: &Request) -> Result<Answer, Problem> {
+    let body = OPENAPI.as_bytes().to_vec();
     Ok(Answer { status: 200, media_type: super::request::JSON, body, headers: Vec::new() })
 }

@@ -5,6 +5,7 @@
 
 use super::messages;
 use super::problem::{Kind, Problem};
+use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{Answer, Call, CallId, CallResult, Decision, Next, Progress, Task, TaskError, Usage};
@@ -69,7 +70,7 @@ struct Message(Json);
 /// Somebody says something.
 #[derive(Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(super) struct Input(Message);
 
 impl StepBody for Input {
@@ -89,7 +90,7 @@ impl StepBody for Input {
 /// The model has a response.
 #[derive(Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(super) struct Output(Message);
 
 impl StepBody for Output {
@@ -105,7 +106,7 @@ impl StepBody for Output {
 /// The model has answered.
 #[derive(Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(super) struct ModelTurn(Usage);
 
 impl StepBody for ModelTurn {
@@ -121,7 +122,7 @@ impl StepBody for ModelTurn {
 /// The model calls a function; the host will carry it out.
 #[derive(Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(super) struct Before(Call);
 
 impl StepBody for Before {
@@ -147,7 +148,7 @@ impl StepBody for Before {
 /// The model calls a function; what carrying it out needs is asked for.
 #[derive(Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(super) struct Invoke(Before);
 
 impl StepBody for Invoke {
@@ -311,9 +312,9 @@ impl StepBody for Script {
 
 /// The task is interrupted.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Empty"))]
-pub(super) struct Interrupt {}
+#[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) struct Interrupt(Empty);
 
 impl StepBody for Interrupt {
     fn operation(&self) -> OperationKind {

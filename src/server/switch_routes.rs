@@ -66,6 +66,35 @@ impl<'t> From<&'t SwitchTurn> for Turned<'t> {
     }
 }
 
+/// The turns that are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct HistoryQuery {
+    /// The `next` of the page before.
+    after: Option<u64>,
+}
+
+/// The switch that is turned off, and the reason.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TurnOffQuery {
+    /// The kind of target.
+    #[cfg_attr(feature = "schema", schemars(required, extend("enum" = ["agent", "tool", "user"])))]
+    kind: Option<String>,
+    /// The namespace of an agent or a tool.
+    namespace: Option<String>,
+    /// The name; of a user the id.
+    #[cfg_attr(feature = "schema", schemars(required))]
+    name: Option<String>,
+    /// One action of a tool.
+    function: Option<String>,
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(required, length(min = 1)))]
+    reason: Option<String>,
+}
+
 /// `GET /v1/switches`
 pub(super) fn list(service: &Service, _: &Request) -> Result<Answer, Problem> {
     let tasks = &service.tasks;
@@ -76,9 +105,8 @@ pub(super) fn list(service: &Service, _: &Request) -> Result<Answer, Problem> {
 
 /// `GET /v1/switches/history`
 pub(super) fn history(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [after] = request.query(["after"])?;
-    let bad = |_| Problem::new(Kind::BadRequest, messages::bad_query(&["after"]));
-    let after = after.map(|text| text.parse().map_err(bad)).transpose()?.unwrap_or_default();
+    let HistoryQuery { after } = request.query()?;
+    let after = after.unwrap_or_default();
     let tasks = &service.tasks;
     let stored = StoredSwitches::new(tasks.store.database().clone(), &tasks.limits.store);
     let found = stored.history(after, tasks.page).map_err(|error| tasks.problem(&error))?;
@@ -98,8 +126,7 @@ pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Pr
 
 /// `DELETE /v1/switches?kind=…`
 pub(super) fn turn_off(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    const KNOWN: [&str; 5] = ["kind", "namespace", "name", "function", "reason"];
-    let [kind, namespace, name, function, reason] = request.query(KNOWN)?;
+    let TurnOffQuery { kind, namespace, name, function, reason } = request.query()?;
     let switch = match (kind.as_deref(), namespace, name, function) {
         (Some("agent"), Some(namespace), Some(name), None) => Switch::Agent { namespace, name },
         (Some("tool"), Some(namespace), Some(name), function) => Switch::Tool { namespace, name, function },

@@ -59,13 +59,13 @@ struct Shown<'t> {
     decided: Option<&'t PolicyDecided>,
 }
 
-/// Why a task takes no step, and what can be done about it.
+/// The reason why a task takes no step, and the ways to deal with it.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Hold {
     /// The reason, in words.
     reason: String,
-    /// The ways in which it can be brought to an end.
+    /// The ways in which an operator can deal with it.
     can: Vec<Way>,
 }
 

@@ -9,11 +9,11 @@ use std::sync::{Arc, LazyLock};
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runtime {
-    /// `runtime.version`
+    /// The version of the platform: `runtime.version`.
     pub version: Arc<str>,
-    /// `runtime.dashboard_url`
+    /// The address of its dashboard: `runtime.dashboard_url`.
     pub dashboard_url: Arc<str>,
-    /// `runtime.api_root`
+    /// The address at which its API begins: `runtime.api_root`.
     pub api_root: Arc<str>,
 }
 

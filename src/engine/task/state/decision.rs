@@ -75,8 +75,9 @@ pub struct Decision {
     /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
-    /// The places in it that a manifest marks as secret. Views show `***` there ([`Decision::masked`]), and so should
-    /// whoever writes it down.
+    /// The places in it that a manifest marks as secret. Views show `***` there, and so should whoever writes it down.
+    ///
+    /// [`Decision::masked`] makes such a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Box<Hidden>>,
 }
@@ -171,7 +172,7 @@ impl fmt::Display for Verdict {
 /// The id of a call that was let through and whose result is awaited. Unique in its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct CallId(pub u64);
 
 impl fmt::Display for CallId {
@@ -195,7 +196,7 @@ pub struct LimitReached {
 /// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct StepName {
     /// The list.
     pub hook: Hook,
@@ -242,11 +243,11 @@ impl TryFrom<String> for StepName {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceEntry {
-    /// Which one.
+    /// The list and the position of the step, such as `before[0]`.
     pub step: StepName,
-    /// What it does.
+    /// The kind of step.
     pub action: StepKind,
-    /// How it ended.
+    /// The end that it came to.
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
@@ -294,7 +295,9 @@ impl StepOutcome {
 }
 
 /// Something that failed or was ignored while one decision was made: an expression that failed, a bound parameter that the
-/// model tried to set. What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
+/// model tried to set.
+///
+/// What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {

@@ -12,7 +12,7 @@ use std::fmt;
 /// Names a question of a task, for [`Task::answer`](super::Task::answer). Unique in its task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct QuestionId(pub u32);
 
 impl fmt::Display for QuestionId {
@@ -59,7 +59,9 @@ pub struct Question {
 pub enum Request {
     /// Carry out a capability; answer with [`Answer::Result`].
     Invoke(Invocation),
-    /// Ask this person; answer with [`Answer::Review`] (RV-01). May take days: [`Task::save`](super::Task::save).
+    /// Ask this person; answer with [`Answer::Review`] (RV-01). It may take days.
+    ///
+    /// [`Task::save`](super::Task::save) keeps the task meanwhile.
     Review {
         /// A user's id or e-mail address, not empty (RV-06, RV-09).
         reviewer: String,
@@ -99,7 +101,9 @@ pub struct Invocation {
     pub arguments: Json,
 }
 
-/// The answer to a [`Request`].
+/// The answer of a host to the question of an operation.
+///
+/// Its variants name the [`Request`] that they answer.
 ///
 /// ```
 /// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, SavedTask, StartTask, User};

@@ -26,7 +26,7 @@ pub enum Switch {
         namespace: String,
         /// The tool's name, as its manifest has it.
         name: String,
-        /// One of its actions, by its name or by the name that the model calls; `None` stops all of them.
+        /// One of its actions, by its name or by the name that the model calls; without it all of them are stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,
     },
