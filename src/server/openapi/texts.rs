@@ -77,11 +77,7 @@ mod tests {
             ("As [`Verdict::LockTask`](crate::Verdict::LockTask) says (MW-31).", "As `lock_task` says."),
             ("A link to a [`Diagnostic`](x).", "A link to a `Diagnostic`."),
             ("It counts (`LIM-09`), and more (CTX-18, CTX-20) (KEY-01 to KEY-04).", "It counts, and more."),
-            (
-                "One line\nand another (of two).\n\nA paragraph.",
-                "One line and another (of two).\n\nA paragraph.",
-            ),
-            ("A type.\n\n```\nuse it;\n```", "A type."),
+            ("One line\nand another (of two).\n\nAn example.", "One line and another (of two)."),
         ] {
             assert_eq!(plain(text), expected);
         }
