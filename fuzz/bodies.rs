@@ -3,6 +3,7 @@
 //! The targets are three lines long; `cargo test` runs the same bodies over seeds and their mutations. Where an input
 //! needs an agent, it is one of `policies/`, which are read once.
 
+mod foreign;
 pub mod grammar;
 mod guards;
 #[cfg(feature = "server")]
@@ -10,6 +11,7 @@ mod requests;
 #[cfg(feature = "store")]
 mod stored;
 
+pub use foreign::foreign;
 #[cfg(feature = "server")]
 pub use requests::requests;
 #[cfg(feature = "store")]

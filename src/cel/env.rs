@@ -122,6 +122,12 @@ impl EnvBuilder {
         self.variables.contains_key(name) || self.functions.contains_key(name)
     }
 
+    /// Whether a variable is declared under this name so far.
+    #[must_use]
+    pub fn declares_variable(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
     /// A function whose signatures are given as types, which text cannot say of types of the host's own; one declared
     /// before under the same name is replaced.
     ///

@@ -13,8 +13,12 @@
 //! | `plan` | checked `Expr` | `Plan`: slots for names, constants folded, loops fused |
 //! | `eval` | `Plan` and `Activation` | `Value`, metered |
 //! | `program`, `cache` | | the door, and the store of compiled expressions |
+//! | `cel_interpreter` | values, variables and functions of the crate `cel` | the same for programs of this one; a feature of its own |
 //!
 //! Nothing here knows of agents, and nothing here does IO or reads a clock.
+//!
+//! Programs that use the crate `cel` (once `cel-interpreter`) can be moved one expression after the other with the feature
+//! `cel-interpreter`; the page `docs/from-cel-interpreter.md` of the repository shows how, and what becomes stricter.
 //!
 //! ```
 //! use celador_cel::{Activation, Env, EnvBuilder, EvalLimits, Json, Program, STANDARD, Type, Value};
@@ -39,6 +43,8 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+#[cfg(feature = "cel-interpreter")]
+pub mod cel_interpreter;
 mod check;
 pub mod diagnostic;
 mod domain;

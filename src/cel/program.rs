@@ -139,12 +139,13 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::run`].
+    #[inline]
     pub fn holds<'a>(
         &'a self,
         activation: &Activation<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> Result<bool, Stop> {
-        match guarded((&self.plan, &self.guards), activation, &self.limits) {
+        match self.guarded(activation) {
             Some((truth, _)) => Ok(truth),
             None => self.holds_at_length(activation, host),
         }
@@ -160,10 +161,17 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
-        match guarded((&self.plan, &self.guards), activation, &self.limits) {
+        match self.guarded(activation) {
             Some((truth, cost)) => (Ok(truth), cost),
             None => holds((&self.plan, &self.guards), activation, &self.limits, host),
         }
+    }
+
+    /// The truth and what it cost, if the whole is a guard that can tell. Kept out of its callers, so that they set up no
+    /// frame for the long way before it is needed.
+    #[inline(never)]
+    fn guarded<'a>(&'a self, activation: &Activation<'a>) -> Option<(bool, u64)> {
+        guarded((&self.plan, &self.guards), activation, &self.limits)
     }
 
     #[inline(never)]

@@ -6,7 +6,7 @@
 
 use crate::laws_expressions::{Case, Language, cases, variables};
 use crate::laws_values::{Outcome, Plain, PlainKey, run};
-use cel::objects::{Key, Map};
+use cel::objects::{Key, Map, OptionalValue};
 use celador::cel::{Activation, Env, EnvBuilder, Expr, ExprKind, Json, Program, STANDARD, Type};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -64,7 +64,7 @@ fn theirs(text: &str, data: &Data) -> Result<Plain, String> {
 }
 
 /// A value as the `cel` crate has it.
-fn foreign(value: &Plain) -> cel::Value {
+pub fn foreign(value: &Plain) -> cel::Value {
     const NANOS: i128 = 1_000_000_000;
     let split = |nanos: i128| ((nanos.div_euclid(NANOS)) as i64, nanos.rem_euclid(NANOS) as u32);
     match value {
@@ -94,11 +94,16 @@ fn foreign(value: &Plain) -> cel::Value {
             let map = entries.iter().map(|(name, value)| (key(name), foreign(value)));
             cel::Value::Map(Map { map: Arc::new(map.collect()) })
         }
-        Plain::Optional(_) | Plain::Other(_) => unreachable!("not of the common language"),
+        Plain::Optional(value) => cel::Value::Opaque(Arc::new(match value {
+            None => OptionalValue::none(),
+            Some(value) => OptionalValue::of(foreign(value)),
+        })),
+        Plain::Other(_) => unreachable!("not of the common language"),
     }
 }
 
-fn plain(value: &cel::Value) -> Plain {
+/// A value of the `cel` crate as plain data.
+pub fn plain(value: &cel::Value) -> Plain {
     match value {
         cel::Value::Null => Plain::Null,
         cel::Value::Bool(value) => Plain::Bool(*value),
@@ -125,7 +130,10 @@ fn plain(value: &cel::Value) -> Plain {
             };
             Plain::Map(map.map.iter().map(|(name, value)| (key(name), plain(value))).collect())
         }
-        other => Plain::Other(format!("{other:?}")),
+        other => match <&OptionalValue>::try_from(other) {
+            Ok(optional) => Plain::Optional(optional.value().map(|value| Box::new(plain(value)))),
+            Err(_) => Plain::Other(format!("{other:?}")),
+        },
     }
 }
 

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 11] = [
+const TARGETS: [(&str, Body); 12] = [
     ("context", bodies::context),
     ("expression", bodies::expression),
+    ("foreign", bodies::foreign),
     ("grammar", bodies::grammar),
     ("guard", bodies::guard),
     ("json", bodies::json),
@@ -191,6 +192,11 @@ proptest! {
     #[test]
     fn mutated_rows_do_no_harm(bytes in mutated(seeds("fuzz/seeds/stored"))) {
         stored(&bytes);
+    }
+
+    #[test]
+    fn foreign_values_by_chance_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        bodies::foreign(&bytes);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use celador::cel::{
     STANDARD, Stop, Type, Value, View,
 };
 use celador::context::{
-    Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, SchemaDecl, Scope,
-    ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo,
+    Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, KeptPart,
+    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo,
 };
 use celador::limits::EvalLimits;
 use celador::source::Span;
@@ -41,6 +41,16 @@ const OF_THE_CONTEXT: &[&str] = &[
     "c.cap.probe.inputs[2][0]",
     "c.cap.probe.outputs[0]",
     "c.cap.probe.inputs[9].a",
+    "c.cap.probe.inputs",
+    "c.cap.probe.outputs",
+    "c.cap.probe.outputs[1]",
+    "c.cap.probe.successful",
+    "c.cap.probe.task_ids",
+    "c.cap.probe",
+    "c.cap.probe.count_successful",
+    "c._history.turns",
+    "c._history.turn_count",
+    "c.input",
     "c.input[0].message",
 ];
 
@@ -61,7 +71,14 @@ const QUESTIONS: &[&str] = &[
     "P.startsWith('a longer beginning than any text has')",
     "P.endsWith('b')",
     "size(P) > 1",
+    "size(P) <= 2",
+    "1 > size(P)",
+    "P.size() >= 3",
     "size(P) == 0",
+    "has(P.a)",
+    "has(P.b)",
+    "!has(P.key)",
+    "has(P.count_successful)",
     "P.matches('^[a-z]+$')",
     "P.contains('e')",
     "P == 9223372036854775807",
@@ -80,10 +97,20 @@ const FORMS: &[&str] = &[
     "A || B || C",
     "A && (B || C)",
     "(A || !B) && C",
+    // several questions about one place: each letter with a stroke asks where the one without does
+    "A && A'",
+    "A || A'",
+    "A && A' && B",
+    "A || !A' || B",
+    "A && (A' || B)",
+    "(A || A') && (A || A')",
+    "A && A' || B && B'",
     "A ? B : C",
     "[1, 2].all(x, A || x > 1)",
     "w.exists(x, x == 'ab' || x.startsWith('b'))",
     "r.all(x, x.a > 0 && x.b < 7)",
+    "r.all(x, has(x.a) && x.a > 0)",
+    "r.exists(x, has(x.a) || size(x) < 2 || x == 'ab')",
     "l.filter(x, x > 1 && A).size() > 1",
     "true && A",
     "A == B",
@@ -98,8 +125,9 @@ fn expression(places: &[&str], numbers: &[u16]) -> String {
     let mut of = |items: &[&str]| items[numbers.next().unwrap_or_default() % items.len()].to_owned();
     let mut text = of(FORMS);
     for letter in ["A", "B", "C"] {
-        let question = of(QUESTIONS).replace('P', &of(places));
-        text = text.replace(letter, &question);
+        let (first, second, place) = (of(QUESTIONS), of(QUESTIONS), of(places));
+        text = text.replace(&format!("{letter}'"), &second.replace('P', &place));
+        text = text.replace(letter, &first.replace('P', &place));
     }
     text
 }
@@ -159,7 +187,8 @@ fn context_env(limits: EvalLimits) -> Env {
 
 static CONTEXTS: LazyLock<Vec<Env>> = LazyLock::new(|| budgets(context_env));
 
-/// A task with calls of these arguments, and a message and a model's turn for each.
+/// A task with calls of these arguments, and a message and a model's turn for each. Every other call has no result, and of
+/// every third only the digests of its values are kept.
 fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
     let started_at = "2026-06-01T11:00:00Z".parse().unwrap();
     let mut task = TaskContext::new(
@@ -176,7 +205,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
     for (number, input) in arguments.iter().enumerate() {
         task.push_input(TaskIo::text("ab"));
         task.add_tokens(number as u64, 3);
-        task.record(InvocationRecord {
+        let id = task.record(InvocationRecord {
             function: FunctionId(0),
             at: started_at.into(),
             input: input.clone().into(),
@@ -186,6 +215,10 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             origin: Caller::Model,
             task_id: None,
         });
+        if number % 3 == 1 {
+            task.shorten(id, KeptPart::Input, false);
+            task.shorten(id, KeptPart::Output, true);
+        }
     }
     task
 }
@@ -195,7 +228,7 @@ proptest! {
 
     #[test]
     fn guards_of_documents_say_what_the_walk_says(
-        clauses in prop::collection::vec(any::<u16>(), 7),
+        clauses in prop::collection::vec(any::<u16>(), 10),
         data in prop::collection::vec(any::<u16>(), 0..80),
     ) {
         let text = expression(OF_DOCUMENTS, &clauses);
@@ -211,17 +244,73 @@ proptest! {
 
     #[test]
     fn guards_of_live_state_say_what_the_walk_says(
-        clauses in prop::collection::vec(any::<u16>(), 7),
+        clauses in prop::collection::vec(any::<u16>(), 10),
         calls in prop::collection::vec(prop::collection::vec(any::<u16>(), 0..60), 0..4),
         email in any::<bool>(),
     ) {
-        let text = expression(OF_THE_CONTEXT, &clauses).replace("w.", "c.cap._meta.invocations.").replace("r.all", "c.cap.probe.inputs.all");
+        let text = expression(OF_THE_CONTEXT, &clauses).replace("w.", "c.cap._meta.invocations.").replace("r.all", "c.cap.probe.inputs.all").replace("r.exists", "c.cap.probe.outputs.exists");
         let arguments: Vec<_> =
             calls.iter().map(|numbers| Choices::new(numbers, Language::Whole).data()["j"].clone()).collect();
         let task = context(&arguments, email);
         for (env, (guarded, walked)) in CONTEXTS.iter().zip(pairs(&CONTEXTS, &text)) {
             let activation = Activation::new(env).with(env, "context", task.value());
             prop_assert_eq!(outcomes(&guarded, &activation), outcomes(&walked, &activation), "{}", text);
+        }
+    }
+}
+
+/// What is out of the ordinary, by name: the chance above finds most of it, this keeps it.
+#[test]
+fn sizes_and_members_are_asked_in_place_as_step_by_step() {
+    let arguments =
+        [json!({"a": 1, "b": {"key": "x"}}), json!({"a": [1]}), json!("ab"), json!({"key": null})];
+    let task = context(&arguments, false);
+    let rows = [
+        // the last call comes first: an object, a text, a shortened value, an object
+        ("has(c.cap.probe.inputs[0].key)", "true"),
+        ("has(c.cap.probe.inputs[0].a)", "false"),
+        ("has(c.cap.probe.inputs[0].key.deeper)", "no_such_field"),
+        ("has(c.cap.probe.inputs[0].a.deeper)", "no_such_key"),
+        ("has(c.cap.probe.inputs[1].a)", "no_such_field"),
+        ("has(c.cap.probe.inputs[2].a)", "value_shortened"),
+        ("has(c.cap.probe.inputs[3].b.key)", "true"),
+        ("has(c.cap.probe.inputs[4].a)", "index_out_of_bounds"),
+        ("has(c.cap.probe.inputs[3].a) && has(c.cap.probe.inputs[3].b)", "true"),
+        ("has(c.cap.probe.inputs[3].a) && has(c.cap.probe.inputs[3].c)", "false"),
+        ("has(c.cap.probe.inputs[2].a) || true", "true"),
+        ("has(c.cap.probe.outputs[0].a)", "no_such_field"),
+        ("c.cap.probe.outputs.exists(x, has(x.a))", "no_such_field"),
+        ("c.cap.probe.outputs.exists(x, x != 'ab' && has(x.a))", "false"),
+        ("size(c.cap.probe.inputs) < 5", "true"),
+        ("size(c.cap.probe.inputs) < 4", "false"),
+        ("size(c.cap.probe.outputs) > 4", "false"),
+        ("size(c.cap.probe) > 9", "true"),
+        ("size(c.cap.probe.inputs[0]) > 0", "true"),
+        ("size(c.cap.probe.inputs[1]) < 2", "false"),
+        ("size(c.cap.probe.inputs[2]) > 0", "value_shortened"),
+        ("size(c.cap.probe.inputs[3].b) >= 1 && size(c.cap.probe.inputs[3].b) <= 1", "true"),
+        ("size(c.cap.probe.inputs[3].a) > 0", "no_matching_overload"),
+        ("size(c.cap.probe.outputs[0]) > 0", "no_matching_overload"),
+        ("size(c.input[0].message) < 3", "true"),
+        ("c.cap.probe.inputs[3].a >= 1 && c.cap.probe.inputs[3].a < 2", "true"),
+        ("c.cap.probe.inputs[3].a >= 1 && c.cap.probe.inputs[3].a < 1", "false"),
+        ("c.cap.probe.inputs[1] == 'a' || c.cap.probe.inputs[1] == 'ab'", "true"),
+        ("c.cap.probe.count_successful > 3 && c.llm.tokens.total > 17 && c._history.turn_count < 1", "true"),
+        ("c.cap.probe.count_successful > 4 || c.llm.tokens.total > 18", "false"),
+    ];
+    for (text, expected) in rows {
+        let pairs = pairs(&CONTEXTS, text);
+        assert_eq!(pairs.len(), BUDGETS.len(), "{text}");
+        for (budget, (guarded, walked)) in pairs.iter().enumerate() {
+            let activation =
+                Activation::new(&CONTEXTS[budget]).with(&CONTEXTS[budget], "context", task.value());
+            let outcomes = [outcomes(guarded, &activation), outcomes(walked, &activation)];
+            assert_eq!(outcomes[0], outcomes[1], "{text}");
+            let found = match &outcomes[0][1].0 {
+                Ok(truth) => truth.clone(),
+                Err((code, _)) => code.to_string(),
+            };
+            assert!(budget > 0 || found == expected, "{text}: {found}");
         }
     }
 }

@@ -42,6 +42,17 @@ impl Plain {
     }
 }
 
+impl From<&Key<'_>> for PlainKey {
+    fn from(key: &Key<'_>) -> Self {
+        match key {
+            Key::Bool(key) => Self::Bool(*key),
+            Key::Int(key) => Self::Int(*key),
+            Key::UInt(key) => Self::UInt(*key),
+            Key::String(key) => Self::String(key.to_string()),
+        }
+    }
+}
+
 impl From<&Value<'_>> for Plain {
     fn from(value: &Value<'_>) -> Self {
         match value {
@@ -55,15 +66,9 @@ impl From<&Value<'_>> for Plain {
             Value::Timestamp(time) => Self::Timestamp(time.nanos()),
             Value::Duration(duration) => Self::Duration(duration.nanos()),
             Value::List(list) => Self::List(list.iter().map(|item| Self::from(&item)).collect()),
-            Value::Map(map) => {
-                let key = |key: Key<'_>| match key {
-                    Key::Bool(key) => PlainKey::Bool(key),
-                    Key::Int(key) => PlainKey::Int(key),
-                    Key::UInt(key) => PlainKey::UInt(key),
-                    Key::String(key) => PlainKey::String(key.to_string()),
-                };
-                Self::Map(map.iter().map(|(name, value)| (key(name), Self::from(&value))).collect())
-            }
+            Value::Map(map) => Self::Map(
+                map.iter().map(|(name, value)| (PlainKey::from(&name), Self::from(&value))).collect(),
+            ),
             Value::Optional(value) => {
                 Self::Optional(value.as_deref().map(|value| Box::new(Self::from(value))))
             }

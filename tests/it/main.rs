@@ -23,6 +23,7 @@ mod bounds_growth;
 mod bounds_source;
 mod cache;
 mod cases;
+mod cel_interpreter;
 mod check_rows;
 mod check_syntax;
 mod check_types;
@@ -46,6 +47,7 @@ mod doors;
 mod event;
 mod fingerprints;
 mod folds;
+mod from_cel_interpreter;
 mod functions;
 mod fuzz_bodies;
 mod grammar;
@@ -86,6 +88,7 @@ mod public_examples;
 #[cfg(feature = "server")]
 mod readiness;
 mod readme;
+mod reads;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]

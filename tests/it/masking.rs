@@ -23,6 +23,7 @@ parameters:
     shop: {type: string, default: corner}
 exposes:
   last: "context.capabilities.vault_pay.count_successful > 0 ? dyn(context.capabilities.vault_pay.outputs[0]) : dyn(null)"
+  alias: "c.cap.vault_pay.count_successful > 0 ? dyn(c.cap.vault_pay.outputs[0]) : dyn(null)"
   paid: context.capabilities.vault_pay.count_successful
 capabilities:
   trail: "*"
@@ -33,7 +34,7 @@ capabilities:
     - {match: pay, condition: "input.amount == 50.0", invoke: 'trail:append', bindings: {what: input.card}}
     - {match: pay, condition: "input.amount > 100.0", assert: "review('boss')"}
     after:
-    - {match: login, condition: "has(output.token)", transform: "{'ok': true, 'key': output.token}"}
+    - {match: login, condition: "has(output.token)", transform: "{'ok': true, 'key': o.token}"}
     - {match: login, assert: "!has(output.key) || output.key != 'HUSH-seen'", error_message: "Got {output}."}
 "#;
 
@@ -295,7 +296,10 @@ fn story(teller: &Teller<'_>) {
     // the response says what is made of secrets
     let output = teller.step("output", &json!({ "message": "Done" }));
     assert!(output["decided"]["exposes"]["last"].to_string().contains("HUSH-scripted"), "{output}");
-    assert_eq!(output["decided"]["secret"], json!({ "value": ["/last"], "exposes": ["/last"] }));
+    assert_eq!(
+        output["decided"]["secret"],
+        json!({ "value": ["/last", "/alias"], "exposes": ["/last", "/alias"] })
+    );
 
     // waits for a review
     let review = teller.pay("HUSH-reviewed", 500.0);

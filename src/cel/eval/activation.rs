@@ -132,6 +132,15 @@ pub trait HostFunctions {
     /// # Errors
     /// A fault, which the expression may absorb, or `Asked`, which it may not.
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption>;
+
+    /// Answers a call that was written as one of a method, `user.review()`, with the receiver first. For hosts whose functions
+    /// tell the two apart; to all others both are one call.
+    ///
+    /// # Errors
+    /// As [`HostFunctions::call`].
+    fn call_member(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+        self.call(function, args)
+    }
 }
 
 /// Why a host did not answer.

@@ -5,12 +5,13 @@
 
 use super::activation::{Activation, HostFunctions};
 use super::error::{Halt, Outcome};
-use super::guard::{Guards, Variables};
+use super::guard::Guards;
 use super::operators::{arithmetic, compare, is_in, key_bytes};
+use super::place::Variables;
 use super::progress::Progress;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::PureCode;
-use crate::plan::{Clause, Item, Local, Node, NodeId};
+use crate::plan::{Clause, Item, Local, Node, NodeId, Question};
 use crate::value::{Entries, Key, List, Map, Value, same_bytes};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -103,10 +104,14 @@ impl<'a> Evaluator<'a, '_, '_> {
             }),
             Node::Negate(a) => self.with(*a, |progress, a| progress.at(id, a.negated())),
             Node::Call { code, args, .. } => self.call(id, *code, args),
-            Node::Host { name, args } => {
+            Node::Host { name, member, args } => {
                 let args: SmallVec<[Value<'a>; 3]> =
                     args.iter().map(|&arg| self.eval(arg)).collect::<Option<_>>()?;
-                match self.host.as_mut().map(|host| host.call(name, &args)) {
+                let answer = self.host.as_mut().map(|host| match member {
+                    true => host.call_member(name, &args),
+                    false => host.call(name, &args),
+                });
+                match answer {
                     Some(Ok(answer)) => Some(answer),
                     Some(Err(interruption)) => self.progress.halt(Halt::of(interruption, id)),
                     None => self.progress.fail(id, ErrorCode::HostFailed),
@@ -144,14 +149,18 @@ impl<'a> Evaluator<'a, '_, '_> {
     /// The value of a step that must be a `bool`, without making a value of it where the step is a test.
     #[inline(always)]
     pub(super) fn bool(&mut self, id: NodeId) -> Option<bool> {
-        let left = self.progress.meter.left();
+        let stretch = self.progress.meter.stretch();
         let variables = Variables { activation: self.activation, locals: self.locals };
-        match self.guards.ask(id, &variables, &mut self.progress.meter) {
-            // builds with assertions do not trust it
-            Some(truth) if !cfg!(debug_assertions) => Some(truth),
-            Some(truth) => self.confirmed(id, truth, left),
-            None => self.bool_at_length(id),
+        let Some((truth, left)) = self.guards.ask(id, &variables, stretch) else {
+            return self.bool_at_length(id);
+        };
+        let cost = stretch.saturating_sub(left);
+        // builds with assertions do not trust it
+        if cfg!(debug_assertions) {
+            return self.confirmed(id, truth, cost);
         }
+        self.progress.meter.take(cost)?;
+        Some(truth)
     }
 
     /// The same where no guard answers.
@@ -163,11 +172,10 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Runs the step that a guard has answered for, which must come to the same and cost the same.
-    fn confirmed(&mut self, id: NodeId, truth: bool, before: u64) -> Option<bool> {
-        let after = self.progress.meter.left();
-        self.progress.meter.take_back(before);
+    fn confirmed(&mut self, id: NodeId, truth: bool, cost: u64) -> Option<bool> {
+        let left = self.progress.meter.left().saturating_sub(cost);
         let found = self.bool_at_length(id);
-        debug_assert_eq!((found, self.progress.meter.left()), (Some(truth), after), "a guard is no step");
+        debug_assert_eq!((found, self.progress.meter.left()), (Some(truth), left), "a guard is no step");
         found
     }
 
@@ -189,16 +197,6 @@ impl<'a> Evaluator<'a, '_, '_> {
                 progress.at(id, found)
             }),
             Node::HasVariable(slot) => Some(self.activation.get(*slot).is_some()),
-            Node::HasMember { operand, key } => {
-                let nothing = self.is_of_gap(*operand);
-                self.with(*operand, |progress, of| {
-                    progress.charge_text(id, key.len())?;
-                    match of {
-                        Value::Null if nothing => Some(false),
-                        of => progress.at(id, of.has_member(key)),
-                    }
-                })
-            }
             Node::Test { code, a, b, .. } => self.with_both(*a, *b, |progress, a, b| {
                 let holds = code(&mut progress.meter, a, b);
                 progress.at(id, holds)
@@ -209,6 +207,17 @@ impl<'a> Evaluator<'a, '_, '_> {
                 None => None,
             },
         }
+    }
+
+    /// The answer to a question about the value of a step.
+    fn ask(&mut self, id: NodeId, operand: NodeId, question: &Question) -> Option<bool> {
+        let absent = matches!(question, Question::Has(..)) && self.is_of_gap(operand);
+        self.with(operand, |progress, of| {
+            // a call without a result has no members: `has` asks it like an optional without a value
+            let of = if absent && matches!(of, Value::Null) { &Value::Optional(None) } else { of };
+            let answer = question.of(of, &mut progress.meter);
+            progress.at(id, answer)
+        })
     }
 
     /// `&&` and `||`: the clause with the deciding value decides, whatever the others do (`CEL-03`). If none decides, the first

@@ -1,28 +1,19 @@
 //! Guards: the tests of a plan that only ask about values where they lie, made ready to be asked at once.
 //!
 //! Most clauses of a policy find a value at the end of a path (a variable, and the fields, keys and positions from there)
-//! and ask one thing of it, with a constant. When a program is made, each such test becomes a closure that knows its path
-//! and its question. It makes, keeps and explains nothing. If anything is out of the ordinary (a key that is not there, a
-//! number where a text should be, a budget that is spent) it answers nothing and leaves no trace, and the test is run the
-//! long way, step by step, which says what is wrong and where. So there is one meaning: a guard has no errors and no costs
-//! of its own. Builds with assertions run both and compare.
+//! and ask one thing of it, with a constant. When a program is made, each such test becomes a closure that knows its
+//! place and its question. `&&`, `||` and `!` over such tests become one more, and clauses side by side that ask about one
+//! place look for it once. A guard makes, keeps and explains nothing. If anything is out of the ordinary (a key that is not
+//! there, a number where a text should be, more to pay than the stretch of the budget has) it answers nothing, and the test is
+//! run the long way, step by step, which says what is wrong and where, and lets other threads ahead. So there is one meaning:
+//! a guard has no errors and no costs of its own. Builds with assertions run both and compare.
 
-use super::activation::Activation;
+use super::ask::{Guard, Purse, Range};
+use super::place::{Field, Find, Place, Variables};
 use crate::env::Slot;
-use crate::meter::{Meter, text_units};
+use crate::meter::text_units;
 use crate::plan::{Clause, Node, NodeId, Plan, Question};
-use crate::types::At;
-use crate::value::{Guess, JsonRef, List, LiveRecord, Map, Value, View, same_bytes};
 use std::fmt;
-
-/// A test made ready: its truth, paid for, or nothing.
-type Guard = Box<dyn Fn(&Variables<'_, '_>, &mut Meter<'_>) -> Option<bool> + Send + Sync>;
-
-/// What paths begin at: the variables of the scope, and those of the loops around.
-pub(super) struct Variables<'r, 'a> {
-    pub(super) activation: &'r Activation<'a>,
-    pub(super) locals: &'r [Value<'a>],
-}
 
 /// The guards of a plan, by the step that each of them is.
 #[derive(Default)]
@@ -31,36 +22,28 @@ pub(crate) struct Guards(Box<[Option<Guard>]>);
 impl Guards {
     /// Those of a plan: one for each test that is no part of a larger one.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let mut guards: Vec<Option<Guard>> = Vec::with_capacity(plan.nodes.len());
+        let mut drafts: Vec<Option<Draft>> = Vec::with_capacity(plan.nodes.len());
         for node in &plan.nodes {
             // operands stand before their operators
-            let guard = match node {
-                Node::Ask { operand, question } => question.guard(&plan.nodes, *operand),
-                Node::And(clauses) => junction(clauses, false, &mut guards),
-                Node::Or(clauses) => junction(clauses, true, &mut guards),
-                Node::Not(operand) => take(&mut guards, *operand).map(negation),
+            let draft = match node {
+                Node::Ask { operand, question } => Draft::asking(&plan.nodes, *operand, question),
+                Node::And(clauses) => Draft::junction(clauses, false, &mut drafts),
+                Node::Or(clauses) => Draft::junction(clauses, true, &mut drafts),
+                Node::Not(operand) => take(&mut drafts, *operand).map(Draft::negated),
                 _ => None,
             };
-            guards.push(guard);
+            drafts.push(draft);
         }
-        Self(guards.into())
+        Self(drafts.into_iter().map(|draft| draft.map(Draft::ready)).collect())
     }
 
-    /// The answer of the guard that a step is, if it is one.
+    /// The answer of the guard that a step is, if it is one and so many cost units are enough, and how many then are left.
     #[inline(always)]
-    pub(super) fn ask(
-        &self,
-        step: NodeId,
-        variables: &Variables<'_, '_>,
-        meter: &mut Meter<'_>,
-    ) -> Option<bool> {
-        let Some(Some(guard)) = self.0.get(step.0 as usize) else { return None };
-        let left = meter.left();
-        let answer = guard(variables, meter);
-        if answer.is_none() {
-            meter.take_back(left);
-        }
-        answer
+    pub(super) fn ask(&self, step: NodeId, variables: &Variables<'_, '_>, left: u64) -> Option<(bool, u64)> {
+        let guard = self.0.get(step.0 as usize)?.as_ref()?;
+        let mut purse = Purse(left);
+        let truth = guard(variables, &mut purse)?;
+        Some((truth, purse.0))
     }
 
     /// About the bytes that they hold.
@@ -77,274 +60,228 @@ impl fmt::Debug for Guards {
     }
 }
 
-fn take(guards: &mut [Option<Guard>], step: NodeId) -> Option<Guard> {
-    guards.get_mut(step.0 as usize)?.take()
+/// What a guard asks and where. Closures are made of it when the whole is known, so that clauses side by side that look at
+/// one place, or at numbers that one variable leads to, go there once.
+enum Draft {
+    /// `context.llm.tokens.total > 1 && context._history.turn_count > 8`
+    Numbers(Row<Asked<Number>>),
+    /// `output.code >= 1 && output.code < 3`, `has(input.a)`
+    Place(Place, Row<Asked<Question>>),
+    /// `!a`
+    Not(Box<Self>),
+    /// `a && b`, `a || b`
+    Junction(Row<Self>),
 }
 
-fn negation(guard: Guard) -> Guard {
-    Box::new(move |variables, meter| {
-        let truth = guard(variables, meter)?;
-        meter.take(1)?;
-        Some(!truth)
-    })
+/// Tests in their order: the first whose truth is the deciding one decides, and if none does, the answer is the other
+/// truth. A single test is a row of one.
+struct Row<T> {
+    tests: Vec<T>,
+    deciding: bool,
 }
 
-/// `&&` or `||` over guards. If one of the clauses is none, the others stay what they are.
-fn junction(clauses: &[Clause], deciding: bool, guards: &mut [Option<Guard>]) -> Option<Guard> {
-    let is_guard = |clause: &Clause| matches!(guards.get(clause.step.0 as usize), Some(Some(_)));
-    if !clauses.iter().all(is_guard) {
-        return None;
-    }
-    let clauses =
-        clauses.iter().map(|clause| Some((u64::from(clause.operators), take(guards, clause.step)?)));
-    let clauses: Box<[(u64, Guard)]> = clauses.collect::<Option<_>>()?;
-    Some(Box::new(move |variables, meter| {
-        meter.take(1)?;
-        for (operators, guard) in &clauses {
-            meter.take(*operators)?;
-            if guard(variables, meter)? == deciding {
-                return Some(deciding);
-            }
-        }
-        Some(!deciding)
-    }))
+/// What is asked, and the cost units of it: the question's own, and those of all steps since the question before it.
+struct Asked<T> {
+    what: T,
+    cost: u64,
 }
 
-impl Question {
-    /// The guard that asks it about the end of a path.
-    fn guard(&self, nodes: &[Node], operand: NodeId) -> Option<Guard> {
+/// A number in the structs that a variable holds, and where it may be.
+#[derive(Clone, Copy)]
+struct Number {
+    field: Field,
+    range: Range,
+}
+
+fn take(drafts: &mut [Option<Draft>], step: NodeId) -> Option<Draft> {
+    drafts.get_mut(step.0 as usize)?.take()
+}
+
+impl Draft {
+    /// The one that asks a question about the end of a path.
+    fn asking(nodes: &[Node], operand: NodeId, question: &Question) -> Option<Self> {
         let (place, cost) = Place::of(nodes, operand)?;
+        let looked_at = match question {
+            Question::StartsWith(part) | Question::EndsWith(part) => part.len(),
+            Question::Has(key, _) => key.len(),
+            _ => 0,
+        };
         // the test is a step, and so was its constant
-        let cost = cost.saturating_add(self.constants()).saturating_add(1);
-        Some(match place {
-            Place::Field(field) => self.about(field, cost),
-            Place::Root(root) => self.about(root, cost),
-            Place::Deep(deep) => self.about(deep, cost),
+        let own = question.constants().saturating_add(1).saturating_add(text_units(looked_at));
+        let cost = cost.saturating_add(own);
+        Some(match (place, question) {
+            (Place::Field(field), Question::Compare(comparison, bound)) => {
+                let range = Range::of(*comparison, *bound);
+                Self::Numbers(Row::of(Asked { what: Number { field, range }, cost }))
+            }
+            (place, question) => Self::Place(place, Row::of(Asked { what: question.clone(), cost })),
         })
     }
 
-    fn about(&self, place: impl Find + 'static, cost: u64) -> Guard {
-        match self.clone() {
-            Self::Compare(comparison, bound) => {
-                let (least, most) = comparison.range(bound);
-                Box::new(move |variables, meter| {
-                    let number = place.int(variables)?;
-                    meter.take(cost)?;
-                    Some(least <= number && number <= most)
-                })
-            }
-            Self::Is(other) => {
-                Box::new(move |variables, meter| is_text(place.text(variables)?, &other, cost, meter))
-            }
-            Self::IsNot(other) => Box::new(move |variables, meter| {
-                is_text(place.text(variables)?, &other, cost, meter).map(|is| !is)
-            }),
-            Self::StartsWith(part) => {
-                let cost = cost.saturating_add(text_units(part.len()));
-                Box::new(move |variables, meter| {
-                    let beginning = place.text(variables)?.as_bytes().get(..part.len());
-                    meter.take(cost)?;
-                    Some(beginning.is_some_and(|beginning| same_bytes(beginning, part.as_bytes())))
-                })
-            }
-            Self::EndsWith(part) => {
-                let cost = cost.saturating_add(text_units(part.len()));
-                Box::new(move |variables, meter| {
-                    let text = place.text(variables)?.as_bytes();
-                    meter.take(cost)?;
-                    let end = text.len().checked_sub(part.len()).and_then(|from| text.get(from..));
-                    Some(end.is_some_and(|end| same_bytes(end, part.as_bytes())))
-                })
-            }
-            Self::Size(comparison, bound) => Box::new(move |variables, meter| {
-                let answer = comparison.of_length(place.text(variables)?, bound)?;
-                meter.take(cost)?;
-                Some(answer)
-            }),
-            Self::Matches(pattern) => Box::new(move |variables, meter| {
-                let text = place.text(variables)?;
-                meter.take(cost)?;
-                pattern.is_match(meter, text).ok()
-            }),
+    fn negated(mut self) -> Self {
+        self.add_cost(1);
+        Self::Not(Box::new(self))
+    }
+
+    /// `&&` or `||`. If one of the clauses is no guard, the others stay what they are.
+    fn junction(clauses: &[Clause], deciding: bool, drafts: &mut [Option<Self>]) -> Option<Self> {
+        let is_guard = |clause: &Clause| matches!(drafts.get(clause.step.0 as usize), Some(Some(_)));
+        if !clauses.iter().all(is_guard) {
+            return None;
         }
-    }
-}
-
-#[inline(always)]
-fn is_text(text: &str, other: &str, cost: u64, meter: &mut Meter<'_>) -> Option<bool> {
-    let same_length = text.len() == other.len();
-    meter.take(if same_length { cost.saturating_add(text_units(other.len())) } else { cost })?;
-    Some(same_length && same_bytes(text.as_bytes(), other.as_bytes()))
-}
-
-/// The end of a path.
-enum Place {
-    Field(Field),
-    Root(Root),
-    Deep(Deep),
-}
-
-/// How the end of a path is found, if a number or a text is there.
-trait Find: Send + Sync {
-    fn int(&self, variables: &Variables<'_, '_>) -> Option<i64>;
-    fn text<'r>(&self, variables: &Variables<'r, '_>) -> Option<&'r str>;
-}
-
-/// A field of a host's structs.
-#[derive(Clone, Copy)]
-struct Field {
-    root: Slot,
-    part: Option<At>,
-    field: usize,
-}
-
-/// A variable.
-#[derive(Clone, Copy)]
-enum Root {
-    Scope(Slot),
-    Loop(usize),
-}
-
-/// A part of a document.
-struct Deep {
-    begin: Begin,
-    steps: Box<[Step]>,
-}
-
-/// Where a document is.
-enum Begin {
-    Variable(Root),
-    /// At a position of a host's list.
-    Item(Field, usize),
-}
-
-/// A step inside of a document.
-enum Step {
-    Key(Box<str>, Guess),
-    Item(usize),
-}
-
-impl Place {
-    /// The place that a step finds, and what finding it costs.
-    fn of(nodes: &[Node], id: NodeId) -> Option<(Self, u64)> {
-        let (mut id, mut cost, mut steps) = (id, 1_u64, Vec::new());
-        let begin = loop {
-            match nodes.get(id.0 as usize)? {
-                &Node::Variable(slot) => break Begin::Variable(Root::Scope(slot)),
-                Node::Local(local) => break Begin::Variable(Root::Loop(local.0 as usize)),
-                &Node::Path { root, part, field } if steps.is_empty() => {
-                    return Some((Self::Field(Field { root, part, field }), cost));
-                }
-                &Node::Path { root, part, field } => match steps.pop() {
-                    Some(Step::Item(index)) => break Begin::Item(Field { root, part, field }, index),
-                    _ => return None,
-                },
-                Node::Member { operand, key, .. } => {
-                    cost = cost.saturating_add(text_units(key.len())).saturating_add(1);
-                    steps.push(Step::Key(key.clone(), Guess::default()));
-                    id = *operand;
-                }
-                Node::Index { operand, index } => {
-                    let Node::Constant(Value::Int(index)) = nodes.get(index.0 as usize)? else { return None };
-                    // the constant is a step too
-                    cost = cost.saturating_add(2);
-                    steps.push(Step::Item(usize::try_from(*index).ok()?));
-                    id = *operand;
-                }
-                _ => return None,
-            }
-        };
-        steps.reverse();
-        Some(match begin {
-            Begin::Variable(root) if steps.is_empty() => (Self::Root(root), cost),
-            begin => (Self::Deep(Deep { begin, steps: steps.into() }), cost),
-        })
-    }
-}
-
-impl Field {
-    /// The record that has it.
-    #[inline(always)]
-    fn record<'a>(self, variables: &Variables<'_, 'a>) -> Option<(&'a dyn LiveRecord, At)> {
-        match variables.activation.get(self.root)? {
-            Value::Map(Map::Live { of, at }) => Some((*of, self.part.unwrap_or(*at))),
-            _ => None,
-        }
-    }
-}
-
-impl Find for Field {
-    #[inline(always)]
-    fn int(&self, variables: &Variables<'_, '_>) -> Option<i64> {
-        let (of, at) = self.record(variables)?;
-        of.int(at, self.field)
-    }
-
-    #[inline(always)]
-    fn text<'r>(&self, variables: &Variables<'r, '_>) -> Option<&'r str> {
-        let (of, at) = self.record(variables)?;
-        of.text(at, self.field)
-    }
-}
-
-impl Root {
-    #[inline(always)]
-    fn value<'r, 'a>(self, variables: &Variables<'r, 'a>) -> Option<&'r Value<'a>> {
-        match self {
-            Self::Scope(slot) => variables.activation.get(slot),
-            Self::Loop(local) => variables.locals.get(local),
-        }
-    }
-}
-
-impl Find for Root {
-    #[inline(always)]
-    fn int(&self, variables: &Variables<'_, '_>) -> Option<i64> {
-        match self.value(variables)? {
-            Value::Int(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    #[inline(always)]
-    fn text<'r>(&self, variables: &Variables<'r, '_>) -> Option<&'r str> {
-        self.value(variables)?.as_str()
-    }
-}
-
-impl Deep {
-    #[inline(always)]
-    fn json<'a>(&self, variables: &Variables<'_, 'a>) -> Option<JsonRef<'a>> {
-        let mut json = match self.begin {
-            Begin::Variable(root) => match root.value(variables)? {
-                Value::Map(Map::Json(json)) | Value::List(List::Json(json)) => *json,
-                _ => return None,
-            },
-            Begin::Item(list, index) => {
-                let (of, at) = list.record(variables)?;
-                let View::List { of, at } = of.field(at, list.field)? else { return None };
-                let View::Json(json) = of.item(at, index)? else { return None };
-                json
-            }
-        };
-        for step in &self.steps {
-            json = match step {
-                Step::Key(key, guess) => json.get_near(key, guess)?,
-                Step::Item(index) => json.item(*index)?,
+        let mut row: Vec<Self> = Vec::with_capacity(clauses.len());
+        for clause in clauses {
+            let mut next = take(drafts, clause.step)?;
+            next.add_cost(clause.operators.into());
+            let apart = match row.last_mut() {
+                Some(before) => before.join(next, deciding),
+                None => Some(next),
             };
+            row.extend(apart);
         }
-        Some(json)
+        let mut junction = match row.pop() {
+            Some(only) if row.is_empty() => only,
+            last => Self::Junction(Row { tests: row.into_iter().chain(last).collect(), deciding }),
+        };
+        junction.add_cost(1);
+        Some(junction)
+    }
+
+    /// Takes in the clause that comes next, if it looks where this one does. Gives back any other.
+    fn join(&mut self, next: Self, deciding: bool) -> Option<Self> {
+        match (self, next) {
+            (Self::Numbers(row), Self::Numbers(next)) if row.variable() == next.variable() => {
+                row.join(next, deciding).map(Self::Numbers)
+            }
+            (Self::Place(place, row), Self::Place(other, next)) if *place == other => {
+                row.join(next, deciding).map(|next| Self::Place(other, next))
+            }
+            (_, next) => Some(next),
+        }
+    }
+
+    /// Adds the cost of a step around it. It is paid with the first question, which is asked in any case.
+    fn add_cost(&mut self, units: u64) {
+        match self {
+            Self::Numbers(row) => row.add_cost(units),
+            Self::Place(_, row) => row.add_cost(units),
+            Self::Not(draft) => draft.add_cost(units),
+            Self::Junction(row) => row.tests.first_mut().into_iter().for_each(|first| first.add_cost(units)),
+        }
+    }
+
+    fn ready(self) -> Guard {
+        match self {
+            Self::Numbers(row) => row.ready(),
+            Self::Place(Place::Root(place), row) => row.about(place),
+            Self::Place(Place::Field(place), row) => row.about(place),
+            Self::Place(Place::Item(place), row) => row.about(place),
+            Self::Place(Place::InRoot(place), row) => row.about(place),
+            Self::Place(Place::InItem(place), row) => row.about(place),
+            Self::Not(draft) => {
+                let guard = draft.ready();
+                Box::new(move |variables, purse| guard(variables, purse).map(|truth| !truth))
+            }
+            Self::Junction(row) => {
+                let tests = row.tests.into_iter().map(Self::ready).collect();
+                let row = Row { tests, deciding: row.deciding };
+                Box::new(move |variables, purse| row.ask(|guard: &Guard| guard(variables, purse)))
+            }
+        }
     }
 }
 
-impl Find for Deep {
+impl<T> Row<T> {
     #[inline(always)]
-    fn int(&self, variables: &Variables<'_, '_>) -> Option<i64> {
-        self.json(variables)?.as_int()
+    fn ask(&self, mut ask: impl FnMut(&T) -> Option<bool>) -> Option<bool> {
+        for test in &self.tests {
+            if ask(test)? == self.deciding {
+                return Some(self.deciding);
+            }
+        }
+        Some(!self.deciding)
+    }
+}
+
+impl<T> Row<Asked<T>> {
+    fn of(test: Asked<T>) -> Self {
+        // of a single test either truth decides
+        Self { tests: vec![test], deciding: true }
     }
 
-    #[inline(always)]
-    fn text<'r>(&self, variables: &Variables<'r, '_>) -> Option<&'r str> {
-        self.json(variables)?.as_str()
+    /// Takes in the tests of the next row, if the first with this truth decides in both. Gives back any other.
+    fn join(&mut self, next: Self, deciding: bool) -> Option<Self> {
+        let fits = |row: &Self| row.deciding == deciding || row.tests.len() == 1;
+        if !fits(self) || !fits(&next) {
+            return Some(next);
+        }
+        self.tests.extend(next.tests);
+        self.deciding = deciding;
+        None
+    }
+
+    fn add_cost(&mut self, units: u64) {
+        if let Some(first) = self.tests.first_mut() {
+            first.cost = first.cost.saturating_add(units);
+        }
+    }
+}
+
+impl Row<Asked<Number>> {
+    /// The variable that holds the structs of all of them.
+    fn variable(&self) -> Option<Slot> {
+        self.tests.first().map(|number| number.what.field.variable())
+    }
+
+    fn ready(self) -> Guard {
+        match (&*self.tests, self.variable()) {
+            (&[Asked { what, cost }], _) => what.range.about(what.field, cost),
+            (_, variable) => Box::new(move |variables, purse| {
+                let structs = variables.structs(variable?)?;
+                self.ask(|Asked { what, cost }| {
+                    let number = what.field.int_of(structs)?;
+                    purse.pay(*cost)?;
+                    Some(what.range.has(number))
+                })
+            }),
+        }
+    }
+}
+
+impl Row<Asked<Question>> {
+    /// The guard that asks these questions about the end of a path.
+    fn about(self, place: impl Find + 'static) -> Guard {
+        if let [Asked { what, cost }] = &*self.tests {
+            return what.about(place, *cost);
+        }
+        if let Some(tests) = self.tests.iter().map(Asked::range).collect() {
+            let ranges = Row { tests, deciding: self.deciding };
+            return Box::new(move |variables, purse| {
+                let number = place.int(variables)?;
+                ranges.ask(|Asked { what, cost }| {
+                    purse.pay(*cost)?;
+                    Some(what.has(number))
+                })
+            });
+        }
+        Box::new(move |variables, purse| {
+            let value = place.view(variables)?;
+            self.ask(|Asked { what, cost }| {
+                purse.pay(*cost)?;
+                what.of_view(value, purse)
+            })
+        })
+    }
+}
+
+impl Asked<Question> {
+    /// The range that a number is looked for in, if that is what is asked.
+    fn range(&self) -> Option<Asked<Range>> {
+        match self.what {
+            Question::Compare(comparison, bound) => {
+                Some(Asked { what: Range::of(comparison, bound), cost: self.cost })
+            }
+            _ => None,
+        }
     }
 }

@@ -13,6 +13,7 @@ mod evaluator;
 mod guard;
 mod loops;
 mod operators;
+mod place;
 mod progress;
 mod read;
 mod run;

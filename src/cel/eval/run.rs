@@ -6,7 +6,8 @@
 use super::activation::{Activation, HostFunctions};
 use super::error::{Outcome, Stop};
 use super::evaluator::Evaluator;
-use super::guard::{Guards, Variables};
+use super::guard::Guards;
+use super::place::Variables;
 use super::progress::Progress;
 use crate::fault::ErrorCode;
 use crate::limits::EvalLimits;
@@ -39,9 +40,9 @@ pub(crate) fn guarded<'a>(
     if cfg!(debug_assertions) || activation.env() != plan.env {
         return None;
     }
-    let mut meter = Meter::new(limits);
-    let truth = guards.ask(plan.root, &Variables { activation, locals: &[] }, &mut meter)?;
-    Some((truth, meter.spent_cost()))
+    let stretch = Meter::new(limits).stretch();
+    let (truth, left) = guards.ask(plan.root, &Variables { activation, locals: &[] }, stretch)?;
+    Some((truth, stretch.saturating_sub(left)))
 }
 
 /// Runs a plan for the truth of its value, without making a value of a test.

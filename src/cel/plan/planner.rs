@@ -1,19 +1,17 @@
-//! Makes the plan: one pass over the tree, children first.
+//! Makes the plan: one pass over the tree, children first. What a call becomes stands in `call`.
 
-use super::{
-    Arithmetic, Clause, Comparison, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Plan, Question,
-};
+use super::Plan;
+use super::node::{Item, Local, Loop, LoopKind, Memo, Node, NodeId};
+use super::question::Question;
 use crate::check::{Checked, Reference};
 use crate::env::{Env, Slot};
 use crate::fault::{ErrorCode, Fault};
-use crate::function::{Code, Declaration};
 use crate::limits::EvalLimits;
 use crate::source::Span;
-use crate::stdlib::{Extent, Pattern};
+use crate::stdlib::Extent;
 use crate::syntax::{BlockBinding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
 use crate::types::{At, Type};
 use crate::value::{Blob, FoldId, Guess, Text, TypeName, Value};
-use std::sync::Arc;
 
 /// What a step over constants gives and what it costs; nothing if it fails. The evaluator's, which stands above and is
 /// passed in.
@@ -49,13 +47,14 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
     Plan { env: env.id(), nodes, spans, root, variables, locals, memos, pattern_bytes }
 }
 
-struct Planner<'c> {
-    checked: &'c Checked,
+/// A plan while it is made.
+pub(super) struct Planner<'c> {
+    pub(super) checked: &'c Checked,
     /// The scope's bounds, with the rest of the budget for folding.
-    limits: EvalLimits,
+    pub(super) limits: EvalLimits,
     fold: Fold,
-    nodes: Vec<Node>,
-    spans: Vec<Span>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) spans: Vec<Span>,
     /// The variables of macros that are known here, the innermost last.
     known: Vec<Known>,
     /// How many places for locals are in use here.
@@ -65,9 +64,9 @@ struct Planner<'c> {
     /// The bindings of blocks so far.
     memos: u32,
     /// The bytes that compiled patterns hold.
-    pattern_bytes: usize,
+    pub(super) pattern_bytes: usize,
     /// Classes by property that patterns may still name.
-    properties: usize,
+    pub(super) properties: usize,
 }
 
 /// How a variable of a macro is had.
@@ -78,13 +77,13 @@ enum Known {
 }
 
 impl Planner<'_> {
-    fn add(&mut self, expr: &Expr, node: Node) -> NodeId {
+    pub(super) fn add(&mut self, expr: &Expr, node: Node) -> NodeId {
         self.nodes.push(node);
         self.spans.push(expr.span);
         NodeId(u32::try_from(self.nodes.len().saturating_sub(1)).unwrap_or(u32::MAX))
     }
 
-    fn constant(&self, id: NodeId) -> Option<&Value<'static>> {
+    pub(super) fn constant(&self, id: NodeId) -> Option<&Value<'static>> {
         match self.nodes.get(id.0 as usize) {
             Some(Node::Constant(value)) => Some(value),
             _ => None,
@@ -93,7 +92,7 @@ impl Planner<'_> {
 
     /// Adds a step whose operands are all there; if all are constants, what it gives is one too. Operands stand
     /// directly before it, so the folded ones are taken back.
-    fn fold(&mut self, expr: &Expr, from: usize, node: Node) -> NodeId {
+    pub(super) fn fold(&mut self, expr: &Expr, from: usize, node: Node) -> NodeId {
         let constant = self.nodes.get(from..).is_some_and(|nodes| nodes.iter().all(is_constant));
         let id = self.add(expr, node);
         if !constant {
@@ -111,7 +110,7 @@ impl Planner<'_> {
         }
     }
 
-    fn expr(&mut self, expr: &Expr) -> NodeId {
+    pub(super) fn expr(&mut self, expr: &Expr) -> NodeId {
         let from = self.nodes.len();
         match &expr.kind {
             ExprKind::Literal(literal) => self.add(expr, Node::Constant(literal_value(literal))),
@@ -142,7 +141,8 @@ impl Planner<'_> {
             }
             ExprKind::Has { operand, field } => {
                 let operand = self.expr(operand);
-                self.fold(expr, from, Node::HasMember { operand, key: field.text.as_str().into() })
+                let question = Question::Has(field.text.as_str().into(), Guess::default());
+                self.fold(expr, from, Node::Ask { operand, question })
             }
             ExprKind::HasVariable(_) => match self.checked.reference(expr.id) {
                 Some(&Reference::Variable(slot)) => self.add(expr, Node::HasVariable(slot)),
@@ -212,7 +212,7 @@ impl Planner<'_> {
         }
     }
 
-    fn fail(&mut self, expr: &Expr, code: ErrorCode) -> NodeId {
+    pub(super) fn fail(&mut self, expr: &Expr, code: ErrorCode) -> NodeId {
         self.add(expr, Node::Fail(Fault::from(code)))
     }
 
@@ -241,176 +241,7 @@ impl Planner<'_> {
         record.fields.get_index(*slot)?.1.part
     }
 
-    fn call(&mut self, expr: &Expr) -> NodeId {
-        let ExprKind::Call { target, args, .. } = &expr.kind else {
-            return self.fail(expr, ErrorCode::NoMatchingOverload);
-        };
-        let Some(Reference::Function { declaration, qualified, .. }) = self.checked.reference(expr.id) else {
-            return self.fail(expr, ErrorCode::NoMatchingOverload);
-        };
-        if let name @ ("_&&_" | "_||_") = declaration.function.name {
-            return self.junction(expr, name);
-        }
-        let declaration: Declaration = declaration.clone();
-        let receiver = target.as_deref().filter(|_| !qualified);
-        if let ("size", Some(ExprKind::Comprehension(inner))) =
-            (declaration.function.name, receiver.or(args.first()).map(|operand| &operand.kind))
-            && inner.kind == ComprehensionKind::Filter
-        {
-            return self.comprehension(expr, inner, Some(LoopKind::Count));
-        }
-        let from = self.nodes.len();
-        let operands: Vec<NodeId> =
-            receiver.into_iter().chain(args).map(|operand| self.expr(operand)).collect();
-        let node = match declaration.function.code {
-            Code::Plan => self.operator(declaration.function.name, &operands),
-            Code::Pure(code) => match self.matches(declaration.function.name, &operands) {
-                Some(node) => {
-                    // the pattern is inside the step now
-                    self.nodes.pop();
-                    self.spans.pop();
-                    node
-                }
-                None => Node::Call { name: declaration.function.name, code, args: operands.into() },
-            },
-            Code::Test(code) => match *operands {
-                [a, b] => self.text_question(declaration.function.name, a, b).unwrap_or(Node::Test {
-                    name: declaration.function.name,
-                    code,
-                    a,
-                    b,
-                }),
-                _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
-            },
-            Code::Host => {
-                return self.add(expr, Node::Host { name: declaration.name, args: operands.into() });
-            }
-        };
-        self.fold(expr, from, node)
-    }
-
-    /// `text.matches('pattern')` with a constant pattern that compiles within its bounds. Past the bounds of all patterns
-    /// together, which refuse the expression, none is compiled any more.
-    fn matches(&mut self, name: &str, operands: &[NodeId]) -> Option<Node> {
-        let ("matches", &[operand, pattern]) = (name, operands) else { return None };
-        let last = self.nodes.len().checked_sub(1) == Some(pattern.0 as usize);
-        let Some(Node::Constant(Value::String(pattern))) = self.nodes.last().filter(|_| last) else {
-            return None;
-        };
-        match Extent::of_constant(pattern, &mut self.properties) {
-            Ok(extent) => {
-                self.pattern_bytes = self.pattern_bytes.saturating_add(extent.bytes(&self.limits));
-                let fits = self.pattern_bytes <= self.limits.max_patterns_bytes;
-                let pattern = fits.then(|| Pattern::new(pattern, extent, &self.limits).ok()).flatten();
-                pattern.map(|pattern| Node::Ask { operand, question: Question::Matches(Arc::new(pattern)) })
-            }
-            Err(Fault { code: ErrorCode::BudgetExceeded, .. }) => {
-                self.pattern_bytes = usize::MAX;
-                None
-            }
-            Err(_) => None,
-        }
-    }
-
-    /// `a && b && c`: the clauses of a tree of one operator, side by side.
-    fn junction(&mut self, expr: &Expr, name: &str) -> NodeId {
-        let from = self.nodes.len();
-        let mut clauses = Vec::new();
-        self.clauses(expr, name, 0, &mut clauses);
-        let clauses = clauses.into();
-        self.fold(expr, from, if name == "_&&_" { Node::And(clauses) } else { Node::Or(clauses) })
-    }
-
-    fn clauses(&mut self, expr: &Expr, name: &str, operators: u32, clauses: &mut Vec<Clause>) {
-        let ExprKind::Call { args, .. } = &expr.kind else { return };
-        let mut operators = Some(operators);
-        for operand in args {
-            // those outside are reached with the first clause, and are behind when the next one is
-            let operators = operators.take().unwrap_or_default();
-            let inner = match self.checked.reference(operand.id) {
-                Some(Reference::Function { declaration, .. }) => declaration.function.name == name,
-                _ => false,
-            };
-            if inner {
-                self.clauses(operand, name, operators.saturating_add(1), clauses);
-            } else {
-                let step = self.expr(operand);
-                clauses.push(Clause { step, operators });
-            }
-        }
-    }
-
-    /// `text.startsWith('a')` with a constant beginning, and its kin.
-    fn text_question(&self, name: &str, operand: NodeId, part: NodeId) -> Option<Node> {
-        let Value::String(part) = self.constant(part)? else { return None };
-        let question = match name {
-            "startsWith" => Question::StartsWith((**part).into()),
-            "endsWith" => Question::EndsWith((**part).into()),
-            _ => return None,
-        };
-        Some(Node::Ask { operand, question })
-    }
-
-    fn operator(&self, name: &str, operands: &[NodeId]) -> Node {
-        match (name, operands) {
-            ("!_", &[a]) => Node::Not(a),
-            ("-_", &[a]) => Node::Negate(a),
-            ("_?_:_", &[a, b, c]) => Node::Conditional(a, b, c),
-            ("_==_", &[a, b]) => match self.with_text(a, b) {
-                Some((operand, text)) => Node::Ask { operand, question: Question::Is(text) },
-                None => Node::Equal(a, b),
-            },
-            ("_!=_", &[a, b]) => match self.with_text(a, b) {
-                Some((operand, text)) => Node::Ask { operand, question: Question::IsNot(text) },
-                None => Node::NotEqual(a, b),
-            },
-            ("_<_", &[a, b]) => self.compare(Comparison::Less, a, b),
-            ("_<=_", &[a, b]) => self.compare(Comparison::LessEqual, a, b),
-            ("_>_", &[a, b]) => self.compare(Comparison::Greater, a, b),
-            ("_>=_", &[a, b]) => self.compare(Comparison::GreaterEqual, a, b),
-            ("_+_", &[a, b]) => Node::Arithmetic(Arithmetic::Plus, a, b),
-            ("_-_", &[a, b]) => Node::Arithmetic(Arithmetic::Minus, a, b),
-            ("_*_", &[a, b]) => Node::Arithmetic(Arithmetic::Times, a, b),
-            ("_/_", &[a, b]) => Node::Arithmetic(Arithmetic::Divide, a, b),
-            ("_%_", &[a, b]) => Node::Arithmetic(Arithmetic::Modulo, a, b),
-            ("@in", &[a, b]) => Node::In(a, b),
-            ("or", &[operand, other]) => Node::OrOptional { operand, other, value: false },
-            ("orValue", &[operand, other]) => Node::OrOptional { operand, other, value: true },
-            ("_[_]", &[operand, index]) => Node::Index { operand, index },
-            _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
-        }
-    }
-
-    /// A comparison; one with a constant number has it inside, and one of a size looks no further than it must.
-    fn compare(&self, comparison: Comparison, a: NodeId, b: NodeId) -> Node {
-        let size_of = |id: NodeId| match self.nodes.get(id.0 as usize) {
-            Some(Node::Call { name: "size", args, .. }) => args.first().copied(),
-            _ => None,
-        };
-        match (size_of(a), self.constant(b), self.constant(a), size_of(b)) {
-            (Some(operand), Some(&Value::Int(bound)), ..) => {
-                Node::Ask { operand, question: Question::Size(comparison, bound) }
-            }
-            (.., Some(&Value::Int(bound)), Some(operand)) => {
-                Node::Ask { operand, question: Question::Size(comparison.mirrored(), bound) }
-            }
-            (_, Some(&Value::Int(bound)), ..) => {
-                Node::Ask { operand: a, question: Question::Compare(comparison, bound) }
-            }
-            _ => Node::Compare(comparison, a, b),
-        }
-    }
-
-    /// One side and the text, if the other is a constant text.
-    fn with_text(&self, a: NodeId, b: NodeId) -> Option<(NodeId, Arc<str>)> {
-        let text = |id| match self.constant(id) {
-            Some(Value::String(text)) => Some((**text).into()),
-            _ => None,
-        };
-        text(b).map(|text| (a, text)).or_else(|| Some((b, text(a)?)))
-    }
-
-    fn comprehension(
+    pub(super) fn comprehension(
         &mut self,
         expr: &Expr,
         comprehension: &Comprehension,

@@ -3,8 +3,9 @@
 //! The constant stands in the question and not in a step of its own, so that asking builds nothing and looks nothing up.
 //! What it costs is the same: the constant is paid for like the step that it was.
 
-use super::Comparison;
+use super::comparison::Comparison;
 use crate::stdlib::Pattern;
+use crate::value::Guess;
 use std::sync::Arc;
 
 /// A question about a value.
@@ -24,6 +25,8 @@ pub enum Question {
     EndsWith(Arc<str>),
     /// `a.matches('^a+$')`, the pattern compiled
     Matches(Arc<Pattern>),
+    /// `has(a.key)`, and where the key was last found in a JSON object
+    Has(Box<str>, Guess),
 }
 
 impl Question {
@@ -31,7 +34,7 @@ impl Question {
     pub(crate) fn constants(&self) -> u64 {
         match self {
             Self::Compare(..) | Self::Is(_) | Self::IsNot(_) | Self::StartsWith(_) | Self::EndsWith(_) => 1,
-            Self::Size(..) | Self::Matches(_) => 0,
+            Self::Size(..) | Self::Matches(_) | Self::Has(..) => 0,
         }
     }
 
@@ -41,7 +44,7 @@ impl Question {
         match self {
             Self::Compare(comparison, _) => Some(comparison.function_name()),
             Self::Size(..) => Some("size"),
-            Self::Is(_) | Self::IsNot(_) => None,
+            Self::Is(_) | Self::IsNot(_) | Self::Has(..) => None,
             Self::StartsWith(_) => Some("startsWith"),
             Self::EndsWith(_) => Some("endsWith"),
             Self::Matches(_) => Some("matches"),

@@ -7,7 +7,7 @@
 
 use crate::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
-use crate::meter::Meter;
+use crate::meter::{Meter, text_units};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -154,13 +154,18 @@ impl Pattern {
         Self::new(pattern, extent, meter.limits())
     }
 
+    /// The cost units of one search through a text of so many bytes.
+    pub(crate) fn cost(&self, bytes: usize) -> u64 {
+        let factor = usize::try_from(self.extent.factor()).unwrap_or(usize::MAX);
+        text_units(bytes.saturating_mul(factor))
+    }
+
     /// Pays for one search through a text of so many bytes.
     ///
     /// # Errors
     /// `budget_exceeded`.
     pub(crate) fn charge(&self, meter: &mut Meter<'_>, bytes: usize) -> Result<(), Fault> {
-        let factor = usize::try_from(self.extent.factor()).unwrap_or(usize::MAX);
-        meter.charge_text(bytes.saturating_mul(factor))
+        meter.charge(self.cost(bytes))
     }
 
     /// Whether it is found in a text, paid for.

@@ -1,7 +1,7 @@
 //! Points in time and lengths of time: whole nanoseconds inside, calendars only here.
 //!
-//! Only here and in the cron lines of `manifest` is `chrono` known, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999,
-//! and durations of at most 10,000 years. Nothing here reads a clock; the clock's
+//! Only here, in the cron lines of `manifest` and where values of the crate `cel` come in is `chrono` known, so that the crate can be
+//! exchanged. Ranges are CEL's: years 1 to 9999, and durations of at most 10,000 years. Nothing here reads a clock; the clock's
 //! own [`SystemTime`] comes in and goes out at the edges.
 
 use super::duration_text::{self, DurationError};

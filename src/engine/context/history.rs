@@ -246,9 +246,8 @@ impl History {
 
     /// An invocation of a record, 0 the most recent.
     pub(super) fn newest(&self, record: u32, index: usize) -> Option<&InvocationRecord> {
-        let positions = &self.of(record)?.positions;
-        let position = positions.len().checked_sub(index)?.checked_sub(1)?;
-        self.log.get(*positions.get(position)? as usize)
+        let position = self.of(record)?.positions.nth_back(index)?;
+        self.log.get(*position as usize)
     }
 
     /// How many of the model's calls of a function ran.

@@ -6,7 +6,7 @@ use super::history::{InvocationRecord, InvocationStatus};
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
-use crate::cel::{At, GrowingEnd, Growth, LiveList, LiveRecord, RecordType, Repeated, Value, View};
+use crate::cel::{At, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, RecordType, Repeated, Value, View};
 use std::ops::Range;
 
 impl TaskContext {
@@ -70,6 +70,19 @@ impl TaskContext {
         let Some(extra) = slot.checked_sub(1) else { return Some(self.list_at(message, index)) };
         let (_, value) = self.entry(part, index)?.io.extra().entry(extra)?;
         Some(View::Json(value))
+    }
+
+    /// The number in a field of an entry. It is apart from the numbers of the context itself, because these are read without
+    /// a frame on the stack, and one that they share with entries would cost more than reading them.
+    #[inline(never)]
+    fn int_of_entry(&self, at: At, slot: usize) -> Option<i64> {
+        self.field(at, slot)?.as_int()
+    }
+
+    /// The same of a text.
+    #[inline(never)]
+    fn text_of_entry(&self, at: At, slot: usize) -> Option<&str> {
+        self.field(at, slot)?.as_str()
     }
 
     /// A list of a record.
@@ -140,7 +153,7 @@ impl LiveRecord for TaskContext {
             (Part::Record, 0) => Some(self.history.of(index)?.counts.successful.into()),
             (Part::Record, 1) => Some(self.history.of(index)?.counts.errored.into()),
             (Part::Record, 2) => Some(self.history.of(index)?.counts.restricted.into()),
-            (Part::Input | Part::Output, _) => self.field(at, slot)?.as_int(),
+            (Part::Input | Part::Output, _) => self.int_of_entry(at, slot),
             _ => None,
         }
     }
@@ -153,7 +166,16 @@ impl LiveRecord for TaskContext {
             (Part::User, 0) => Some(&self.start.user_id),
             (Part::User, 1) => Some(self.start.user_email.as_deref().unwrap_or_default()),
             (Part::Llm, 0) => Some(&self.start.model),
-            (Part::Input | Part::Output, _) => self.field(at, slot)?.as_str(),
+            (Part::Input | Part::Output, _) => self.text_of_entry(at, slot),
+            _ => None,
+        }
+    }
+
+    fn document(&self, at: At, slot: usize, index: usize) -> Option<JsonRef<'_>> {
+        let (part, record) = Part::of(at);
+        match (part, slot) {
+            (Part::Record, 4) => Some(self.history.newest(record, index)?.input.root()),
+            (Part::Record, 5) => Some(self.history.newest(record, index)?.output.as_ref()?.root()),
             _ => None,
         }
     }

@@ -55,6 +55,16 @@ impl<T: Clone> Log<T> {
         }
     }
 
+    /// An entry by its position from the end, 0 the last. The last piece is looked at first, as most questions are about
+    /// recent entries.
+    #[inline]
+    pub(crate) fn nth_back(&self, index: usize) -> Option<&T> {
+        match self.open.len().checked_sub(index).and_then(|after| after.checked_sub(1)) {
+            Some(position) => self.open.get(position),
+            None => self.get(self.len().checked_sub(index)?.checked_sub(1)?),
+        }
+    }
+
     /// An entry to be changed. Copies a sealed piece that a clone shares.
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let sealed = self.sealed.len().saturating_mul(PIECE);
@@ -65,7 +75,7 @@ impl<T: Clone> Log<T> {
     }
 
     pub(crate) fn last(&self) -> Option<&T> {
-        self.open.last().or_else(|| self.sealed.last()?.last())
+        self.nth_back(0)
     }
 
     /// The entries in order.
@@ -124,6 +134,7 @@ mod tests {
         for index in [0, 1, PIECE - 1, PIECE, 2 * PIECE, 3 * PIECE, 3 * PIECE + 1, 3 * PIECE + 2, usize::MAX]
         {
             assert_eq!(log.get(index), list.get(index), "{index}");
+            assert_eq!(log.nth_back(index), list.iter().rev().nth(index), "{index}");
             assert_eq!(log.get_mut(index).map(std::mem::take), list.get_mut(index).map(std::mem::take));
         }
         assert!(

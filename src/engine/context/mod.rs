@@ -31,6 +31,7 @@
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
 mod activations;
+mod call_path;
 mod change;
 mod function;
 mod history;
@@ -65,7 +66,7 @@ pub use schema::{ContextSchema, SchemaError};
 pub use schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 pub use scope::{Root, Scope};
 pub use scope_env::{Bound, ScopeDecl, ScopeEnv, event_type};
-pub use secret::{MASK, Masked, SecretRule, SecretStep, SecretView, Secrets, mask_places};
+pub use secret::{MASK, Masked, SecretRule, SecretView, Secrets, Selector, mask_places};
 pub use snapshot::{ContextState, RestoreError};
 pub use surroundings::{MountFacts, Runtime};
 pub use task_context::{TaskContext, TaskFacts, TurnKind};

@@ -5,7 +5,7 @@
 
 use crate::cel::At;
 
-/// Declares the parts, and the list in which a part's number finds it.
+/// Declares the parts, and finds a part by its number: comparisons that the compiler makes one check of the range of.
 macro_rules! parts {
     ($($(#[$doc:meta])* $name:ident,)+) => {
         /// A part of the context that is a record or a list of its own.
@@ -14,7 +14,16 @@ macro_rules! parts {
             $($(#[$doc])* $name,)+
         }
 
-        const PARTS: &[Part] = &[$(Part::$name,)+];
+        impl Part {
+            /// The part with this number.
+            #[inline]
+            fn numbered(number: u32) -> Option<Self> {
+                $(if number == Self::$name as u32 {
+                    return Some(Self::$name);
+                })+
+                None
+            }
+        }
     };
 }
 
@@ -66,7 +75,7 @@ impl Part {
     /// The part and the index. No [`At`] but those made above comes here; another reads as the whole context.
     #[inline]
     pub(super) fn of(at: At) -> (Self, u32) {
-        let part = PARTS.get((at.0 & !(MAX_INDEX << PART_BITS)) as usize).copied();
+        let part = Self::numbered(at.0 & !(u32::MAX << PART_BITS));
         (part.unwrap_or(Self::Context), at.0 >> PART_BITS)
     }
 }

@@ -17,7 +17,7 @@ use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// The key in `context.capabilities` that no function may take (`KEY-08`).
-const META: &str = "_meta";
+pub(super) const META: &str = "_meta";
 
 /// Why a schema cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -104,6 +104,13 @@ impl Root {
         }
     }
 
+    /// The name that a short one stands for; any other name is its own.
+    #[must_use]
+    pub fn long_name(name: &str) -> &str {
+        let aliased = Self::ALL.iter().find(|root| root.alias() == Some(name));
+        aliased.map_or(name, |root| root.name())
+    }
+
     /// The short name, if there is one (`CEL-18`, `CEL-20`, `CEL-21`).
     #[must_use]
     pub const fn alias(self) -> Option<&'static str> {

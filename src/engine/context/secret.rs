@@ -73,7 +73,7 @@ pub struct SecretView<'s> {
 
 /// A step from a value to a part of it, as far as it is known before there is a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SecretStep {
+pub enum Selector {
     /// To the member of this name.
     Name(String),
     /// To the item at this position.
@@ -277,11 +277,11 @@ impl<'s> SecretView<'s> {
 
     /// Whether the value at the end of a path is a secret, holds one, or is a part of one.
     #[must_use]
-    pub fn meets(&self, path: &[SecretStep]) -> bool {
+    pub fn meets(&self, path: &[Selector]) -> bool {
         let end = path.iter().fold(self.clone(), |view, step| match step {
-            SecretStep::Name(name) => view.member(name),
-            SecretStep::Index(position) => view.item(*position),
-            SecretStep::Any => view.any(),
+            Selector::Name(name) => view.member(name),
+            Selector::Index(position) => view.item(*position),
+            Selector::Any => view.any(),
         });
         end.holds()
     }

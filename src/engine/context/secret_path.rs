@@ -5,7 +5,8 @@
 
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
-use super::secret::SecretStep;
+use super::scope::Root;
+use super::secret::Selector;
 
 impl ContextSchema {
     /// Whether the value at the end of a path is a secret, holds one or is a part of one. `function` is that of the call
@@ -13,18 +14,18 @@ impl ContextSchema {
     ///
     /// What is not known of the path counts as if it led to every part, so that nothing that is read is missed.
     #[must_use]
-    pub fn meets_secret(&self, function: Option<FunctionId>, root: &str, path: &[SecretStep]) -> bool {
+    pub fn meets_secret(&self, function: Option<FunctionId>, root: &str, path: &[Selector]) -> bool {
         let secrets = self.secrets();
         if secrets.is_empty() {
             return false;
         }
-        match (root, function) {
+        match (Root::long_name(root), function) {
             ("input", Some(_)) => secrets.arguments(function).meets(path),
             ("output", Some(_)) => secrets.result(function).meets(path),
             ("input", None) => self.meets_input(path),
             ("output", None) => self.meets_exposed(path),
             ("context", _) => match path.split_first() {
-                Some((SecretStep::Name(name), rest)) => match &**name {
+                Some((Selector::Name(name), rest)) => match &**name {
                     "capabilities" | "cap" => self.meets_record(rest),
                     "input" => self.meets_input(rest),
                     "output" => self.meets_exposed(rest),
@@ -37,28 +38,28 @@ impl ContextSchema {
     }
 
     /// A path from the list of inputs: to an entry, or to a field of the last one.
-    fn meets_input(&self, path: &[SecretStep]) -> bool {
+    fn meets_input(&self, path: &[Selector]) -> bool {
         self.secrets().input.view().meets(entry_path(path))
     }
 
-    fn meets_exposed(&self, path: &[SecretStep]) -> bool {
+    fn meets_exposed(&self, path: &[Selector]) -> bool {
         let exposes = &self.secrets().exposes;
         match entry_path(path).first() {
-            Some(SecretStep::Name(name)) => exposes.iter().any(|known| **known == **name),
+            Some(Selector::Name(name)) => exposes.iter().any(|known| **known == **name),
             _ => !exposes.is_empty(),
         }
     }
 
     /// A path from the records of functions and tools.
-    fn meets_record(&self, path: &[SecretStep]) -> bool {
+    fn meets_record(&self, path: &[Selector]) -> bool {
         let secrets = self.secrets();
         let (key, rest) = match path.split_first() {
-            Some((SecretStep::Name(key), rest)) => (Some(&**key), rest),
+            Some((Selector::Name(key), rest)) => (Some(&**key), rest),
             Some((_, rest)) => (None, rest),
             None => (None, path),
         };
         let list = match rest.first() {
-            Some(SecretStep::Name(list)) => Some(&**list),
+            Some(Selector::Name(list)) => Some(&**list),
             _ => None,
         };
         let of_value = rest.get(2..).unwrap_or_default();
@@ -77,9 +78,9 @@ impl ContextSchema {
 }
 
 /// The path within an entry: a field may be selected on the list of entries, and means that of the last.
-fn entry_path(path: &[SecretStep]) -> &[SecretStep] {
+fn entry_path(path: &[Selector]) -> &[Selector] {
     match path.split_first() {
-        Some((SecretStep::Index(_) | SecretStep::Any, rest)) => rest,
+        Some((Selector::Index(_) | Selector::Any, rest)) => rest,
         _ => path,
     }
 }

@@ -32,7 +32,7 @@ use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl Policy {
     /// Compiles an agent.
@@ -118,11 +118,11 @@ impl<'c> Compiler<'c> {
         });
         let input = Parameters::of_agent(&agent.parameters);
         let workspace = mount.map(Arc::as_ref);
+        let functions = functions?;
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),
             schema: self.schema.clone(),
-            functions: functions?,
             events: events?,
             bindings: bindings.into_iter().collect::<Option<_>>()?,
             capabilities: capabilities?,
@@ -133,6 +133,8 @@ impl<'c> Compiler<'c> {
             prompt,
             fingerprint: fingerprint(self.resolved, &self.functions, self.schema.secrets(), workspace),
             limits: self.limits,
+            dependencies: functions.iter().map(|_| OnceLock::new()).collect(),
+            functions,
             trial_scopes: Default::default(),
         })
     }

@@ -26,7 +26,7 @@ impl Policy {
 
 impl Step {
     /// The condition, then what the action evaluates.
-    fn expressions(&self) -> impl Iterator<Item = &Expression> {
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let (action, bindings): (_, &[Binding]) = match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => (Some(expression), &[]),
             StepAction::Invoke(invoke) => (None, &invoke.bindings),

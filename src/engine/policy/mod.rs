@@ -49,6 +49,8 @@ mod origin;
 mod parameter;
 mod parameters;
 mod put;
+mod read_path;
+mod reads;
 mod result;
 mod schema_type;
 mod script;
@@ -76,6 +78,7 @@ pub use misfit::Misfit;
 pub use origin::Origin;
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
+pub use reads::{Changes, Dependencies, Reads};
 pub use result::OutputSchema;
 pub(crate) use secrets::reads_secret;
 pub use setting::{SettingDefaults, setting};
@@ -111,6 +114,8 @@ pub struct Policy {
     prompt: Option<Template>,
     fingerprint: Fingerprint,
     limits: EngineLimits,
+    /// By function: what its calls depend on, once somebody has asked.
+    dependencies: Box<[OnceLock<Dependencies>]>,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }

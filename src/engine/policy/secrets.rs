@@ -7,11 +7,9 @@
 use super::binding::Binding;
 use super::declaration::Declaration;
 use super::messages;
-use super::template::{PathStep, Placeholder};
-use crate::cel::{Expr, ExprKind, Literal, Type, parse};
-use crate::context::{
-    CallSecrets, ContextSchema, FunctionId, SchemaDecl, SchemaError, SecretStep, Secrets, TaskSecrets,
-};
+use super::read_path::for_each_path;
+use crate::cel::{Expr, Type, parse};
+use crate::context::{CallSecrets, ContextSchema, FunctionId, SchemaDecl, SchemaError, Secrets, TaskSecrets};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::{DeclaredFunction, ResolvedAgent};
@@ -68,14 +66,10 @@ pub(crate) fn reads_secret(expression: &Expr, schema: &ContextSchema, function: 
     if schema.secrets().is_empty() {
         return false;
     }
-    let mut path = Vec::new();
-    let mut computed = Vec::new();
-    if let Some(root) = path_of(expression, &mut path, &mut computed) {
-        return schema.meets_secret(function, root, &path)
-            || computed.into_iter().any(|index| reads_secret(index, schema, function));
-    }
     let mut reads = false;
-    expression.for_each_part(&mut |part| reads = reads || reads_secret(part, schema, function));
+    for_each_path(expression, &mut |root, path| {
+        reads = reads || schema.meets_secret(function, root, path);
+    });
     reads
 }
 
@@ -105,47 +99,5 @@ pub(super) fn warn_of_shown<'b>(
             let finding = messages::shown_secret(binding.place().clone(), &binding.name, declared);
             findings.push(finding.path(binding.path()));
         }
-    }
-}
-
-/// The root of a path of fields and indices, with its steps, and with the indices that are computed.
-fn path_of<'e>(
-    expression: &'e Expr,
-    path: &mut Vec<SecretStep>,
-    computed: &mut Vec<&'e Expr>,
-) -> Option<&'e str> {
-    match &expression.kind {
-        ExprKind::Ident { name, .. } => Some(name),
-        ExprKind::Select { operand, field, .. } => {
-            let root = path_of(operand, path, computed)?;
-            path.push(SecretStep::Name(field.text.clone()));
-            Some(root)
-        }
-        ExprKind::Index { operand, index, .. } => {
-            let root = path_of(operand, path, computed)?;
-            path.push(match &index.kind {
-                ExprKind::Literal(Literal::String(key)) => SecretStep::Name(key.to_string()),
-                ExprKind::Literal(Literal::Int(at)) => {
-                    usize::try_from(*at).map_or(SecretStep::Any, SecretStep::Index)
-                }
-                _ => {
-                    computed.push(index);
-                    SecretStep::Any
-                }
-            });
-            Some(root)
-        }
-        _ => None,
-    }
-}
-
-impl Placeholder {
-    /// The steps from its root, as secrets are found by.
-    pub(crate) fn steps(&self) -> Vec<SecretStep> {
-        let step = |step: &PathStep| match step {
-            PathStep::Key(key) => SecretStep::Name(key.to_string()),
-            PathStep::Index(at) => SecretStep::Index(*at),
-        };
-        self.path.iter().map(step).collect()
     }
 }

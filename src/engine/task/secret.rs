@@ -240,7 +240,7 @@ impl Task {
             return true;
         }
         let function = call.map(|call| function_id(call.function));
-        self.policy.schema().meets_secret(function, &placeholder.root, &placeholder.steps())
+        self.policy.schema().meets_secret(function, &placeholder.root, &placeholder.selectors())
     }
 
     /// What a transform makes of the result of a call.

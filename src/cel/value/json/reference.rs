@@ -22,6 +22,13 @@ pub struct JsonRef<'a> {
 #[derive(Debug, Default)]
 pub struct Guess(AtomicU32);
 
+impl Clone for Guess {
+    /// A guess of its own, which begins where this one is now.
+    fn clone(&self) -> Self {
+        Self(self.0.load(Ordering::Relaxed).into())
+    }
+}
+
 impl<'a> JsonRef<'a> {
     #[inline]
     fn at(self, word: Word) -> Self {
@@ -103,6 +110,13 @@ impl<'a> JsonRef<'a> {
         (self.word.tag() == Tag::String).then(|| self.text_of(self.word))
     }
 
+    /// The bytes of the text, if it is a string. Cheaper than [`JsonRef::as_str`], which makes sure that the text begins and ends between characters.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(self) -> Option<&'a [u8]> {
+        (self.word.tag() == Tag::String).then(|| self.bytes_of(self.word))
+    }
+
     /// Whether it is an object.
     #[must_use]
     pub fn is_object(self) -> bool {
@@ -134,33 +148,32 @@ impl<'a> JsonRef<'a> {
     /// The entry of an object at a position, in the order of the text. Constant time.
     #[must_use]
     pub fn entry(self, index: usize) -> Option<(&'a str, Self)> {
-        Some((self.text_of(self.member(index, 0)?), self.at(self.member(index, 1)?)))
+        let [key, value] = self.member(index)?;
+        Some((self.text_of(key), self.at(value)))
     }
 
-    /// The key (0) or the value (1) of an entry.
+    /// The key and the value of an entry.
     #[inline]
-    fn member(self, index: usize, part: usize) -> Option<Word> {
+    fn member(self, index: usize) -> Option<[Word; 2]> {
         if self.word.tag() != Tag::Object || index >= self.word.length() {
             return None;
         }
-        self.word(self.word.offset().checked_add(index.checked_mul(2)?)?.checked_add(part)?)
+        let place = self.word.offset().checked_add(index.checked_mul(2)?)?;
+        self.document.words.get(place..)?.first_chunk().map(|entry| entry.map(Word))
     }
 
     /// The value of the entry at a position, if it stands under this key. Constant time.
     #[inline]
     #[must_use]
     pub fn get_at(self, index: usize, key: &str) -> Option<Self> {
-        self.member(index, 0).filter(|word| self.is(*word, key))?;
-        self.member(index, 1).map(|word| self.at(word))
+        self.member(index).filter(|[word, _]| self.is(*word, key)).map(|[_, value]| self.at(value))
     }
 
     /// The value under a key, which is looked for first where it was last found.
     #[inline]
     #[must_use]
     pub fn get_near(self, key: &str, guess: &Guess) -> Option<Self> {
-        let index = guess.0.load(Ordering::Relaxed) as usize;
-        let found = self.member(index, 0).is_some_and(|word| self.is(word, key));
-        if found { self.member(index, 1).map(|word| self.at(word)) } else { self.get_guessing(key, guess) }
+        self.get_at(guess.0.load(Ordering::Relaxed) as usize, key).or_else(|| self.get_guessing(key, guess))
     }
 
     /// The same where the guess was wrong; the next one is better.
@@ -168,7 +181,7 @@ impl<'a> JsonRef<'a> {
     fn get_guessing(self, key: &str, guess: &Guess) -> Option<Self> {
         let index = self.position(key)?;
         guess.0.store(u32::try_from(index).unwrap_or_default(), Ordering::Relaxed);
-        self.member(index, 1).map(|word| self.at(word))
+        self.member(index).map(|[_, value]| self.at(value))
     }
 
     /// The value under a key. Looks at the entries one by one, or halves them where there are many.
@@ -177,7 +190,7 @@ impl<'a> JsonRef<'a> {
     pub fn get(self, key: &str) -> Option<Self> {
         let value = match self.few() {
             Some(entries) => entries.iter().find(self.is_key(key)).map(|&[_, value]| Word(value)),
-            None => self.member(self.position_by_halves(key)?, 1),
+            None => self.member(self.position_by_halves(key)?).map(|[_, value]| value),
         };
         value.map(|word| self.at(word))
     }
@@ -221,7 +234,8 @@ impl<'a> JsonRef<'a> {
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
             let index = self.word(order.checked_add(middle)?)?.0 as usize;
-            match self.text_of(self.member(index, 0)?).cmp(key) {
+            let [word, _] = self.member(index)?;
+            match self.text_of(word).cmp(key) {
                 std::cmp::Ordering::Equal => return Some(index),
                 std::cmp::Ordering::Less => range.start = middle.saturating_add(1),
                 std::cmp::Ordering::Greater => range.end = middle,

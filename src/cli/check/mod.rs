@@ -1,15 +1,16 @@
 //! `celador check`: every problem of the manifests, with its place.
 
-use super::{ExitCode, Failure, Format, Screen, messages};
-use celador::cel::CostEstimate;
+mod cost;
+mod reads;
+
+use super::{ExitCode, Failure, Format, Screen};
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
-use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Check manifests: every problem with its place, and how to repair it
@@ -23,6 +24,7 @@ Examples:
   celador check policies/support-desk
   celador check agent.yaml tools/ --strict
   celador check policies/support-desk --cost
+  celador check policies/support-desk --reads
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
 A warning that may lose a rule is refused, here as by `serve`, `run` and `test` (docs/findings.md).
@@ -42,6 +44,10 @@ pub(crate) struct Arguments {
     /// Also list what each expression costs, the dearest first
     #[arg(long)]
     cost: bool,
+
+    /// Also list of which calls the decision on each function reads: it waits for those that are still open
+    #[arg(long)]
+    reads: bool,
 }
 
 impl Arguments {
@@ -57,8 +63,14 @@ impl Arguments {
         for finding in &findings {
             screen.diagnostic(finding)?;
         }
+        let agents = catalog.agents().iter().map(|resolved| &resolved.agent);
+        let policies = agents.filter_map(|agent| engine.policy(&agent.namespace.text, &agent.name.text).ok());
+        let policies: Vec<_> = policies.collect();
         if self.cost {
-            list_costs(&catalog, &engine, screen)?;
+            cost::list(&policies, screen)?;
+        }
+        if self.reads {
+            reads::list(&policies, screen)?;
         }
         let files = files_with_manifests(&catalog, &findings);
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
@@ -111,53 +123,6 @@ fn in_order(findings: &mut [Diagnostic]) {
 fn files_with_manifests(catalog: &Catalog, findings: &[Diagnostic]) -> usize {
     let places = catalog.places().chain(findings.iter().map(|finding| &finding.place));
     places.map(|place| place.source.name()).collect::<BTreeSet<_>>().len()
-}
-
-/// Where an expression stands, its path and its text, what one evaluation costs, and the part of it that nothing bounds.
-type Cost = ((String, usize, usize), (String, String, CostEstimate, Option<String>));
-
-/// Lists the static cost of the expressions of all agents that are valid. One that several functions share is one line.
-fn list_costs(catalog: &Catalog, engine: &Engine, screen: &mut Screen) -> Result<(), Failure> {
-    let agents = catalog.agents().iter().map(|resolved| &resolved.agent);
-    let policies = agents.filter_map(|agent| engine.policy(&agent.namespace.text, &agent.name.text).ok());
-    let mut costs = BTreeMap::new();
-    for policy in policies {
-        costs.extend(policy.expressions().map(|expression| -> Cost {
-            let origin = expression.origin();
-            let program = expression.program();
-            let cost = program.cost();
-            let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let unbounded = cost.assumes.unbounded.and_then(|part| program.source().get(part.range()));
-            let texts = (one_line(program.source()), unbounded.map(one_line));
-            ((origin.file, origin.line, origin.column), (origin.path, texts.0, cost, texts.1))
-        }));
-    }
-    let mut costs: Vec<Cost> = costs.into_iter().collect();
-    costs.sort_by_key(|(_, (.., cost, _))| std::cmp::Reverse((cost.max.unwrap_or(u64::MAX), cost.min)));
-    for ((file, line, column), (path, text, CostEstimate { min, max, assumes }, unbounded)) in costs {
-        let assumes = messages::assumptions(&assumes);
-        match screen.format() {
-            Format::Human => {
-                let Palette { bold, dim, reset, .. } = screen.palette();
-                let max = max.map_or_else(|| "no bound".to_owned(), |max| max.to_string());
-                screen.line(&format!("{bold}{min:>6} to {max:<9}{reset} {text}"))?;
-                screen.line(&format!("{:19} {dim}{file}:{line}:{column}: {path}{reset}", ""))?;
-                let terms = assumes.iter().map(|term| messages::if_assumed(term));
-                for line in terms.chain(unbounded.as_deref().map(messages::unbounded)) {
-                    screen.line(&format!("{:19} {dim}{line}{reset}", ""))?;
-                }
-            }
-            Format::Json => {
-                let cost = json!({
-                    "file": file, "line": line, "column": column, "path": path,
-                    "expr": text, "min": min, "max": max, "assumes": assumes,
-                    "unbounded": unbounded,
-                });
-                screen.json("cost", cost)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 fn plural(count: usize, noun: &str) -> String {

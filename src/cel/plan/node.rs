@@ -1,0 +1,349 @@
+//! The steps of a plan: each shows the syntax that it stands for, names its operands by number and holds all else itself.
+
+use super::comparison::{Arithmetic, Comparison};
+use super::question::Question;
+use crate::env::Slot;
+use crate::fault::Fault;
+use crate::function::{PureCode, TestCode};
+use crate::types::At;
+use crate::value::{FoldId, Guess, Value};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Names a step of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId(pub u32);
+
+/// Where the frame carries a variable of a loop or binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local(pub u32);
+
+/// The place where an evaluation keeps the value of a binding of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memo(pub u32);
+
+/// One step.
+#[derive(Debug)]
+pub enum Node {
+    /// `1`, `'a'`, `[1, 2]`, `int`
+    Constant(Value<'static>),
+    /// `input`
+    Variable(Slot),
+    /// `x` in `list.all(x, …)`
+    Local(Local),
+    /// `has(event)`
+    HasVariable(Slot),
+    /// `context.llm.tokens.total`: a field of a live record, by slot
+    Path {
+        /// The variable that holds the host's structs.
+        root: Slot,
+        /// The part of them that is the record; the one that the variable shows if nothing is said.
+        part: Option<At>,
+        /// The slot.
+        field: usize,
+    },
+    /// `f(x).field` of a live record
+    Field {
+        /// The record.
+        operand: NodeId,
+        /// The slot.
+        field: usize,
+    },
+    /// `operand.key`
+    Member {
+        /// The map.
+        operand: NodeId,
+        /// The key.
+        key: Box<str>,
+        /// Where it was last found in a JSON object.
+        guess: Guess,
+    },
+    /// `operand.?key`
+    OptionalMember {
+        /// The map, or an optional one.
+        operand: NodeId,
+        /// The key.
+        key: Box<str>,
+    },
+    /// `operand[index]`
+    Index {
+        /// The list or map.
+        operand: NodeId,
+        /// The index or key.
+        index: NodeId,
+    },
+    /// `operand[?index]`
+    OptionalIndex {
+        /// The list or map, or an optional one.
+        operand: NodeId,
+        /// The index or key.
+        index: NodeId,
+    },
+    /// `!a`
+    Not(NodeId),
+    /// `a && b && c`
+    And(Box<[Clause]>),
+    /// `a || b || c`
+    Or(Box<[Clause]>),
+    /// `a ? b : c`
+    Conditional(NodeId, NodeId, NodeId),
+    /// `a == b`
+    Equal(NodeId, NodeId),
+    /// `a != b`
+    NotEqual(NodeId, NodeId),
+    /// `a < b`
+    Compare(Comparison, NodeId, NodeId),
+    /// A question with a constant, as most guards ask: `a < 3`, `a == 'text'`, `text.startsWith('a')`, `has(a.key)`
+    Ask {
+        /// The step whose value is asked about.
+        operand: NodeId,
+        /// The question.
+        question: Question,
+    },
+    /// `a + b`
+    Arithmetic(Arithmetic, NodeId, NodeId),
+    /// `-a`
+    Negate(NodeId),
+    /// `a in b`
+    In(NodeId, NodeId),
+    /// `text.startsWith(other)`: a question about two values
+    Test {
+        /// The function.
+        name: &'static str,
+        /// Its code.
+        code: TestCode,
+        /// The first, or the receiver.
+        a: NodeId,
+        /// The second.
+        b: NodeId,
+    },
+    /// `f(a, b)`
+    Call {
+        /// The function.
+        name: &'static str,
+        /// Its code.
+        code: PureCode,
+        /// The arguments, the receiver first.
+        args: Box<[NodeId]>,
+    },
+    /// `review(user)`
+    Host {
+        /// The function.
+        name: Cow<'static, str>,
+        /// Whether the first argument is a receiver: `user.review()`.
+        member: bool,
+        /// The arguments, the receiver first.
+        args: Box<[NodeId]>,
+    },
+    /// `[a, ?b]`
+    List(Box<[Item]>),
+    /// `{k: v, ?k: v}`
+    Map(Box<[(NodeId, Item)]>),
+    /// `range.all(x, …)` and its kin
+    Loop(Box<Loop>),
+    /// `cel.bind(x, value, body)`
+    Bind {
+        /// The variable.
+        local: Local,
+        /// Its value.
+        value: NodeId,
+        /// Where it is known.
+        body: NodeId,
+    },
+    /// `cel.block([a, b], body)`
+    Block {
+        /// Its bindings. They are not computed when the block begins.
+        bindings: Range<Memo>,
+        /// Where they are known.
+        body: NodeId,
+    },
+    /// `cel.index(0)`, and the step that computes it
+    Bound(Memo, NodeId),
+    /// `optional.optMap(x, body)`, `optional.optFlatMap(x, body)`
+    MapOptional {
+        /// The optional.
+        operand: NodeId,
+        /// The variable.
+        local: Local,
+        /// The step that is evaluated with the value bound.
+        body: NodeId,
+        /// Whether the body gives an optional itself.
+        flat: bool,
+    },
+    /// `optional.or(other)`, `optional.orValue(value)`: the other operand only if there is no value
+    OrOptional {
+        /// The optional.
+        operand: NodeId,
+        /// The step whose value replaces it.
+        other: NodeId,
+        /// Whether the value itself is asked for.
+        value: bool,
+    },
+    /// A step that always fails.
+    Fail(Fault),
+}
+
+/// One side of `&&` or `||`. A tree of one operator is a row of its clauses: they are tried in the same order, and what
+/// they come to together does not depend on the brackets.
+#[derive(Clone, Copy, Debug)]
+pub struct Clause {
+    /// The step that is evaluated.
+    pub step: NodeId,
+    /// How many operators inside of the first one are reached with it, each of which is a step that costs.
+    pub operators: u32,
+}
+
+/// An element of a list or map.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The value.
+    pub value: NodeId,
+    /// Whether it is an optional, left out if it is none.
+    pub optional: bool,
+}
+
+/// A macro over the elements of a list or the keys of a map.
+#[derive(Debug)]
+pub struct Loop {
+    /// The result that the loop makes of the elements.
+    pub kind: LoopKind,
+    /// The list or map that is gone through.
+    pub range: NodeId,
+    /// Element or key; of a two-variable macro index or key.
+    pub first: Local,
+    /// Element or value, of a two-variable macro.
+    pub second: Option<Local>,
+    /// Which elements count.
+    pub filter: Option<NodeId>,
+    /// The predicate, or the expression that maps each element.
+    pub body: NodeId,
+    /// Under which name what the loop came to may be kept: if that depends on nothing but the elements.
+    pub(crate) fold: Option<FoldId>,
+}
+
+/// The result that a loop makes of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopKind {
+    /// `all`
+    All,
+    /// `exists`
+    Exists,
+    /// `exists_one`
+    ExistsOne,
+    /// `filter`
+    Filter,
+    /// `filter(…).size()`, without building the list
+    Count,
+    /// `map`
+    Map,
+    /// `transformMap`
+    TransformMap,
+    /// `transformMapEntry`
+    TransformMapEntry,
+    /// `sortBy`
+    SortBy,
+}
+
+impl LoopKind {
+    /// Whether the outcome is a single number, however many elements there are.
+    #[must_use]
+    pub fn is_fold(self) -> bool {
+        matches!(self, Self::All | Self::Exists | Self::ExistsOne | Self::Count)
+    }
+}
+
+impl Node {
+    /// Whether the step gives the same whenever its operands and the variables of the loop around it are the same: it reads
+    /// no variable of the scope, nothing of a block, asks no host, and no loop further out.
+    pub(super) fn is_closed(&self, first: Local) -> bool {
+        match self {
+            Self::Local(local) => local.0 >= first.0,
+            Self::Variable(_)
+            | Self::HasVariable(_)
+            | Self::Path { .. }
+            | Self::Host { .. }
+            | Self::Block { .. }
+            | Self::Bound(..) => false,
+            Self::Constant(_)
+            | Self::Field { .. }
+            | Self::Member { .. }
+            | Self::OptionalMember { .. }
+            | Self::Index { .. }
+            | Self::OptionalIndex { .. }
+            | Self::Not(_)
+            | Self::And(..)
+            | Self::Or(..)
+            | Self::Conditional(..)
+            | Self::Equal(..)
+            | Self::NotEqual(..)
+            | Self::Compare(..)
+            | Self::Ask { .. }
+            | Self::Arithmetic(..)
+            | Self::Negate(_)
+            | Self::In(..)
+            | Self::Test { .. }
+            | Self::Call { .. }
+            | Self::List(_)
+            | Self::Map(_)
+            | Self::Loop(_)
+            | Self::Bind { .. }
+            | Self::MapOptional { .. }
+            | Self::OrOptional { .. }
+            | Self::Fail(_) => true,
+        }
+    }
+
+    /// Whether the step gives a `bool` whatever its operands are.
+    #[inline]
+    #[must_use]
+    pub fn is_test(&self) -> bool {
+        matches!(
+            self,
+            Self::HasVariable(_)
+                | Self::Not(_)
+                | Self::And(..)
+                | Self::Or(..)
+                | Self::Equal(..)
+                | Self::NotEqual(..)
+                | Self::Compare(..)
+                | Self::Ask { .. }
+                | Self::In(..)
+                | Self::Test { .. }
+        )
+    }
+
+    /// The function or operator that the step is, by CEL's name.
+    #[must_use]
+    pub fn function_name(&self) -> Option<Cow<'static, str>> {
+        let name = match self {
+            Self::Host { name, .. } => return Some(name.clone()),
+            Self::Call { name, .. } | Self::Test { name, .. } => name,
+            Self::Not(_) => "!_",
+            Self::Negate(_) => "-_",
+            Self::And(..) => "_&&_",
+            Self::Or(..) => "_||_",
+            Self::Conditional(..) => "_?_:_",
+            Self::Compare(comparison, ..) => comparison.function_name(),
+            Self::Ask { question, .. } => question.function_name()?,
+            Self::Arithmetic(Arithmetic::Plus, ..) => "_+_",
+            Self::Arithmetic(Arithmetic::Minus, ..) => "_-_",
+            Self::Arithmetic(Arithmetic::Times, ..) => "_*_",
+            Self::Arithmetic(Arithmetic::Divide, ..) => "_/_",
+            Self::Arithmetic(Arithmetic::Modulo, ..) => "_%_",
+            Self::In(..) => "@in",
+            Self::OrOptional { value: false, .. } => "or",
+            Self::OrOptional { value: true, .. } => "orValue",
+            Self::Index { .. } | Self::OptionalIndex { .. } => "_[_]",
+            _ => return None,
+        };
+        Some(Cow::Borrowed(name))
+    }
+
+    /// The variable that the step reads itself, if it reads one.
+    pub(super) fn variable(&self) -> Option<Slot> {
+        match self {
+            Self::Variable(slot) | Self::HasVariable(slot) | Self::Path { root: slot, .. } => Some(*slot),
+            _ => None,
+        }
+    }
+}

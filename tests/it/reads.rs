@@ -1,0 +1,139 @@
+//! Which records of calls the decision on a call reads, expression by expression, and which records a call changes.
+
+use crate::task_fixture::task;
+use celador::policy::Policy;
+
+/// What the decision on a call of `ledger_post_entry` reads under these entries of the manifest: keys, or `*` for every call.
+fn read(capabilities: &str) -> Vec<String> {
+    let task = task(&format!("capabilities:\n{capabilities}"));
+    let policy: &Policy = task.policy();
+    let position = policy.position("ledger_post_entry").unwrap();
+    let reads = &policy.dependencies(position).unwrap().reads;
+    if reads.is_everything() {
+        return vec!["*".to_owned()];
+    }
+    reads.functions().map(|at| policy.function(at).unwrap().key.to_string()).collect()
+}
+
+fn read_by(expression: &str) -> String {
+    let text = serde_json::to_string(expression).unwrap();
+    read(&format!("  probe: \"*\"\n  ledger:\n    before:\n    - assert: {text}\n")).join(" ")
+}
+
+#[test]
+fn expressions_read_the_records_that_they_name() {
+    for (expression, expected) in [
+        // nothing of the calls
+        ("input.amount < 10", ""),
+        ("context.user.id == 'u' && context.agent.name != ''", ""),
+        ("c.llm.tokens.total < 100 && size(c.input) > 0 && size(context.output) == 0", ""),
+        ("now != '' && runtime.id != ''", ""),
+        // one record, however it is written
+        ("context.capabilities.probe.count_successful < 1", "probe"),
+        ("c.cap.probe.count_successful < 1", "probe"),
+        ("context['capabilities']['probe']['count_successful'] < 1", "probe"),
+        ("c.cap.?probe.count_successful.orValue(0) < 1", "probe"),
+        ("has(c.cap.probe.count_successful)", "probe"),
+        ("c.cap.probe.inputs.all(i, i.depth < 3)", "probe"),
+        ("c.cap.probe.inputs.all(c, c.depth < 3)", "probe"),
+        (
+            "c.cap.probe.inputs.all(context, .context.cap.ledger_lookup.count_errored < 1)",
+            "probe ledger_lookup",
+        ),
+        ("cel.bind(c, c.cap.probe, c.count_successful < 1)", "probe"),
+        ("cel.bind(r, c.cap.probe, r.count_successful < 1)", "probe"),
+        ("[1].exists(x, c.cap.probe.count_successful == x)", "probe"),
+        ("c.cap.probe.inputs[int(input.amount)].depth < 3", "probe"),
+        // the record of a tool is that of its actions
+        ("c.cap.ledger.count_successful < 1", "ledger_lookup ledger_post_entry"),
+        ("c.cap.ledger_lookup.count_successful < c.cap.probe.count_successful", "probe ledger_lookup"),
+        ("false ? c.cap.probe.count_successful < 1 : true", "probe"),
+        // every record
+        ("c.cap[input.memo].count_successful < 1", "*"),
+        ("c.cap._meta.count < 1", "*"),
+        ("context._history.turn_count < 9", "*"),
+        ("size(string(context)) < 100", "*"),
+        ("c[input.memo] != c", "*"),
+        ("c.cap.all(k, k != '')", "*"),
+        ("[c].all(x, x.cap.probe.count_successful < 1)", "*"),
+    ] {
+        assert_eq!(read_by(expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn the_parts_of_a_decision_read() {
+    for (about, capabilities, expected) in [
+        (
+            "a condition",
+            "  probe: \"*\"\n  ledger: {before: [{condition: c.cap.probe.count_errored == 0, assert: 'false'}]}",
+            "probe",
+        ),
+        (
+            "a binding",
+            "  probe: \"*\"\n  ledger: {bindings: {account: 'string(c.cap.probe.count_successful)'}}",
+            "probe",
+        ),
+        (
+            "a step for another action",
+            "  probe: \"*\"\n  ledger: {before: [{match: lookup, assert: c.cap.probe.count_errored == 0}]}",
+            "",
+        ),
+        (
+            "a step for this action",
+            "  probe: \"*\"\n  ledger: {before: [{match: post-entry, assert: c.cap.probe.count_errored == 0}]}",
+            "probe",
+        ),
+        (
+            "a step behind the call",
+            "  probe: \"*\"\n  ledger: {after: [{assert: c.cap.probe.count_errored == 0}]}",
+            "",
+        ),
+        (
+            "another capability",
+            "  probe: {before: [{assert: c.cap.ledger.count_errored == 0}]}\n  ledger: \"*\"",
+            "",
+        ),
+        (
+            "a message",
+            "  probe: \"*\"\n  ledger: {before: [{assert: input.amount < 1, error_message: '{context.capabilities._meta.count}'}]}",
+            "",
+        ),
+        (
+            "the first call",
+            "  ledger: {before_first: [{assert: 'input.amount < 1'}]}",
+            "ledger_lookup ledger_post_entry",
+        ),
+        (
+            "the first call of an action",
+            "  ledger: {before_first: [{match: post-entry, assert: input.amount < 1}]}",
+            "ledger_post_entry",
+        ),
+        (
+            "what an invoke step is bound to",
+            "  probe: \"*\"\n  ledger: {before: [{invoke: 'audit:append', bindings: {what: 'string(c.cap.probe.count_successful)'}}]}",
+            "probe",
+        ),
+        ("a backend that is invoked", "  probe: \"*\"\n  ledger: {before: [{invoke: 'probe:check'}]}", ""),
+    ] {
+        assert_eq!(read(capabilities).join(" "), expected, "{about}");
+    }
+}
+
+#[test]
+fn a_call_changes_its_record_and_those_of_its_invoke_steps() {
+    let task = task(
+        "capabilities:\n  probe: \"*\"\n  ledger:\n    before: [{invoke: 'audit:append'}]\n    after: [{match: lookup, invoke: 'probe:check'}]\n",
+    );
+    let policy = task.policy();
+    let changed = |key: &str| {
+        let changes = &policy.dependencies(policy.position(key).unwrap()).unwrap().changes;
+        let keys: Vec<_> =
+            changes.functions().map(|at| policy.function(at).unwrap().key.to_string()).collect();
+        keys.join(" ")
+    };
+    assert_eq!(changed("probe"), "probe");
+    assert_eq!(changed("ledger_lookup"), "probe ledger_lookup audit");
+    assert_eq!(changed("ledger_post_entry"), "ledger_post_entry audit");
+    assert!(policy.dependencies(usize::MAX).is_none());
+}
