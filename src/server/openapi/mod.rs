@@ -29,10 +29,13 @@ pub(super) fn document(routes: &[Route]) -> Result<Value, String> {
     let mut schemas = Schemas::default();
     let mut operations = operations();
     let mut paths: Map<String, Value> = Map::new();
+    let mut refusals = BTreeSet::new();
     for route in routes {
         let found = operations.iter().position(|operation| operation.id == route.operation);
         let found = found.ok_or_else(|| format!("the operation `{}` is not described", route.operation))?;
-        let operation = described(route, &operations.swap_remove(found), &mut schemas);
+        let operation = operations.swap_remove(found);
+        refusals.extend(statuses(route, &operation));
+        let operation = described(route, &operation, &mut schemas);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path.as_object_mut().map(|path| path.insert(route.method.as_str().to_lowercase(), operation));
     }
@@ -40,10 +43,8 @@ pub(super) fn document(routes: &[Route]) -> Result<Value, String> {
         return Err(format!("there is no route of the operation `{}`", left.id));
     }
     let problem = schemas.answer(of::<Details<'_>>);
-    let statuses: BTreeSet<u16> = Kind::ALL.iter().map(|kind| kind.status()).collect();
-    let used = |status: &u16| paths.values().any(|path| path.to_string().contains(&reference(*status)));
     let response = |status: u16| (status.to_string(), refused(status, &[(PROBLEM_JSON, problem.clone())]));
-    let responses: Map<String, Value> = statuses.into_iter().filter(used).map(response).collect();
+    let responses: Map<String, Value> = refusals.into_iter().map(response).collect();
     let tag = |(name, description): (&str, &str)| json!({ "name": name, "description": description });
     Ok(json!({
         "openapi": "3.1.0",
