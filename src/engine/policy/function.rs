@@ -79,6 +79,7 @@ pub enum Execute {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Target"))]
 pub enum InvocationTarget {
     /// An action of a tool.
     Action {

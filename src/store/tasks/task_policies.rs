@@ -83,6 +83,7 @@ impl ManifestSet {
 /// The decision of an operator about the policy of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum PolicyDecision {
     /// The task goes on under the policy that is served now, once. When that is replaced, the setting of the server decides again.
     Adopt,
@@ -112,14 +113,15 @@ impl PolicyDecision {
 
 /// A decision of an operator about the policy of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PolicyDecision"))]
 pub struct PolicyDecided {
-    /// Which one.
+    /// The policy under which the task goes on.
     pub decision: PolicyDecision,
-    /// When: RFC 3339.
+    /// The time when they decided: RFC 3339.
     pub at: String,
     /// Who decided: the identity of the caller, or the name that an operator gives at the command line.
     pub who: String,
-    /// Why, in their words.
+    /// The reason, in their words.
     pub reason: String,
 }
 

@@ -9,13 +9,15 @@ use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
 use celador::task::{Decision, SavedTask, Task, TaskMark};
+use serde::Serialize;
 use std::sync::Arc;
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
         /// Which operation an event of a task tells of.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum OperationKind { $($(#[doc = $doc])+ $name,)+ }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum OperationKind { $($(#[doc = $doc])+ #[serde(rename = $word)] $name,)+ }
 
         impl OperationKind {
             /// The word that is stored.

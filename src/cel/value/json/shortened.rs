@@ -32,6 +32,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shortened {
     /// The SHA-256 of its JSON text, compact and with its keys in their order: 64 hexadecimal digits.
     pub sha256: String,

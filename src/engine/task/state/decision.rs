@@ -36,6 +36,7 @@ use std::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
     /// Whether the step may go on, and otherwise why not.
     pub verdict: Verdict,
@@ -73,14 +74,16 @@ pub struct Decision {
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
     pub trace: Vec<TraceEntry>,
     /// The values that `exposes` adds to a response (EXP-01): an object.
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
     pub exposes: Option<Json>,
     /// Failures and ignored values on the way that did not decide by themselves.
     pub findings: Vec<Finding>,
     /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
-    /// The places in it that a manifest marks as secret. Views show `***` there ([`Decision::masked`]), and so should
-    /// whoever writes it down.
+    /// The places in it that a manifest marks as secret. Views show `***` there, and so should whoever writes it down.
+    ///
+    /// [`Decision::masked`] makes such a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Box<Hidden>>,
 }
@@ -88,6 +91,7 @@ pub struct Decision {
 /// Whether a step may go on, and otherwise why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
     /// Go on with [`Decision::value`].
     Allow,
@@ -118,6 +122,7 @@ pub enum Verdict {
 /// The checks that an event has to pass, in this order (EVT-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EventStage {
     /// The task's subscription to it.
     Inactive,
@@ -203,6 +208,7 @@ impl fmt::Display for Verdict {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct CallId(pub u64);
 
 impl fmt::Display for CallId {
@@ -213,6 +219,7 @@ impl fmt::Display for CallId {
 
 /// A limit that was reached: the step that would have gone beyond it was not taken (LIM-02).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Limit"))]
 pub struct LimitReached {
     /// Its name, such as `max_turns`.
     pub which: Cow<'static, str>,
@@ -225,6 +232,7 @@ pub struct LimitReached {
 /// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct StepName {
     /// The list.
     pub hook: Hook,
@@ -269,12 +277,13 @@ impl TryFrom<String> for StepName {
 
 /// One step that was evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceEntry {
-    /// Which one.
+    /// The list and the position of the step, such as `before[0]`.
     pub step: StepName,
-    /// What it does.
+    /// The kind of step.
     pub action: StepKind,
-    /// How it ended.
+    /// The end that it came to.
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
@@ -286,6 +295,7 @@ pub struct TraceEntry {
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StepKind {
     /// It judges.
     Assert,
@@ -298,6 +308,7 @@ pub enum StepKind {
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StepOutcome {
     /// Nothing stands in the way.
     Pass,
@@ -320,8 +331,11 @@ impl StepOutcome {
 }
 
 /// Something that failed or was ignored while one decision was made: an expression that failed, a bound parameter that the
-/// model tried to set. What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
+/// model tried to set.
+///
+/// What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// A stable word for programs, such as `no_such_key`.
     pub code: Cow<'static, str>,

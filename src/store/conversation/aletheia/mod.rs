@@ -15,13 +15,14 @@ pub use self::redis::{RedisContextStore, RedisOptions, RedisTls};
 use super::members::Members;
 use super::messages;
 use crate::Database;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt;
 
 /// The value that is kept under a key. A value without ids is still a value, not an absence.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AgentContext"))]
 pub struct StoredContext {
     /// The context that the agent is in.
     #[serde(skip_serializing_if = "Option::is_none")]
