@@ -52,7 +52,7 @@ impl Gate {
     pub(super) async fn serve(
         self,
         route: Arc<Route>,
-        id: String,
+        ids: [String; 2],
         request: axum::extract::Request,
     ) -> Response {
         let (parts, body) = request.into_parts();
@@ -62,7 +62,7 @@ impl Gate {
         let mut body = Some(body);
         let exchange = exchange(&parts);
         let answered =
-            self.answer(&route, id, &parts, &mut body, exchange.as_ref()).instrument(span.clone()).await;
+            self.answer(&route, ids, &parts, &mut body, exchange.as_ref()).instrument(span.clone()).await;
         let (status, refused) = match &answered {
             Ok(answer) => (answer.status, ""),
             Err(problem) => (problem.kind.status(), problem.kind.word()),
@@ -118,7 +118,7 @@ impl Gate {
     async fn answer(
         &self,
         route: &Arc<Route>,
-        id: String,
+        ids: [String; 2],
         parts: &Parts,
         body: &mut Option<axum::body::Body>,
         exchange: Option<&Exchange>,
@@ -142,10 +142,12 @@ impl Gate {
         let entered = self.room.enter(route.work, bytes.len(), &holder);
         let entered = timeout(time.saturating_sub(begun.elapsed()), entered);
         let held = (held, entered.await.unwrap_or_else(|_| Err(Kind::Overloaded.into()))?);
+        let [id, part] = ids;
         let request = Request {
             caller,
             target: format!("{} {}", parts.method, parts.uri.path()),
             id,
+            part,
             query: parts.uri.query().unwrap_or_default().to_owned(),
             body: bytes,
             key: key(&parts.headers, limits.max_idempotency_key_bytes)?,

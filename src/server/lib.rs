@@ -323,7 +323,8 @@ fn entry(
         let Ok(parameters) = parameters else {
             return Box::pin(async move { gate.nowhere(Kind::UnknownPath, request) });
         };
-        let id = parameters.iter().next().map(|(_, id)| id.to_owned()).unwrap_or_default();
-        Box::pin(gate.serve(route, id, request))
+        let mut ids = parameters.iter().map(|(_, id)| id.to_owned());
+        let ids = [ids.next().unwrap_or_default(), ids.next().unwrap_or_default()];
+        Box::pin(gate.serve(route, ids, request))
     }
 }

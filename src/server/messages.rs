@@ -202,6 +202,10 @@ pub(super) fn authentication_stale() -> String {
     "a file of tokens or keys cannot be read; what it said before is in force".to_owned()
 }
 
+pub(super) fn ran() -> &'static str {
+    "`ran` is false or \"unknown\""
+}
+
 pub(super) fn bad_reason(bound: usize) -> String {
     format!("expected a `reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
 }

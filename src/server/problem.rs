@@ -93,6 +93,8 @@ kinds! {
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
     /// An answer to a task that asks nothing.
     NothingAsked = "nothing-asked", 409, "The task asks for nothing";
+    /// An answer that does not name its question, to a task that asks several.
+    SeveralAsked = "several-asked", 409, "The task asks several questions: name one";
     /// The task is under another policy than the one that is served, and takes no step.
     PolicyChanged = "policy-changed", 409, "The task is under a policy that is not served any more";
     /// Other processes were first, again and again.

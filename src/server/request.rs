@@ -21,6 +21,8 @@ pub(super) struct Request {
     pub(super) target: String,
     /// The id in the path; empty if the route has none.
     pub(super) id: String,
+    /// The second id in the path; empty if the route has no second one.
+    pub(super) part: String,
     pub(super) query: String,
     pub(super) body: Vec<u8>,
     /// `Idempotency-Key`.

@@ -16,9 +16,9 @@ use super::seat::Open;
 use super::service::Service;
 use super::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
-    StepBody,
+    StepBody, Withdraw,
 };
-use super::{agent_context_routes, switch_routes, task_policies};
+use super::{agent_context_routes, switch_routes, task_policies, task_steps};
 use axum::http::Method;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
@@ -70,6 +70,8 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
         post("/v1/tasks/{task}/before", "before", write, step::<Before>),
         post("/v1/tasks/{task}/after", "after", write, step::<After>),
+        get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing),
+        post("/v1/tasks/{task}/withdraw", "withdraw", write, step::<Withdraw>),
         post("/v1/tasks/{task}/execute", "execute", write, step::<Execute>),
         post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>),
         post("/v1/tasks/{task}/script", "script", write, step::<Script>),

@@ -8,10 +8,12 @@ use super::problem::{Kind, Problem};
 use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
-use celador::task::{Answer, Call, CallId, CallResult, Decision, Next, Progress, Task, TaskError, Usage};
+use celador::task::{
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, Task, TaskError, Usage,
+};
 use celador_store::OperationKind;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -219,11 +221,41 @@ impl StepBody for Execute {
     }
 }
 
+/// A call is taken back: its runtime will never report it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Withdraw {
+    /// The call: one that was let through, that waits for others, or that asks.
+    call: CallId,
+    /// Whether it has run: `false` if it never will, `"unknown"` if nobody knows.
+    #[serde(deserialize_with = "ran")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value", extend("enum" = [false, "unknown"])))]
+    ran: Ran,
+}
+
+impl StepBody for Withdraw {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Withdraw
+    }
+
+    fn while_held(&self, _: &Task) -> WhileHeld {
+        WhileHeld::Taken
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        Ok(task.withdraw(self.call, self.ran, at.now)?.into())
+    }
+}
+
 /// The answer to what the task asked for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Resume {
+    /// The question that is answered; needed only where several are open.
+    #[serde(default)]
+    question: Option<QuestionId>,
     /// The answer, of the kind that the question wants.
     answer: Answer,
 }
@@ -237,9 +269,10 @@ impl StepBody for Resume {
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
-        match (&self.answer, task.request()) {
+        let asked = task.questions().find(|asked| self.question.is_none_or(|question| question == asked.id));
+        match (&self.answer, asked.map(|asked| asked.request)) {
             (Answer::Result(result), asked) => {
-                let function = match asked {
+                let function = match &asked {
                     Some(celador::task::Request::Invoke(invocation)) => &*invocation.function,
                     // the answer fits no question, and is a problem
                     _ => "",
@@ -259,7 +292,11 @@ impl StepBody for Resume {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.resume(self.answer.clone(), at.now)?.into_progress())
+        let answered = match self.question {
+            Some(question) => task.answer(question, self.answer.clone(), at.now),
+            None => task.resume(self.answer.clone(), at.now),
+        };
+        Ok(answered?.into_progress())
     }
 }
 
@@ -355,6 +392,14 @@ impl StepBody for End {
     }
 }
 
+fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Bool(false) => Ok(Ran::Never),
+        Value::String(word) if word == "unknown" => Ok(Ran::Unknown),
+        _ => Err(serde::de::Error::custom(messages::ran())),
+    }
+}
+
 /// Puts a value in the place of a part of a body.
 fn replace(body: &mut Value, place: &str, value: Value) {
     match body.pointer_mut(place) {
@@ -385,7 +430,8 @@ impl From<TaskError> for Problem {
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::UnknownFunction(_) | TaskError::NotAMessage => Kind::BadRequest,
-            TaskError::NothingPending => Kind::NothingAsked,
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::SeveralPending => Kind::SeveralAsked,
             TaskError::WrongAnswer => Kind::WrongAnswer,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,

@@ -7,10 +7,11 @@ use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
 use super::seat::{Open, has_ended, sit};
+use super::service::Service;
 use super::steps::{Circumstances, StepBody, WhileHeld};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{Progress, Question, Task};
+use celador::task::{CallId, Decision, Progress, Question, QuestionId, Task};
 use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,16 +37,47 @@ enum Shown<'p> {
     /// The operation has ended.
     Decided {
         /// Its decision.
-        decided: &'p celador::task::Decision,
+        decided: &'p Decision,
     },
     /// The operation waits for an answer.
     Asks {
         /// The question, which `resume` answers.
         asks: &'p celador::task::Request,
+        /// Its name, which `resume` needs where several questions are open.
+        question: QuestionId,
+        /// The call that asks; absent where an input, an event or a response does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
         /// The places in `asks` that a manifest marks as secret, as JSON pointers; views do not show them. Absent if there are none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         secret: Vec<String>,
     },
+}
+
+impl<'p> Shown<'p> {
+    fn asks(task: &Task, question: &'p Question, suspension: Option<&Decision>) -> Self {
+        let Question { id, request: asks } = question;
+        let secret = task.policy().secret_places(asks);
+        Self::Asks { asks, question: *id, call: suspension.and_then(|decision| decision.call), secret }
+    }
+}
+
+/// `GET /v1/tasks/{task}/calls/{call}`
+pub(super) fn standing(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    service.tasks.look(request, |Open { task, head, is_borrowed, .. }| {
+        let known = request.part.parse().ok().and_then(|call| task.standing(CallId(call)));
+        let decision = known.ok_or_else(|| Problem::from(Kind::UnknownCall))?;
+        let decision = if *is_borrowed { decision.masked() } else { decision };
+        let mut question = task.questions().find(|question| decision.question == Some(question.id));
+        if let Some(question) = question.as_mut().filter(|_| *is_borrowed) {
+            question.request = question.request.masked();
+        }
+        let progress = match &question {
+            Some(question) => Shown::asks(task, question, Some(&decision)),
+            None => Shown::Decided { decided: &decision },
+        };
+        Answer::json(200, &Stepped { task: task.id(), version: head.version(), progress })
+    })
 }
 
 /// What a step is about, in the words of the decision log.
@@ -130,9 +162,9 @@ impl Tasks {
             }
             let (shown, suspension) = match &progress {
                 Progress::Decided(decided) => (Shown::Decided { decided }, None),
-                Progress::Asks(Question { id, request: asks }) => {
-                    let secret = task.policy().secret_places(asks);
-                    (Shown::Asks { asks, secret }, task.suspension_at(*id))
+                Progress::Asks(question) => {
+                    let suspension = task.suspension_at(question.id);
+                    (Shown::asks(task, question, suspension.as_ref()), suspension)
                 }
             };
             let (id, version) = (&*request.id, head.version().saturating_add(1));

@@ -11,6 +11,7 @@ use crate::request::{Empty, JSON};
 use crate::routes::{ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, PurgeQuery, Seen};
 use crate::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    Withdraw,
 };
 use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
 use crate::task_lists::{Events, Page};
@@ -93,6 +94,11 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<ModelTurn>("modelTurn", "The model has answered"),
         step::<Before>("before", "The model calls a function: may it run?"),
         step::<After>("after", "The function has run"),
+        tasks("readCall", "Read how far a call has come")
+            .notes("`wait` while it waits for other calls, the question while it asks, `allow` with its arguments while its result is awaited; of a call that has waited the decision, until the next turn of the model. Any other call is 409 `unknown-call`.")
+            .gives::<Stepped<'_>>("How far the call has come.")
+            .also(&[409]),
+        step::<Withdraw>("withdraw", "The function will never be reported"),
         step::<Execute>("execute", "Have a call carried out that was let through"),
         step::<Invoke>("invoke", "A whole call: before, execution, after"),
         step::<Script>("script", "The model writes a script of calls"),

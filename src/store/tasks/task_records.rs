@@ -48,6 +48,8 @@ operations! {
     Before = "before",
     /// [`Task::after`]
     After = "after",
+    /// [`Task::withdraw`]
+    Withdraw = "withdraw",
     /// [`Task::execute`]
     Execute = "execute",
     /// [`Task::invoke`]

@@ -177,8 +177,7 @@ pub struct CallResult {
 /// assert_eq!(record.status, InvocationStatus::Errored);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// It has not run and never will: a person said no.
     Never,
