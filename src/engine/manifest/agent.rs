@@ -6,18 +6,16 @@
 
 use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Fields, Key};
-use super::kind::{DocumentKind, Family, KindOf, OfFamily};
+use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::node::Entry;
 use super::reader::{Path, Reader};
 use super::schema::{Parameters, Property, Schema};
 use super::shape::{
-    Anything, ByName, Count, Definitions, Duration, Expression, List, Name, Nullable, OneOf, Required, Shape,
-    Text, Vocabulary, Whole, mapping, with, words,
+    Anything, ByName, Count, Duration, Expression, List, Name, Nullable, OneOf, Required, Text, Vocabulary,
+    Whole, mapping, shape, with, words,
 };
-use super::step::{
-    DeclaredStep, OfAfter, OfBefore, OfBeforeFirst, OfGuardrailAfter, OfGuardrailBefore, Steps,
-};
+use super::step::{DeclaredStep, Hook, Steps};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
@@ -152,10 +150,9 @@ pub struct DeclaredExpose {
 
 mapping! {
     /// Who an agent is, what it may call, and under which checks.
-    #[definition = "agent"]
-    pub(super) AgentKeys = "an agent" {
+    pub(super) AgentKeys as "agent" = "an agent" {
         /// Version and type of the manifest.
-        _kind = "kind": Required<KindOf<AgentKeys>>,
+        _kind = "kind": Required<KindOf<{ Family::Agent as usize }>>,
         /// The namespace of the agent and of what it refers to.
         namespace: Required<Name>,
         /// A name, unique in the namespace.
@@ -187,9 +184,7 @@ mapping! {
         /// Of v1: without effect.
         memory: Anything,
     }
-}
 
-mapping! {
     LimitKeys = "`limits`" {
         /// Turns of the model.
         max_turns: Nullable<Count>,
@@ -202,9 +197,7 @@ mapping! {
         /// The age of the task.
         max_age: Nullable<Duration>,
     }
-}
 
-mapping! {
     #[rules = { "minProperties": 1 }]
     CapabilityKeys = "a capability" {
         /// The actions and events that are active; all without it.
@@ -214,25 +207,19 @@ mapping! {
         /// How long a subscription to an event lives without activity.
         event_timeout: Duration,
         /// Steps ahead of the first call of a task.
-        before_first: Steps<OfBeforeFirst>,
+        before_first: Steps<{ Hook::BeforeFirst as usize }>,
         /// Steps ahead of each call and event.
-        before: Steps<OfBefore>,
+        before: Steps<{ Hook::Before as usize }>,
         /// Steps behind each call and event.
-        after: Steps<OfAfter>,
+        after: Steps<{ Hook::After as usize }>,
     }
-}
 
-mapping! {
     GuardrailKeys = "`guardrails`" {
         /// Steps on each input.
-        before: Steps<OfGuardrailBefore>,
+        before: Steps<{ Hook::GuardrailBefore as usize }>,
         /// Steps on each response.
-        after: Steps<OfGuardrailAfter>,
+        after: Steps<{ Hook::GuardrailAfter as usize }>,
     }
-}
-
-impl OfFamily for AgentKeys {
-    const FAMILY: Family = Family::Agent;
 }
 
 impl Vocabulary for MountScope {
@@ -241,26 +228,16 @@ impl Vocabulary for MountScope {
         &[("none", Self::None), ("task", Self::Task), ("agent", Self::Agent), ("workspace", Self::Workspace)];
 }
 
-/// The wildcard, or the fields of a capability.
-enum CapabilityValue {}
-
-impl Shape for CapabilityValue {
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.refer(
-            "capability",
-            |definitions| json!({ "anyOf": [{ "const": "*" }, CapabilityKeys::schema(definitions)] }),
-        )
-    }
-}
-
-/// Names and expressions; `message` is taken.
-enum Exposes {}
-
-impl Shape for Exposes {
-    fn schema(definitions: &mut Definitions) -> Value {
+shape! {
+    /// The wildcard, or the fields of a capability.
+    CapabilityValue as "capability" = |definitions| {
+        json!({ "anyOf": [{ "const": "*" }, CapabilityKeys::schema(definitions)] })
+    };
+    /// Names and expressions; `message` is taken.
+    Exposes = |definitions| {
         let names = json!({ "not": { "const": "message" } });
         with(<ByName<Expression>>::schema(definitions), "propertyNames", names)
-    }
+    };
 }
 
 impl Agent {

@@ -6,9 +6,8 @@
 use super::fields::Key;
 use super::node::Node;
 use super::reader::{Path, Reader};
-use super::shape::{ByName, Definitions, Expression, Shape, with};
+use super::shape::{ByName, Expression, shape, with};
 use crate::source::Embedded;
-use serde_json::Value;
 
 /// One parameter and the expression or mount template that supplies it.
 #[derive(Clone, Debug)]
@@ -36,16 +35,12 @@ impl DeclaredBinding {
     }
 }
 
-/// Names and expressions.
-pub(super) enum Bindings {}
-
-impl Shape for Bindings {
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.refer("bindings", |definitions| {
-            let about = "Parameters that the policy supplies: a name, and the expression of its value.";
-            with(<ByName<Expression>>::schema(definitions), "description", about)
-        })
-    }
+shape! {
+    /// Names and expressions.
+    pub(super) Bindings as "bindings" = |definitions| {
+        let about = "Parameters that the policy supplies: a name, and the expression of its value.";
+        with(<ByName<Expression>>::schema(definitions), "description", about)
+    };
 }
 
 impl Key<'_, '_, Bindings> {

@@ -2,7 +2,7 @@
 //!
 //! In: the mapping of one document. Out: a [`Descriptor`]; what is wrong with it the reader is told.
 
-use super::kind::{DocumentKind, Family, KindOf, OfFamily};
+use super::kind::{DocumentKind, Family, KindOf};
 use super::reader::{Path, Reader};
 use super::shape::{List, Name, Required, Text, mapping};
 use super::yaml::YamlDocument;
@@ -31,10 +31,9 @@ pub struct Descriptor {
 
 mapping! {
     /// The document in which a bundle says what it is.
-    #[definition = "bundledescription"]
-    pub(super) DescriptorKeys = "a bundle descriptor" {
+    pub(super) DescriptorKeys as "bundledescription" = "a bundle descriptor" {
         /// Version and type of the manifest.
-        _kind = "kind": Required<KindOf<DescriptorKeys>>,
+        _kind = "kind": Required<KindOf<{ Family::BundleDescription as usize }>>,
         /// The name that people read.
         name: Required<Name>,
         /// What is in the bundle, in Markdown.
@@ -48,10 +47,6 @@ mapping! {
         /// Settings to ask for when the bundle is imported.
         required_settings = "requiredSettings": List<Text>,
     }
-}
-
-impl OfFamily for DescriptorKeys {
-    const FAMILY: Family = Family::BundleDescription;
 }
 
 impl Descriptor {

@@ -90,9 +90,7 @@ mapping! {
         /// How the event arrives: exactly one way.
         receive: Required<ReceiveKeys>,
     }
-}
 
-mapping! {
     #[rules = { "minProperties": 1, "maxProperties": 1 }]
     ReceiveKeys = "`receive`" {
         /// The platform posts to us.
@@ -102,18 +100,14 @@ mapping! {
         /// We ask again and again.
         poll: PollKeys,
     }
-}
 
-mapping! {
     WebhookKeys = "`webhook`" {
         /// Which events count; over `event` and `parameters`.
         filter: Expression,
         /// The template of the signing secret.
         secret: Text,
     }
-}
 
-mapping! {
     SubscriptionKeys = "`subscription`" {
         /// Which events count; over `event` and `parameters`.
         filter: Expression,
@@ -122,9 +116,7 @@ mapping! {
         /// The request that ends it.
         unsubscribe: Object,
     }
-}
 
-mapping! {
     PollKeys = "`poll`" {
         /// Which items count; over `event` and `parameters`.
         filter: Expression,

@@ -55,6 +55,7 @@ impl Reader {
 impl<'a, M: Mapping> Fields<'a, M> {
     /// The key of this name, which is described with this shape.
     pub(crate) fn key<S>(&self, name: &'static str) -> Key<'_, 'a, S> {
+        debug_assert!(M::ROWS.iter().any(|row| row.is(name)), "{} has no key {name}", M::OWNER);
         Key { name, entries: self.entries, place: self.place, mapping: &self.path, shape: PhantomData }
     }
 
@@ -66,13 +67,13 @@ impl<'a, M: Mapping> Fields<'a, M> {
     /// Refuses every key that is not described. The mapping is an object of policy, where a misspelt key would drop a check
     /// without a word (AG-10).
     pub(crate) fn refuse_others(&self, reader: &mut Reader) {
-        self.refuse_others_of(M::OWNER, reader);
+        self.refuse_others_of(M::OWNER, &[], reader);
     }
 
-    /// The same of keys that have this owner.
-    pub(crate) fn refuse_others_of(&self, owner: &str, reader: &mut Reader) {
+    /// The same of keys that have this owner and stand beside some that have been read.
+    pub(crate) fn refuse_others_of(&self, owner: &str, beside: &[&'static str], reader: &mut Reader) {
         self.warn_of_unsaid(owner, reader);
-        let known = names(M::ROWS);
+        let known = [beside, &names(M::ROWS)].concat();
         for entry in self.others(&known) {
             let known = if reader.may_propose() { known.as_slice() } else { &[] };
             let finding = messages::unknown_key(&entry.key, owner, known);
@@ -218,50 +219,34 @@ impl Key<'_, '_, Text> {
     }
 }
 
-impl Key<'_, '_, List<Text>> {
+/// The keys whose values the [`Reader`] has a function for, each by that function.
+macro_rules! read_by {
+    ($($(#[doc = $about:literal])* $shape:ty: $function:ident($($rule:ident)?) -> $value:ty;)*) => {$(
+        impl Key<'_, '_, $shape> {
+            $(#[doc = $about])*
+            pub(crate) fn $function(
+                &self,
+                $($rule: &'static str,)?
+                reader: &mut Reader,
+            ) -> Option<$value> {
+                let field = self.get()?;
+                reader.$function(field.node, &field.path $(, $rule)?)
+            }
+        }
+    )*};
+}
+
+read_by! {
     /// The texts of a list; an item that is no text is reported and left out.
-    pub(crate) fn texts(&self, reader: &mut Reader) -> Option<Vec<Embedded>> {
-        let field = self.get()?;
-        reader.texts(field.node, &field.path)
-    }
-}
-
-impl Key<'_, '_, Expression> {
+    List<Text>: texts() -> Vec<Embedded>;
     /// The text of an expression; `rule` says that it must be one.
-    pub(crate) fn expression(&self, rule: &'static str, reader: &mut Reader) -> Option<Embedded> {
-        let field = self.get()?;
-        reader.expression(field.node, &field.path, rule)
-    }
-}
-
-impl Key<'_, '_, Boolean> {
+    Expression: expression(rule) -> Embedded;
     /// A boolean.
-    pub(crate) fn boolean(&self, reader: &mut Reader) -> Option<bool> {
-        let field = self.get()?;
-        reader.boolean(field.node, &field.path)
-    }
-}
-
-impl Key<'_, '_, Whole> {
+    Boolean: boolean() -> bool;
     /// A whole number.
-    pub(crate) fn whole(&self, reader: &mut Reader) -> Option<i64> {
-        let field = self.get()?;
-        reader.whole(field.node, &field.path)
-    }
-}
-
-impl Key<'_, '_, Count> {
+    Whole: whole() -> i64;
     /// A whole number that is not negative (LIM-13).
-    pub(crate) fn count(&self, reader: &mut Reader) -> Option<u64> {
-        let field = self.get()?;
-        reader.count(field.node, &field.path)
-    }
-}
-
-impl Key<'_, '_, Duration> {
+    Count: count() -> u64;
     /// A positive duration in nanoseconds (SUB-14); `rule` says that it must be positive.
-    pub(crate) fn duration(&self, rule: &'static str, reader: &mut Reader) -> Option<i64> {
-        let field = self.get()?;
-        reader.duration(field.node, &field.path, rule)
-    }
+    Duration: duration(rule) -> i64;
 }

@@ -5,7 +5,6 @@
 
 use super::shape::{Definitions, Shape};
 use serde_json::{Value, json};
-use std::marker::PhantomData;
 
 /// The kind of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +44,7 @@ pub enum Family {
 const PREFIX: &str = "commonagents.info/";
 const VERSIONS: [(Version, &str); 3] =
     [(Version::V1, "v1"), (Version::V1Beta1, "v1beta1"), (Version::V1Beta2, "v1beta2")];
+/// The types, in the order of their numbers.
 const FAMILIES: [(Family, &str); 5] = [
     (Family::Agent, "agent"),
     (Family::Tool, "tool"),
@@ -114,19 +114,14 @@ impl Family {
     }
 }
 
-/// The keys of a document of one type.
-pub(super) trait OfFamily {
-    /// The type.
-    const FAMILY: Family;
-}
+/// The kind of documents of one type, by its place in the table of types, in any version.
+pub(super) enum KindOf<const FAMILY: usize> {}
 
-/// The kind of documents of one type, in any version.
-pub(super) struct KindOf<K>(PhantomData<K>);
-
-impl<K: OfFamily> Shape for KindOf<K> {
+impl<const FAMILY: usize> Shape for KindOf<FAMILY> {
     fn schema(_: &mut Definitions) -> Value {
+        let family = FAMILIES.get(FAMILY).map_or("", |(_, name)| name);
         let versions = VERSIONS.map(|(_, name)| name).join("|");
         let prefix = PREFIX.replace('.', r"\.");
-        json!({ "type": "string", "pattern": format!("^{prefix}({versions})/{}$", K::FAMILY.name()) })
+        json!({ "type": "string", "pattern": format!("^{prefix}({versions})/{family}$") })
     }
 }

@@ -70,9 +70,8 @@ impl MountBackend {
 
 mapping! {
     /// Where the files of agents lie.
-    #[definition = "mount"]
     #[rules = { "oneOf": [{ "required": ["gcs"] }, { "required": ["s3"] }] }]
-    pub(super) MountKeys = "a mount" {
+    pub(super) MountKeys as "mount" = "a mount" {
         /// The name of the mount.
         name: Required<Name>,
         /// The folder of each scope: a template of `{namespace}`, `{agent}` and `{task}`.
@@ -82,9 +81,7 @@ mapping! {
         /// Amazon S3.
         s3: S3Keys,
     }
-}
 
-mapping! {
     PrefixKeys = "`path_prefixes`" {
         /// The folder of the scope `workspace`.
         workspace: Text,
@@ -93,18 +90,14 @@ mapping! {
         /// The folder of the scope `task`.
         task: Text,
     }
-}
 
-mapping! {
     GcsKeys = "`gcs`" {
         /// The bucket.
         bucket: Required<Name>,
         /// The service account.
         sa: Text,
     }
-}
 
-mapping! {
     S3Keys = "`s3`" {
         /// The bucket.
         bucket: Required<Name>,

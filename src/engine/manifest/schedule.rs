@@ -4,7 +4,7 @@
 //! whether or not an earlier one still runs (SCH-08). Making the tasks is the host's affair.
 
 use super::cadence::Cadence;
-use super::kind::{DocumentKind, Family, KindOf, OfFamily};
+use super::kind::{DocumentKind, Family, KindOf};
 use super::launch::{Launch, LaunchKeys, Launches};
 use super::reader::{Path, Reader};
 use super::shape::{Name, Part, Required, Text, mapping};
@@ -27,20 +27,15 @@ pub struct Schedule {
 
 mapping! {
     /// Tasks by the clock.
-    #[definition = "schedule"]
-    pub(super) ScheduleKeys = "a schedule" {
+    pub(super) ScheduleKeys as "schedule" = "a schedule" {
         /// Version and type of the manifest.
-        _kind = "kind": Required<KindOf<ScheduleKeys>>,
+        _kind = "kind": Required<KindOf<{ Family::Schedule as usize }>>,
         launch: Part<LaunchKeys>,
         /// When tasks are made: the five fields of a cron line.
         cron: Required<Name>,
         /// The zone whose clocks count, by its IANA name; UTC without it.
         timezone: Text,
     }
-}
-
-impl OfFamily for ScheduleKeys {
-    const FAMILY: Family = Family::Schedule;
 }
 
 impl Schedule {

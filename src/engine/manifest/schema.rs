@@ -16,7 +16,7 @@ use super::messages;
 use super::node::{Entry, Node};
 use super::reader::{Path, Reader};
 use super::schema_check::{Position, check, check_definitions, check_names, check_references, check_word};
-use super::shape::{Anything, Boolean, Definitions, Mapping, Object, Shape, Text, closed, mapping, with};
+use super::shape::{Anything, Boolean, Mapping, Object, Text, closed, mapping, shape, with};
 use super::unsaid::is_left_out;
 use crate::context::Secrets;
 use crate::source::Embedded;
@@ -92,9 +92,7 @@ mapping! {
         properties: Object,
         required: Anything,
     }
-}
 
-mapping! {
     /// What the engine looks at in a parameter or a setting; the other words are those of [`WORDS`].
     PropertyKeys = "a parameter" {
         /// Every agent must bind it.
@@ -112,33 +110,25 @@ mapping! {
     }
 }
 
-/// Parameters by name, as JSON Schema.
-pub(super) enum Parameters {}
-
-impl Shape for Parameters {
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.refer("parameters", |definitions| {
-            let parameter = definitions.refer("parameter", |definitions| {
-                let known = WORDS.iter().filter(|word| !matches!(word.treatment, Treatment::Refused(_)));
-                with_words(Value::Object(closed(PropertyKeys::ROWS, definitions)), known)
-            });
-            let block = block("Parameters by name; one without `default` is required.", parameter);
-            with_words(block, WORDS.iter().filter(|word| stands_in_a_block(word)))
-        })
-    }
-}
-
-/// Settings by name, as JSON Schema.
-pub(super) enum Settings {}
-
-impl Shape for Settings {
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.refer("settings", |_| {
-            let setting = json!({ "type": "object" });
-            let block = block("What operators configure; the model never sees it.", setting);
-            with_words(block, WORDS.iter().filter(|word| word.name != "required"))
-        })
-    }
+shape! {
+    /// Parameters by name.
+    pub(super) Parameters as "parameters" = |definitions| {
+        let parameter = definitions.refer("parameter", |definitions| {
+            let known = WORDS.iter().filter(|word| !matches!(word.treatment, Treatment::Refused(_)));
+            with_words(Value::Object(closed(PropertyKeys::ROWS, definitions)), known)
+        });
+        let block = block("Parameters by name; one without `default` is required.", parameter);
+        with_words(block, WORDS.iter().filter(|word| stands_in_a_block(word)))
+    };
+    /// Settings by name.
+    pub(super) Settings as "settings" = |_| {
+        let block = block("What operators configure; the model never sees it.", json!({ "type": "object" }));
+        with_words(block, WORDS.iter().filter(|word| word.name != "required"))
+    };
+    /// A JSON Schema of its own.
+    pub(super) Alone = Object::schema;
+    /// The JSON Schema of what an event brings.
+    pub(super) Payload = Object::schema;
 }
 
 /// What JSON Schema says of a block whose properties have this schema, before the words that say nothing of them.
@@ -169,24 +159,6 @@ fn with_words(mut schema: Value, words: impl Iterator<Item = &'static Word>) -> 
         }
     }
     schema
-}
-
-/// A JSON Schema of its own.
-pub(super) enum Alone {}
-
-/// The JSON Schema of what an event brings.
-pub(super) enum Payload {}
-
-impl Shape for Alone {
-    fn schema(definitions: &mut Definitions) -> Value {
-        Object::schema(definitions)
-    }
-}
-
-impl Shape for Payload {
-    fn schema(definitions: &mut Definitions) -> Value {
-        Object::schema(definitions)
-    }
 }
 
 impl Key<'_, '_, Parameters> {

@@ -8,10 +8,9 @@ use super::fields::{Field, Fields, Key};
 use super::messages;
 use super::node::Node;
 use super::reader::{Path, Reader};
-use super::shape::{Definitions, Expression, Shape, Text, mapping, with, words};
+use super::shape::{Definitions, Expression, Shape, Text, mapping, shape, with, words};
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
-use std::marker::PhantomData;
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -107,6 +106,26 @@ impl Hook {
         }
     }
 
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 6] = [
+        Self::BeforeFirst,
+        Self::Before,
+        Self::After,
+        Self::GuardrailBefore,
+        Self::GuardrailAfter,
+        Self::Trigger,
+    ];
+
+    /// How JSON Schema calls its steps.
+    fn definition(self) -> &'static str {
+        match self {
+            Self::BeforeFirst | Self::Before => "beforeStep",
+            Self::After => "afterStep",
+            Self::GuardrailBefore | Self::GuardrailAfter => "guardrailStep",
+            Self::Trigger => "triggerStep",
+        }
+    }
+
     /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02).
     fn actions(self) -> &'static [&'static str] {
         match self {
@@ -151,57 +170,20 @@ mapping! {
     }
 }
 
-/// `tool:capability`.
-enum Target {}
-
-impl Shape for Target {
-    fn schema(_: &mut Definitions) -> Value {
-        json!({ "type": "string", "pattern": "^[^:]+:.+$" })
-    }
+shape! {
+    /// `tool:capability`.
+    Target = |_| json!({ "type": "string", "pattern": "^[^:]+:.+$" });
+    /// One of the words that the hook of the step knows.
+    AfterFailure = |_| json!({});
 }
 
-/// One of the words that the hook of the step knows.
-enum AfterFailure {}
+/// The steps of a hook, by its place in [`Hook::ALL`].
+pub(super) enum Steps<const HOOK: usize> {}
 
-impl Shape for AfterFailure {
-    fn schema(_: &mut Definitions) -> Value {
-        json!({})
-    }
-}
-
-/// The steps of a hook.
-pub(super) struct Steps<H>(PhantomData<H>);
-
-/// A hook, as the type of the key below which its steps stand.
-pub(super) trait OfHook {
-    const HOOK: Hook;
-    /// How JSON Schema calls the steps of such hooks.
-    const DEFINITION: &'static str;
-}
-
-macro_rules! hooks {
-    ($($name:ident = $hook:ident, $definition:literal;)*) => {$(
-        pub(super) enum $name {}
-
-        impl OfHook for $name {
-            const HOOK: Hook = Hook::$hook;
-            const DEFINITION: &'static str = $definition;
-        }
-    )*};
-}
-
-hooks! {
-    OfBeforeFirst = BeforeFirst, "beforeStep";
-    OfBefore = Before, "beforeStep";
-    OfAfter = After, "afterStep";
-    OfGuardrailBefore = GuardrailBefore, "guardrailStep";
-    OfGuardrailAfter = GuardrailAfter, "guardrailStep";
-    OfTrigger = Trigger, "triggerStep";
-}
-
-impl<H: OfHook> Shape for Steps<H> {
+impl<const HOOK: usize> Shape for Steps<HOOK> {
     fn schema(definitions: &mut Definitions) -> Value {
-        let step = definitions.refer(H::DEFINITION, |definitions| step_schema(H::HOOK, definitions));
+        let Some(hook) = Hook::ALL.get(HOOK) else { return Value::Null };
+        let step = definitions.refer(hook.definition(), |definitions| step_schema(*hook, definitions));
         json!({ "type": "array", "items": step })
     }
 }
@@ -229,25 +211,17 @@ fn step_schema(hook: Hook, definitions: &mut Definitions) -> Value {
     with(schema, "dependentRequired", json!({ "bindings": ["invoke"] }))
 }
 
-impl<H: OfHook> Key<'_, '_, Steps<H>> {
+impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
     /// The steps of a list. A step that breaks a rule is reported and left out.
     pub(super) fn steps(&self, reader: &mut Reader) -> Vec<DeclaredStep> {
-        let Some(field) = self.get() else { return Vec::new() };
-        DeclaredStep::read_all(field.node, &field.path, H::HOOK, reader)
+        let (Some(field), Some(hook)) = (self.get(), Hook::ALL.get(HOOK)) else { return Vec::new() };
+        let items = reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate();
+        let read = |(at, item)| DeclaredStep::read(item, &field.path.item(at), *hook, reader);
+        items.filter_map(read).collect()
     }
 }
 
 impl DeclaredStep {
-    /// Reads a list of steps. A step that breaks a rule is reported and left out.
-    fn read_all(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Vec<Self> {
-        let items = reader.list(node, path).unwrap_or_default();
-        items
-            .iter()
-            .enumerate()
-            .filter_map(|(at, item)| Self::read(item, &path.item(at), hook, reader))
-            .collect()
-    }
-
     fn read(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Option<Self> {
         let fields = reader.fields::<StepKeys>(node, path)?;
         let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());

@@ -7,18 +7,16 @@
 use super::capability_key::sanitise;
 use super::event::{EventDecl, EventKeys, read_events};
 use super::fields::{Field, Fields};
-use super::kind::{DocumentKind, Family, KindOf, OfFamily, Version};
+use super::kind::{DocumentKind, Family, KindOf, Version};
 use super::messages;
 use super::node::Node;
 use super::reader::{Path, Reader};
 use super::schema::{Alone, Parameters, Property, Schema, Settings};
 use super::shape::{
-    Anything, Boolean, Definitions, Expression, List, Mapping, Name, Part, Required, Row, Shape, Text,
-    mapping,
+    Anything, Boolean, Expression, List, Mapping, Name, Part, Required, Row, Text, mapping, shape,
 };
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -145,10 +143,9 @@ const RUNTIMES: [(&str, RuntimeKind); 6] = [
 
 mapping! {
     /// Actions that go out, and events that come in.
-    #[definition = "tool"]
-    pub(super) ToolKeys = "a tool" {
+    pub(super) ToolKeys as "tool" = "a tool" {
         /// Version and type of the manifest.
-        _kind = "kind": Required<KindOf<ToolKeys>>,
+        _kind = "kind": Required<KindOf<{ Family::Tool as usize }>>,
         /// The namespace of the tool.
         namespace: Required<Name>,
         /// A name, unique in the namespace.
@@ -169,12 +166,9 @@ mapping! {
         /// What may come in from outside.
         events: List<EventKeys>,
     }
-}
 
-mapping! {
     /// What the model may call.
-    #[definition = "action"]
-    ActionKeys = "an action" {
+    ActionKeys as "action" = "an action" {
         /// Of v1: without effect.
         filesystem: Anything,
         /// A name, unique in the tool.
@@ -188,35 +182,23 @@ mapping! {
         /// How the action is carried out: exactly one way.
         execute: ExecuteKeys,
     }
-}
 
-mapping! {
     #[rules = { "minProperties": 1, "maxProperties": 1 }]
     ExecuteKeys = "`execute`" {
         /// By an expression.
         cel: CelKeys,
         runtimes: Part<RuntimeKeys>,
     }
-}
 
-mapping! {
     CelKeys = "`cel`" {
         /// The result of the action.
         expression: Required<Expression>,
     }
 }
 
-impl OfFamily for ToolKeys {
-    const FAMILY: Family = Family::Tool;
-}
-
-/// The runtimes, one key each.
-enum RuntimeKeys {}
-
-impl Shape for RuntimeKeys {
-    fn schema(definitions: &mut Definitions) -> Value {
-        Anything::schema(definitions)
-    }
+shape! {
+    /// The runtimes, one key each.
+    RuntimeKeys = Anything::schema;
 }
 
 impl Mapping for RuntimeKeys {

@@ -3,12 +3,12 @@
 //! In: the mapping of one document. Out: a [`DeclaredTrigger`] with its asserts and its message still as text. Whether an event
 //! makes a task is for the layer above, which compiles them. Who may see or change a trigger (TRG-13) is the host's affair.
 
-use super::kind::{DocumentKind, Family, KindOf, OfFamily};
+use super::kind::{DocumentKind, Family, KindOf};
 use super::launch::{Launch, LaunchKeys, Launches};
 use super::reader::{Path, Reader};
 use super::schema::{Payload, Schema};
 use super::shape::{Name, Part, Required, mapping};
-use super::step::{DeclaredStep, OfTrigger, Steps};
+use super::step::{DeclaredStep, Hook, Steps};
 use super::yaml::YamlDocument;
 use crate::source::Embedded;
 use std::sync::Arc;
@@ -28,29 +28,22 @@ pub struct DeclaredTrigger {
 
 mapping! {
     /// Tasks by events from outside.
-    #[definition = "trigger"]
-    pub(super) TriggerKeys = "a trigger" {
+    pub(super) TriggerKeys as "trigger" = "a trigger" {
         /// Version and type of the manifest.
-        _kind = "kind": Required<KindOf<TriggerKeys>>,
+        _kind = "kind": Required<KindOf<{ Family::Trigger as usize }>>,
         launch: Part<LaunchKeys>,
         /// Where the events come from.
         source: Required<SourceKeys>,
     }
-}
 
-mapping! {
     SourceKeys = "`source`" {
         /// The kind of source, such as `email` or `github`: a word of the host's.
         kind = "type": Required<Name>,
         /// A JSON Schema of the payload; an event that does not fit makes no task.
         payload: Payload,
         /// Steps on each event; all of them must pass.
-        before: Steps<OfTrigger>,
+        before: Steps<{ Hook::Trigger as usize }>,
     }
-}
-
-impl OfFamily for TriggerKeys {
-    const FAMILY: Family = Family::Trigger;
 }
 
 impl DeclaredTrigger {

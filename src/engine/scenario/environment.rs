@@ -56,8 +56,7 @@ fn constant(text: &str) -> Timestamp {
 
 mapping! {
     /// Who runs the task, where and when.
-    #[definition = "env"]
-    pub(super) EnvironmentKeys = "`env`" {
+    pub(super) EnvironmentKeys as "env" = "`env`" {
         /// When the operation happens.
         now: Time,
         /// For whom the task runs.
@@ -69,27 +68,21 @@ mapping! {
         /// The resolved model.
         model: Text,
     }
-}
 
-mapping! {
     UserKeys = "`user`" {
         /// The id of the user.
         id: Text,
         /// The address of the user.
         email: Text,
     }
-}
 
-mapping! {
     TaskKeys = "`task`" {
         /// The id of the task.
         id: Text,
         /// When the task was created.
         started_at: Time,
     }
-}
 
-mapping! {
     RuntimeKeys = "`runtime`" {
         /// The version of the platform.
         version: Text,

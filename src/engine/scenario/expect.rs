@@ -11,8 +11,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, Definitions, List, Nullable, Object, Required, Row, Shape, Text, TextOrTexts, closed,
-    mapping, names, with,
+    Anything, ByName, List, Nullable, Object, Required, Row, Text, TextOrTexts, closed, mapping, names,
+    shape, with,
 };
 use crate::source::{Embedded, Place};
 use crate::task::{Finding, Origin};
@@ -79,23 +79,15 @@ mapping! {
     }
 }
 
-/// A step and its outcome.
-enum TracedStep {}
-
-impl Shape for TracedStep {
-    fn schema(definitions: &mut Definitions) -> Value {
-        let two = with(<List<Text>>::schema(definitions), "minItems", 2);
-        with(two, "maxItems", 2)
-    }
-}
-
-/// `true`.
-enum True {}
-
-impl Shape for True {
-    fn schema(_: &mut Definitions) -> Value {
-        json!({ "const": true })
-    }
+shape! {
+    /// A step and its outcome.
+    TracedStep =
+        |definitions| with(with(<List<Text>>::schema(definitions), "minItems", 2), "maxItems", 2);
+    /// `true`.
+    True = |_| json!({ "const": true });
+    /// What must hold.
+    pub(super) Expectations as "expect" =
+        |definitions| with(Value::Object(closed(ROWS, definitions)), "minProperties", 1);
 }
 
 /// What a key of `expect` becomes: checks, each with its place if that is not the key's.
@@ -181,16 +173,6 @@ expectations! {
             Some(Want::Context(entry.key.clone(), entry.value.to_json().into()))
         })
     };
-}
-
-/// What must hold.
-pub(super) enum Expectations {}
-
-impl Shape for Expectations {
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions
-            .refer("expect", |definitions| with(Value::Object(closed(ROWS, definitions)), "minProperties", 1))
-    }
 }
 
 /// Reads `expect`.

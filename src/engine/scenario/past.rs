@@ -29,12 +29,11 @@ pub struct StateEntry {
 
 mapping! {
     /// Something that happened, and when.
-    #[definition = "past"]
     #[rules = { "oneOf": [
         { "required": ["input"] }, { "required": ["llm"] }, { "required": ["call"] }, { "required": ["invoke"] },
         { "required": ["output"] }, { "required": ["interrupt"] }, { "required": ["locked"] }
     ] }]
-    pub(super) PastKeys = "an entry of `state`" {
+    pub(super) PastKeys as "past" = "an entry of `state`" {
         /// When it happened, RFC 3339; as the entry before without it.
         at: Time,
         /// Somebody said something.
@@ -52,12 +51,9 @@ mapping! {
         /// A step locked the task.
         locked: LockedKeys,
     }
-}
 
-mapping! {
     /// A call and what came of it.
-    #[definition = "pastCall"]
-    PastCallKeys = "a call" {
+    PastCallKeys as "pastCall" = "a call" {
         /// The function.
         function = "fn": Required<Text>,
         /// The arguments.
@@ -73,13 +69,9 @@ mapping! {
         /// Whether the function has run; `true` without it, unless the call was restricted.
         executed: Boolean,
     }
-}
 
-mapping! {
     InterruptKeys = "`interrupt`" {}
-}
 
-mapping! {
     LockedKeys = "`locked`" {
         /// Why.
         reason: Text,

@@ -20,8 +20,8 @@ use crate::manifest::fields::{Fields, Key};
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, Definitions, Expression, List, Mapping, Object, OneOf, Part, Required, Row, Shape,
-    Text, Vocabulary, closed, document, mapping, with, words,
+    Anything, ByName, Expression, List, Mapping, Object, OneOf, Part, Required, Row, Shape, Text, Vocabulary,
+    closed, document, mapping, names, shape, with, words,
 };
 use crate::source::{Embedded, Place, Source};
 use crate::task::{Call, Next, TemplateKind};
@@ -29,8 +29,7 @@ use serde_json::{Value, json};
 
 mapping! {
     /// What should happen: a past, one operation, and what must come of it.
-    #[definition = "case"]
-    CaseKeys = "a case" {
+    CaseKeys as "case" = "a case" {
         /// The name of the file.
         name: Required<Text>,
         /// The requirements that the case shows.
@@ -60,18 +59,14 @@ mapping! {
         /// What must hold; an absent key is not looked at.
         expect: Required<Expectations>,
     }
-}
 
-mapping! {
     FileKeys = "`manifest`" {
         /// Files and folders, relative to the case.
         files: Required<List<Text>>,
         /// The name of the agent under test.
         agent: Required<Text>,
     }
-}
 
-mapping! {
     InlineKeys = "`manifest`" {
         files: Elsewhere,
         /// The agent under test.
@@ -89,33 +84,30 @@ mapping! {
     }
 }
 
-/// A key that is there only in the other form of the mapping.
-enum Elsewhere {}
-
-impl Shape for Elsewhere {
-    fn schema(_: &mut Definitions) -> Value {
-        json!({ "not": {} })
-    }
-}
-
-/// Where the manifests of a case stand.
-enum ManifestsValue {}
-
-impl Shape for ManifestsValue {
-    fn schema(definitions: &mut Definitions) -> Value {
+shape! {
+    /// A key that is there only in the other form of the mapping.
+    Elsewhere = |_| json!({ "not": {} });
+    /// Where the manifests of a case stand.
+    ManifestsValue = |definitions| {
         let (files, inline) = (FileKeys::schema(definitions), InlineKeys::schema(definitions));
         json!({ "anyOf": [{ "type": "null" }, files, inline] })
-    }
-}
-
-/// One reviewer and the verdict.
-enum NamedVerdict {}
-
-impl Shape for NamedVerdict {
-    fn schema(definitions: &mut Definitions) -> Value {
+    };
+    /// One reviewer and the verdict.
+    NamedVerdict = |definitions| {
         let one = with(<ByName<OneOf<Verdict>>>::schema(definitions), "minProperties", 1);
         with(one, "maxProperties", 1)
-    }
+    };
+    /// The operation under test.
+    Operation as "call" = |definitions| {
+        let operations = OPERATIONS.iter().map(|(word, rows)| {
+            let mut schema = closed(OperationKeys::ROWS.iter().chain(*rows), definitions);
+            if let Some(Value::Object(keys)) = schema.get_mut("properties") {
+                keys.insert("op".to_owned(), json!({ "const": word }));
+            }
+            Value::Object(schema)
+        });
+        json!({ "oneOf": operations.collect::<Value>() })
+    };
 }
 
 /// Reads a case file.
@@ -257,108 +249,73 @@ impl Vocabulary for Next {
 }
 
 mapping! {
-    OperationKeys = "an operation" {
+    OperationKeys = "`call`" {
+        /// The operation.
         op: Required<Text>,
     }
-}
 
-mapping! {
-    FunctionKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    NoKeys = "an operation of `call`" {}
+
+    FunctionKeys = "an operation of `call`" {
         /// A function.
         function = "fn": Required<Text>,
     }
-}
 
-mapping! {
-    CallKeys = "an operation" {
+    CallKeys = "an operation of `call`" {
         function: Part<FunctionKeys>,
         /// The arguments.
         args: Object,
     }
-}
 
-mapping! {
-    AfterKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    AfterKeys = "an operation of `call`" {
         result: Part<ResultKeys>,
-        /// A function.
-        function = "fn": Required<Text>,
-        /// The arguments.
-        args: Object,
+        call: Part<CallKeys>,
     }
-}
 
-mapping! {
-    InputKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    InputKeys = "an operation of `call`" {
         /// The input.
         input: Required<Entry>,
     }
-}
 
-mapping! {
-    OutputKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    OutputKeys = "an operation of `call`" {
         /// The response.
         output: Required<Entry>,
     }
-}
 
-mapping! {
-    LimitsKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    LimitsKeys = "an operation of `call`" {
         /// What comes next.
         next: Required<OneOf<Next>>,
     }
-}
 
-mapping! {
-    EventKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    EventKeys = "an operation of `call`" {
         arrival: Part<ArrivalKeys>,
     }
-}
 
-mapping! {
-    SubscriptionKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    SubscriptionKeys = "an operation of `call`" {
         /// The capability.
         capability: Required<Text>,
         /// The event.
         event: Required<Text>,
     }
-}
 
-mapping! {
-    AllowListKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    AllowListKeys = "an operation of `call`" {
         /// The capability.
         capability: Required<Text>,
     }
-}
 
-mapping! {
-    TriggerKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    TriggerKeys = "an operation of `call`" {
         /// The payload of the event.
         payload: Required<Anything>,
     }
-}
 
-mapping! {
-    CelKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    CelKeys = "an operation of `call`" {
         /// Where the expression would stand.
         scope: Required<OneOf<Scope>>,
         expr: Required<Expression>,
         bound: Part<BoundKeys>,
     }
-}
 
-mapping! {
-    InterpolateKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    InterpolateKeys = "an operation of `call`" {
         /// Where the template would stand.
         scope: Required<OneOf<TemplateKind>>,
         template: Required<Text>,
@@ -366,10 +323,8 @@ mapping! {
         parameters: Object,
         bound: Part<BoundKeys>,
     }
-}
 
-mapping! {
-    BoundKeys = "an operation" {
+    BoundKeys = "an operation of `call`" {
         /// The variable `input`.
         input: Anything,
         /// The variable `output`.
@@ -377,19 +332,13 @@ mapping! {
         /// The variable `event`.
         event: Anything,
     }
-}
 
-mapping! {
-    ScriptKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    ScriptKeys = "an operation of `call`" {
         /// The script of the model.
         source: Required<Expression>,
     }
-}
 
-mapping! {
-    BundleKeys = "an operation" {
-        _operation: Part<OperationKeys>,
+    BundleKeys = "an operation of `call`" {
         /// The documents of the bundle, as one text.
         text: Required<Text>,
     }
@@ -410,7 +359,7 @@ macro_rules! operations {
                     let fields = fields.read_as::<$keys>();
                     let read: fn(&Fields<'_, $keys>, &Embedded, &mut Reader) -> Option<TestedOperation> = $read;
                     let operation = read(&fields, op, reader)?;
-                    fields.refuse_others_of(&format!("`{}`", op.text), reader);
+                    fields.refuse_others_of(&format!("`{}`", op.text), &names(OperationKeys::ROWS), reader);
                     Some(operation)
                 })*
                 _ => {
@@ -423,8 +372,8 @@ macro_rules! operations {
 }
 
 operations! {
-    "validate": OperationKeys => |_, _, _| Some(TestedOperation::Validate),
-    "functions": OperationKeys => |_, _, _| Some(TestedOperation::Functions),
+    "validate": NoKeys => |_, _, _| Some(TestedOperation::Validate),
+    "functions": NoKeys => |_, _, _| Some(TestedOperation::Functions),
     "schema": FunctionKeys => |fields, _, reader| {
         Some(TestedOperation::Schema(fields.function().required_text(reader)?))
     },
@@ -432,9 +381,7 @@ operations! {
     "before": CallKeys => |fields, _, reader| Some(TestedOperation::Before(read_call(fields, reader)?)),
     "after": AfterKeys => |fields, _, reader| {
         let result = values::call_result(&fields.result().part(), reader);
-        let function = fields.function().required_text(reader);
-        let arguments = fields.args().object_or_empty(reader);
-        Some(TestedOperation::After(Call { function: function?.text.to_string(), arguments }, result))
+        Some(TestedOperation::After(read_call(&fields.call().part(), reader)?, result))
     },
     "invoke": CallKeys => |fields, _, reader| Some(TestedOperation::Invoke(read_call(fields, reader)?)),
     "input": InputKeys => |fields, _, reader| {
@@ -445,7 +392,7 @@ operations! {
         let field = fields.output().required("", reader)?.get()?;
         Some(TestedOperation::Output(values::entry(field.node, &field.path, reader)?))
     },
-    "prompt": OperationKeys => |_, _, _| Some(TestedOperation::Prompt),
+    "prompt": NoKeys => |_, _, _| Some(TestedOperation::Prompt),
     "limits": LimitsKeys => |fields, _, reader| {
         Some(TestedOperation::Limits(fields.next().required("", reader)?.word(reader)?))
     },
@@ -482,24 +429,6 @@ operations! {
     "bundle": BundleKeys => |fields, _, reader| {
         Some(TestedOperation::Bundle(fields.text().required_text(reader)?))
     },
-}
-
-/// The operation under test.
-enum Operation {}
-
-impl Shape for Operation {
-    fn schema(definitions: &mut Definitions) -> Value {
-        definitions.refer("call", |definitions| {
-            let operations = OPERATIONS.iter().map(|(word, rows)| {
-                let mut schema = closed(rows, definitions);
-                if let Some(Value::Object(keys)) = schema.get_mut("properties") {
-                    keys.insert("op".to_owned(), json!({ "const": word }));
-                }
-                Value::Object(schema)
-            });
-            json!({ "oneOf": operations.collect::<Value>() })
-        })
-    }
 }
 
 fn read_operation(

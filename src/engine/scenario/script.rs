@@ -15,8 +15,8 @@ use crate::manifest::fields::{Field, Fields};
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, Definitions, List, Mapping, Object, OneOf, Part, Required, Shape, Text, document,
-    mapping, names,
+    Anything, ByName, List, Mapping, Object, OneOf, Part, Required, Shape, Text, document, mapping, names,
+    shape,
 };
 use crate::source::{Embedded, Place, Source};
 use crate::task::{CallResult, Usage};
@@ -91,8 +91,7 @@ pub enum ScriptAction {
 
 mapping! {
     /// A task for `celador run`, step by step.
-    #[definition = "script"]
-    ScriptKeys = "a recorded task" {
+    ScriptKeys as "script" = "a recorded task" {
         /// The name of the agent.
         agent: Required<Text>,
         /// Who runs the task, where and when.
@@ -108,12 +107,9 @@ mapping! {
         /// The steps, in order.
         steps: Required<List<StepKeys>>,
     }
-}
 
-mapping! {
     /// Something that happens, and when.
-    #[definition = "step"]
-    StepKeys = "a step" {
+    StepKeys as "step" = "a step" {
         /// When it happens, RFC 3339; as the step before without it.
         at: Time,
         /// Somebody says something.
@@ -131,9 +127,7 @@ mapping! {
         /// The model has a response.
         output: Entry,
     }
-}
 
-mapping! {
     NamedCallKeys = "a call" {
         /// The name by which later steps know the call.
         id: Required<Text>,
@@ -142,17 +136,13 @@ mapping! {
         /// The arguments.
         args: Object,
     }
-}
 
-mapping! {
     NamedResultKeys = "a result" {
         /// The call.
         id: Required<Text>,
         result: Part<ResultKeys>,
     }
-}
 
-mapping! {
     ReviewKeys = "a review" {
         /// Who decides.
         reviewer: Required<Text>,
@@ -161,13 +151,11 @@ mapping! {
     }
 }
 
-/// The result of a call that an earlier step names, or of the call beside it.
-enum StepResult {}
-
-impl Shape for StepResult {
-    fn schema(definitions: &mut Definitions) -> Value {
+shape! {
+    /// The result of a call that an earlier step names, or of the call beside it.
+    StepResult = |definitions| {
         json!({ "anyOf": [NamedResultKeys::schema(definitions), ResultKeys::schema(definitions)] })
-    }
+    };
 }
 
 impl Script {

@@ -9,18 +9,17 @@ use crate::manifest::fields::{Fields, Key};
 use crate::manifest::node::{Data, Node};
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, Count, Definitions, Expression, List, Object, OneOf, Required, Shape, Text, Vocabulary,
-    mapping, words,
+    Anything, ByName, Count, Expression, List, Object, OneOf, Required, Text, Vocabulary, mapping, shape,
+    words,
 };
 use crate::source::Embedded;
 use crate::task::{CallResult, CallStatus, Usage};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 mapping! {
     /// What an execution gives.
-    #[definition = "result"]
-    pub(super) ResultKeys = "a result" {
+    pub(super) ResultKeys as "result" = "a result" {
         /// Whether the call succeeded; `successful` without it.
         status: OneOf<CallStatus>,
         /// The output; an empty object without it.
@@ -28,12 +27,9 @@ mapping! {
         /// The task of a sub-agent.
         task_id: Text,
     }
-}
 
-mapping! {
     /// A turn of the model.
-    #[definition = "usage"]
-    pub(super) UsageKeys = "a model turn" {
+    pub(super) UsageKeys as "usage" = "a model turn" {
         /// The tokens of the prompt.
         prompt_tokens: Count,
         /// The tokens of the completion.
@@ -44,23 +40,12 @@ mapping! {
 /// By function key, what executions give in turn.
 pub(super) type Mocks = ByName<List<ResultKeys>>;
 
-/// A message with its parameters.
-pub(super) enum Entry {}
-
-impl Shape for Entry {
-    fn schema(definitions: &mut Definitions) -> Value {
-        let schema = json!({ "type": "object", "description": "A message with its parameters." });
-        definitions.refer("entry", |_| schema)
-    }
-}
-
-/// A point in time.
-pub(super) enum Time {}
-
-impl Shape for Time {
-    fn schema(_: &mut Definitions) -> Value {
-        json!({ "type": "string", "description": "A point in time, RFC 3339." })
-    }
+shape! {
+    /// A message with its parameters.
+    pub(super) Entry as "entry" =
+        |_| json!({ "type": "object", "description": "A message with its parameters." });
+    /// A point in time.
+    pub(super) Time = |_| json!({ "type": "string", "description": "A point in time, RFC 3339." });
 }
 
 /// The verdict of a review.

@@ -12,6 +12,11 @@ pub(crate) struct Definitions {
 }
 
 impl Definitions {
+    /// A schema without a name.
+    pub(crate) fn make(&mut self, make: impl FnOnce(&mut Self) -> Value) -> Value {
+        make(self)
+    }
+
     /// A reference to the schema of a name, which is made where it is first referred to. A schema may refer to itself.
     pub(crate) fn refer(&mut self, name: &str, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if !self.schemas.contains_key(name) {

@@ -3,67 +3,41 @@
 //! Each is a type without values: it stands in the type of a key, where it decides by which methods the reader gets the value.
 
 use super::definitions::Definitions;
-use super::mapping::{Mapping, Row, Shape};
+use super::mapping::{Mapping, Row, Shape, shape};
 use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
 
-/// Shapes that are one schema and nothing else.
-macro_rules! plain {
-    ($($(#[doc = $about:literal])* $shape:ident = $schema:tt;)*) => {$(
-        $(#[doc = $about])*
-        pub(crate) enum $shape {}
-
-        impl Shape for $shape {
-            fn schema(_: &mut Definitions) -> Value {
-                json!($schema)
-            }
-        }
-    )*};
-}
-
-plain! {
+shape! {
     /// Any value.
-    Anything = {};
+    pub(crate) Anything = |_| json!({});
     /// A text.
-    Text = { "type": "string" };
+    pub(crate) Text = |_| json!({ "type": "string" });
     /// A text that is not empty.
-    Name = { "type": "string", "minLength": 1 };
+    pub(crate) Name = |_| json!({ "type": "string", "minLength": 1 });
     /// A boolean.
-    Boolean = { "type": "boolean" };
+    pub(crate) Boolean = |_| json!({ "type": "boolean" });
     /// A whole number.
-    Whole = { "type": "integer" };
+    pub(crate) Whole = |_| json!({ "type": "integer" });
     /// A whole number that is not negative.
-    Count = { "type": "integer", "minimum": 0 };
+    pub(crate) Count = |_| json!({ "type": "integer", "minimum": 0 });
     /// A mapping with any keys.
-    Object = { "type": "object" };
+    pub(crate) Object = |_| json!({ "type": "object" });
     /// A text, or a list of texts.
-    TextOrTexts = { "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] };
-}
-
-/// The text of an expression.
-pub(crate) enum Expression {}
-
-impl Shape for Expression {
-    fn schema(definitions: &mut Definitions) -> Value {
-        let schema = json!({ "type": "string", "description": "A CEL expression." });
-        definitions.refer("expression", |_| schema)
-    }
-}
-
-/// A positive duration.
-pub(crate) enum Duration {}
-
-impl Shape for Duration {
-    fn schema(definitions: &mut Definitions) -> Value {
+    pub(crate) TextOrTexts = |definitions| {
+        json!({ "anyOf": [Text::schema(definitions), <List<Text>>::schema(definitions)] })
+    };
+    /// The text of an expression.
+    pub(crate) Expression as "expression" = |_| json!({ "type": "string", "description": "A CEL expression." });
+    /// A positive duration.
+    pub(crate) Duration as "duration" = |_| {
         const UNIT: &str = "(ns|us|µs|μs|ms|s|m|h)";
         const NUMBER: &str = r"([0-9]+\.?[0-9]*|\.[0-9]+)";
-        let schema = json!({
+        json!({
             "type": "string",
             "description": "A duration such as `1h30m`: decimal numbers with `h`, `m`, `s`, `ms`, `us`, `µs` or `ns`.",
             "pattern": format!(r"^\+?{NUMBER}{UNIT}({NUMBER}{UNIT})*$"),
-        });
-        definitions.refer("duration", |_| schema)
-    }
+        })
+    };
 }
 
 /// A value that must be there.

@@ -38,6 +38,11 @@ impl Row {
         Self { name, about, is_required: S::IS_REQUIRED, part: S::PART, schema: S::schema }
     }
 
+    /// Whether it is the row of this name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name == name
+    }
+
     /// The rows of keys under which values of one shape stand, whatever else their table says of them.
     pub(crate) const fn all<S: Shape, T: Copy, const N: usize>(table: &[(&'static str, T); N]) -> [Self; N] {
         let mut rows = [Self::of::<S>("", ""); N];
@@ -62,7 +67,10 @@ pub(crate) fn names(rows: &'static [Row]) -> Vec<&'static str> {
 }
 
 /// What JSON Schema says of a mapping that has these keys and no others.
-pub(crate) fn closed(rows: &'static [Row], definitions: &mut Definitions) -> Map<String, Value> {
+pub(crate) fn closed<'r>(
+    rows: impl IntoIterator<Item = &'r Row>,
+    definitions: &mut Definitions,
+) -> Map<String, Value> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     add(rows, definitions, &mut properties, &mut required);
     let mut schema = Map::new();
@@ -75,8 +83,8 @@ pub(crate) fn closed(rows: &'static [Row], definitions: &mut Definitions) -> Map
     schema
 }
 
-fn add(
-    rows: &[Row],
+fn add<'r>(
+    rows: impl IntoIterator<Item = &'r Row>,
     definitions: &mut Definitions,
     properties: &mut Map<String, Value>,
     required: &mut Vec<&'static str>,
@@ -120,15 +128,29 @@ pub(crate) fn schema_of<M: Mapping>(about: &str, rules: Value, definitions: &mut
     described(about, Value::Object(schema))
 }
 
-/// Describes a mapping: how JSON Schema calls it if several places refer to it, whose keys they are, more rules of JSON Schema,
-/// and its keys with a sentence and a [`Shape`] each.
+/// Describes shapes, each by the function that makes its JSON Schema. With `as`, the schema has a name by which several places
+/// refer to it.
+macro_rules! shape {
+    ($($(#[doc = $about:literal])* $visible:vis $shape:ident $(as $definition:literal)? = $schema:expr;)*) => {$(
+        $(#[doc = $about])*
+        $visible enum $shape {}
+
+        impl $crate::manifest::shape::Shape for $shape {
+            fn schema(definitions: &mut $crate::manifest::shape::Definitions) -> serde_json::Value {
+                $crate::manifest::shape::mapping!(@refer definitions, $($definition)?, $schema)
+            }
+        }
+    )*};
+}
+
+/// Describes mappings: a sentence, more rules of JSON Schema, the type that stands for the mapping, the name of its schema if
+/// several places refer to it, whose keys they are, and the keys with a sentence and a [`Shape`] each.
 ///
-/// ```ignore
+/// ```text
 /// mapping! {
 ///     /// How long a lease holds.
-///     #[definition = "lease"]
 ///     #[rules = { "minProperties": 1 }]
-///     pub(super) Lease = "a lease" {
+///     pub(super) Lease as "lease" = "a lease" {
 ///         /// Who holds it.
 ///         owner: Required<Name>,
 ///         /// From when on.
@@ -144,11 +166,11 @@ pub(crate) fn schema_of<M: Mapping>(about: &str, rules: Value, definitions: &mut
 macro_rules! mapping {
     (
         $(#[doc = $about:literal])*
-        $(#[definition = $definition:literal])?
         $(#[rules = $rules:tt])?
-        $visible:vis $mapping:ident = $owner:literal {
+        $visible:vis $mapping:ident $(as $definition:literal)? = $owner:literal {
             $( $(#[doc = $doc:literal])* $key:ident $(= $name:literal)? : $shape:ty ),* $(,)?
         }
+        $($others:tt)*
     ) => {
         $(#[doc = $about])*
         $visible enum $mapping {}
@@ -181,13 +203,16 @@ macro_rules! mapping {
                 }
             )*
         }
+
+        $crate::manifest::shape::mapping! { $($others)* }
     };
+    () => {};
     (@name $key:ident) => { stringify!($key) };
     (@name $key:ident $name:literal) => { $name };
     (@rules) => { serde_json::Value::Null };
     (@rules $rules:tt) => { serde_json::json!($rules) };
-    (@refer $definitions:ident, , $make:expr) => { ($make)($definitions) };
+    (@refer $definitions:ident, , $make:expr) => { $definitions.make($make) };
     (@refer $definitions:ident, $definition:literal, $make:expr) => { $definitions.refer($definition, $make) };
 }
 
-pub(crate) use mapping;
+pub(crate) use {mapping, shape};

@@ -20,4 +20,4 @@ pub(crate) use kinds::{
     Anything, Boolean, ByName, Count, Duration, Expression, List, Name, Nullable, Object, OneOf, Part,
     Required, Text, TextOrTexts, Vocabulary, Whole, words,
 };
-pub(crate) use mapping::{Mapping, Row, Shape, closed, mapping, names, schema_of};
+pub(crate) use mapping::{Mapping, Row, Shape, closed, mapping, names, schema_of, shape};
