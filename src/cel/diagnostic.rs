@@ -20,6 +20,7 @@ use std::sync::Arc;
 /// How much a diagnostic weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Severity {
     /// Worth a look; refused by `--strict`.
     Warning,
@@ -64,7 +65,8 @@ pub struct Label {
 /// assert!(found.render(false).contains("^^^^"));
 /// assert_eq!(found.to_json()["column"], 10);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(into = "Written")]
 pub struct Diagnostic {
     /// A stable word for programs, such as `unknown_key`.
     pub code: &'static str,
@@ -216,37 +218,109 @@ impl Diagnostic {
         (source, snippet)
     }
 
-    /// The diagnostic for a program. A warning also has its standing: `told`, `refused`, or `allowed` with the
-    /// `reason` of its author.
+    /// The diagnostic for a program, as it is serialised too. A warning also has its standing: `told`, `refused`, or
+    /// `allowed` with the `reason` of its author.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
-        let Position { line, column } = self.place.position();
-        let end = self.place.source.position(self.place.span.end);
-        let mut json = serde_json::json!({
-            "code": self.code,
-            "severity": self.severity,
-            "message": self.message,
-            "file": self.place.source.name(),
-            "line": line,
-            "column": column,
-            "end_line": end.line,
-            "end_column": end.column,
-            "label": self.label,
-            "path": self.path,
-            "rule": self.rule,
-            "docs": self.docs(),
-            "help": self.help,
-        });
-        if let (false, Some(object)) = (self.is_error(), json.as_object_mut()) {
-            let (standing, reason) = match &self.standing {
-                Standing::Told => ("told", None),
-                Standing::Refused => ("refused", None),
-                Standing::Allowed(reason) => ("allowed", Some(&**reason)),
-            };
-            object.insert("standing".to_owned(), standing.into());
-            object.extend(reason.map(|reason| ("reason".to_owned(), reason.into())));
+        // texts and numbers always have a value
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// A problem in a manifest or another text that has a name, as programs read it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Diagnostic"))]
+struct Written {
+    /// A stable word for programs, such as `unknown_key`.
+    code: &'static str,
+    /// Its weight.
+    severity: Severity,
+    /// The problem, on one line.
+    message: String,
+    /// The name of the file or text.
+    file: String,
+    /// The line of the first character, from 1.
+    line: usize,
+    /// The column of the first character, from 1.
+    column: usize,
+    /// The line behind the last character, from 1.
+    end_line: usize,
+    /// The column behind the last character, from 1.
+    end_column: usize,
+    /// The text under the characters; may be empty.
+    label: String,
+    /// The manifest path, such as `capabilities.ledger.before[0].assert`; empty outside manifests.
+    path: String,
+    /// The rule of the specification that decides, such as `MW-26`; null if there is none.
+    rule: Option<&'static str>,
+    /// The place in the documentation that says more about the rule.
+    docs: Option<String>,
+    /// What to do about it.
+    help: Option<String>,
+    /// Whether a warning keeps manifests from being used. An error has no standing, and always does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<StandingWord>,
+    /// The reason of the author who allows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Arc<str>>,
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Diagnostic {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Written::schema_name()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        Written::schema_id()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Written::json_schema(generator)
+    }
+}
+
+/// A [`Standing`] without its reason.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+enum StandingWord {
+    /// It is told, and nothing follows.
+    Told,
+    /// A rule may be lost, so manifests with it are not used.
+    Refused,
+    /// A comment at its place allows it.
+    Allowed,
+}
+
+impl From<Diagnostic> for Written {
+    fn from(diagnostic: Diagnostic) -> Self {
+        let Position { line, column } = diagnostic.place.position();
+        let end = diagnostic.place.source.position(diagnostic.place.span.end);
+        let (docs, is_error) = (diagnostic.docs(), diagnostic.is_error());
+        let (standing, reason) = match diagnostic.standing {
+            _ if is_error => (None, None),
+            Standing::Told => (Some(StandingWord::Told), None),
+            Standing::Refused => (Some(StandingWord::Refused), None),
+            Standing::Allowed(reason) => (Some(StandingWord::Allowed), Some(reason)),
+        };
+        Self {
+            code: diagnostic.code,
+            severity: diagnostic.severity,
+            message: diagnostic.message,
+            file: diagnostic.place.source.name().to_owned(),
+            line,
+            column,
+            end_line: end.line,
+            end_column: end.column,
+            label: diagnostic.label,
+            path: diagnostic.path,
+            rule: diagnostic.rule,
+            docs,
+            help: diagnostic.help,
+            standing,
+            reason,
         }
-        json
     }
 }
 

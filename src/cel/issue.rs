@@ -4,8 +4,11 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Embedded, Span};
+use serde::Serialize;
 
-/// One problem in an expression. [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
+/// One problem in an expression.
+///
+/// [`Issue::locate`] makes a [`Diagnostic`] of it; the module [`diagnostic`](crate::diagnostic) tells the
 /// difference.
 ///
 /// ```
@@ -16,7 +19,8 @@ use crate::source::{Embedded, Span};
 /// assert_eq!(issues[0].code, "undeclared_name");
 /// assert_eq!((issues[0].span.start, issues[0].span.end), (0, 6));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Issue {
     /// A stable word for programs, such as `undeclared_name`.
     pub code: &'static str,
@@ -25,8 +29,10 @@ pub struct Issue {
     /// The problem, on one line.
     pub message: String,
     /// The characters of the expression.
+    #[serde(flatten)]
     pub span: Span,
     /// The text under the characters; may be empty.
+    #[serde(skip)]
     pub label: String,
     /// What to do about it.
     pub help: Option<String>,

@@ -6,26 +6,24 @@
 use super::agent_contexts::AgentContexts;
 use super::messages;
 use super::problem::{Kind, Problem};
-use super::request::{Answer, Request};
+use super::request::{Answer, Empty, Request};
 use super::service::Service;
 use celador_store::conversation::StoredContext;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// What is to be kept.
+/// The key of an agent.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Kept {
-    #[serde(default)]
-    context_id: Option<String>,
-    #[serde(default)]
-    task_id: Option<String>,
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct KeyQuery {
+    /// The key; it may be empty.
+    key: String,
 }
 
 /// The store and the key of a request; a server without a store has nothing at this address.
 fn of<'s>(service: &'s Service, request: &Request) -> Result<(&'s AgentContexts, String), Problem> {
     let contexts = service.agent_contexts.as_ref().ok_or(Kind::UnknownPath)?;
-    let [key] = request.query(["key"])?;
-    let key = key.ok_or_else(|| Problem::new(Kind::BadRequest, messages::bad_query(&["key"])))?;
+    let KeyQuery { key } = request.query()?;
     storable(&key)?;
     Ok((contexts, key))
 }
@@ -45,18 +43,15 @@ pub(super) fn read(service: &Service, request: &Request) -> Result<Answer, Probl
 /// `PUT /v1/agent-contexts?key=…`
 pub(super) fn write(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let (contexts, key) = of(service, request)?;
-    let Kept { context_id, task_id } = request.read(&service.settings.limits.store.engine)?;
-    [&context_id, &task_id].into_iter().flatten().try_for_each(|id| storable(id))?;
-    let kept = StoredContext { context_id, task_id };
+    let kept: StoredContext = request.read(&service.settings.limits.store.engine)?;
+    [&kept.context_id, &kept.task_id].into_iter().flatten().try_for_each(|id| storable(id))?;
     contexts.run(|store| store.set(&key, &kept))?;
     Answer::json(200, &kept)
 }
 
 /// `DELETE /v1/agent-contexts?key=…`
 pub(super) fn delete(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct Deleted {}
     let (contexts, key) = of(service, request)?;
     contexts.run(|store| store.delete(&key))?;
-    Answer::json(200, &Deleted {})
+    Answer::json(200, &Empty {})
 }

@@ -14,20 +14,31 @@ use std::sync::MutexGuard;
 use std::time::Instant;
 use tracing::warn;
 
-/// What is left of a task.
+/// The facts that stay of a purged task.
 #[derive(Serialize)]
-struct Purged<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Tombstone"))]
+pub(super) struct Purged<'t> {
+    /// The task's id, which is never used again.
     task: &'t str,
+    /// The namespace of its agent.
     namespace: &'t str,
+    /// The name of its agent.
     agent: &'t str,
-    /// As it was.
+    /// The state that it was in when it was purged.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = celador::task::TaskState::WORDS)))]
     state: &'t str,
+    /// The time when it began: RFC 3339.
     started_at: &'t str,
+    /// The time of its last event: RFC 3339.
     changed_at: &'t str,
-    /// How many it had.
+    /// The number of events that it had.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     events: u64,
+    /// The time when it was purged: RFC 3339.
     purged_at: &'t str,
+    /// The identity of the caller who purged it; empty where callers do not have to authenticate.
     purged_by: &'t str,
+    /// The reason, in their words.
     reason: &'t str,
 }
 

@@ -4,125 +4,162 @@
 //! a check its findings, type and cost. Nothing of a task changes, and no secret can be reached: settings and tokens are
 //! not among the values.
 
+use super::manifests::AgentName;
 use super::messages;
-use super::problem::{Kind, Problem};
+use super::problem::{Findings, Kind, Problem};
 use celador::cel::{EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
 use celador::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
 use celador::limits::EngineLimits;
 use celador::policy::{Policy, run_to_json};
 use celador::scenario::{SCOPES, restore};
+use celador::source::Span;
 use celador::task::{Exchange, Given, Request, Task, TemplateKind, Trial, Tried};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use std::sync::Arc;
 
-/// An expression and where it would stand.
+/// An expression and the scope in which it would stand.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Check {
+    /// The scope.
     #[serde(deserialize_with = "scope")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "scopes"))]
     scope: Scope,
+    /// The expression.
     expression: String,
-    /// `namespace` and `name`; only where no task says it.
+    /// The agent whose types the scope has; only where no task says it.
     #[serde(default)]
     pub(super) agent: Option<AgentName>,
 }
 
-/// An expression with values.
+/// An expression with the values that it is to be tried out on.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Evaluate {
+    /// The scope.
     #[serde(deserialize_with = "scope")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "scopes"))]
     scope: Scope,
+    /// The expression.
     expression: String,
+    /// The value of `input`; of guardrails and `exposes` the entry under test.
     #[serde(default)]
     input: Option<Json>,
+    /// The value of `output`; of guardrails and `exposes` the entry under test.
     #[serde(default)]
     output: Option<Json>,
+    /// The value of `event`.
     #[serde(default)]
     event: Option<Json>,
+    /// The value of `parameters` of a filter.
     #[serde(default)]
     parameters: Option<Json>,
-    /// Answers to what the expression asked so far; only on a task.
+    /// The answers to the questions that the expression asked so far, in their order; only on a task.
     #[serde(default)]
     pub(super) answers: Vec<Exchange>,
+    /// The agent whose types the scope has; only where there is no task.
     #[serde(default)]
     pub(super) agent: Option<AgentName>,
-    /// The context, as reading a task's gives it; only where there is no task.
+    /// The context, as reading that of a task gives it; empty if it is left out; only where there is no task.
     #[serde(default)]
     pub(super) context: Option<Json>,
 }
 
-/// An agent by its names.
+/// A template with the values that it is to be rendered with.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AgentName {
-    pub(super) namespace: String,
-    pub(super) name: String,
-}
-
-/// A template.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Render {
+    /// The place in a manifest in which the template would stand.
     kind: RenderKind,
-    /// The agent's own prompt, if it is left out.
+    /// The template; the agent's own prompt, if it is left out.
     #[serde(default)]
     template: Option<String>,
+    /// The value of `input`.
     #[serde(default)]
     input: Option<Json>,
+    /// The value of `output`.
     #[serde(default)]
     output: Option<Json>,
+    /// The value of `event`.
     #[serde(default)]
     event: Option<Json>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 enum RenderKind {
     Prompt,
     Event,
     ErrorMessage,
 }
 
-/// What trying an expression out gave.
+/// The outcome of an expression that was tried out.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) enum Outcome {
+    /// Its value.
     Value(Json),
+    /// The reason why it has no value.
     Failed(Failed),
+    /// The question that it asks before it has a value.
     Asks(Request),
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Failed {
+    /// A stable word for programs.
     code: &'static str,
+    /// The fault, on one line.
     message: String,
-    start: u32,
-    end: u32,
+    #[serde(flatten)]
+    span: Span,
 }
 
-/// What is known of an expression before it runs.
+/// The facts about an expression that are known before it runs.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Checked {
+    /// Whether it compiles.
     valid: bool,
+    /// The type of its result, if it compiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<String>,
+    /// The bounds of its cost, if it compiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Cost>,
-    findings: Vec<serde_json::Value>,
+    /// Its errors and warnings.
+    findings: Vec<Issue>,
 }
 
+/// The bounds of the cost of an expression, in cost units.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Cost {
+    /// The least cost.
     min: u64,
+    /// The greatest cost; null if nothing bounds it.
     max: Option<u64>,
 }
 
 /// A rendered text.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Rendered {
+    /// The text.
     text: String,
+}
+
+#[cfg(feature = "schema")]
+fn scopes(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let words: Vec<&str> = SCOPES.iter().map(|(word, _)| *word).collect();
+    schemars::json_schema!({ "type": "string", "enum": words })
 }
 
 fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Scope, D::Error> {
@@ -146,11 +183,9 @@ impl Check {
                 valid: true,
                 result_type: Some(program.result_type().to_string()),
                 cost: Some(Cost { min: program.cost().min, max: program.cost().max }),
-                findings: findings(program.issues()),
+                findings: program.issues().to_vec(),
             },
-            Err(issues) => {
-                Checked { valid: false, result_type: None, cost: None, findings: findings(&issues) }
-            }
+            Err(findings) => Checked { valid: false, result_type: None, cost: None, findings },
         }
     }
 }
@@ -166,7 +201,7 @@ impl Evaluate {
             event: self.event.as_ref(),
             parameters: self.parameters.as_ref(),
         };
-        let tried = task.evaluate(&trial, &self.answers, now).map_err(|issues| invalid(&issues))?;
+        let tried = task.evaluate(&trial, &self.answers, now).map_err(|issues| invalid(issues.to_vec()))?;
         Ok(match tried {
             Tried::Value(value) => Outcome::Value(value),
             Tried::Failed(error) => Outcome::Failed(Failed::of(&error)),
@@ -195,7 +230,7 @@ impl Evaluate {
             Some(policy) => policy.trial_scope(self.scope),
             None => alone(self.scope, Some(&context), limits),
         };
-        let program = Program::compile(env.env(), &self.expression).map_err(|issues| invalid(&issues))?;
+        let program = Program::compile(env.env(), &self.expression).map_err(invalid)?;
         let (now, runtime) = (Moment::from(now), Runtime::default());
         let bound = Bound {
             context: Some(&context),
@@ -245,12 +280,7 @@ impl Render {
 
 impl Failed {
     fn of(error: &EvalError) -> Self {
-        Self {
-            code: error.code.as_str(),
-            message: error.to_string(),
-            start: error.span.start,
-            end: error.span.end,
-        }
+        Self { code: error.code.as_str(), message: error.to_string(), span: error.span }
     }
 }
 
@@ -263,20 +293,6 @@ fn alone(scope: Scope, context: Option<&TaskContext>, limits: &EngineLimits) -> 
     }))
 }
 
-fn invalid(issues: &[Issue]) -> Problem {
-    Problem::from(Kind::InvalidExpression).with_findings(findings(issues))
-}
-
-fn findings(issues: &[Issue]) -> Vec<serde_json::Value> {
-    let finding = |issue: &Issue| {
-        serde_json::json!({
-            "code": issue.code,
-            "severity": issue.severity,
-            "message": issue.message,
-            "start": issue.span.start,
-            "end": issue.span.end,
-            "help": issue.help,
-        })
-    };
-    issues.iter().map(finding).collect()
+fn invalid(issues: Vec<Issue>) -> Problem {
+    Problem::from(Kind::InvalidExpression).with_findings(Findings::Expression(issues))
 }

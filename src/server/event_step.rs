@@ -13,11 +13,16 @@ use serde::Deserialize;
 /// Something happened outside.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Event {
+    /// The capability, as the manifest of the agent names it.
     capability: String,
+    /// The name of the event.
     event: String,
+    /// Data that came in a way that is trusted; then there is no `request`.
     #[serde(default)]
     payload: Option<Json>,
+    /// The request that somebody sent; then there is no `payload`.
     #[serde(default)]
     request: Option<Received>,
 }
@@ -25,10 +30,14 @@ pub(super) struct Event {
 /// A request of somebody, as it came.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Received {
+    /// Names and values, as they came.
     headers: Vec<(String, String)>,
+    /// The body, if it is text.
     #[serde(default)]
     body: Option<String>,
+    /// The body in Base64, if it is no text.
     #[serde(default)]
     body_base64: Option<String>,
 }

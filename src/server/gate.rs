@@ -7,7 +7,7 @@
 use super::connection::{Connection, Exchange, Sent, Stage};
 use super::identity::Caller;
 use super::messages;
-use super::problem::{Kind, Problem};
+use super::problem::{Kind, PROBLEM_JSON, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
 use super::room::{Room, Taken};
@@ -18,6 +18,7 @@ use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use celador_store::conversation;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -309,12 +310,8 @@ fn respond(answer: Answer, exchange: Option<Exchange>) -> Response {
 
 fn refuse(problem: &Problem, request_id: &str, exchange: Option<Exchange>) -> Response {
     let body = problem.to_json(&format!("urn:celador:request:{request_id}"));
-    let answer = Answer {
-        status: problem.kind.status(),
-        media_type: "application/problem+json",
-        body,
-        headers: Vec::new(),
-    };
+    let answer =
+        Answer { status: problem.kind.status(), media_type: PROBLEM_JSON, body, headers: Vec::new() };
     with_advice(respond(answer, exchange), problem)
 }
 
@@ -329,11 +326,10 @@ fn refuse_rpc(problem: &Problem, exchange: Option<Exchange>) -> Response {
         | Kind::ForeignOrigin => (-32600, "Invalid Request"),
         _ => (-32603, "Internal error"),
     };
-    let body = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     let answer = Answer {
         status: problem.kind.status(),
         media_type: JSON,
-        body: body.to_string().into_bytes(),
+        body: serde_json::to_vec(&conversation::error(code, message)).unwrap_or_default(),
         headers: Vec::new(),
     };
     with_advice(respond(answer, exchange), problem)

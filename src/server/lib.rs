@@ -31,7 +31,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `route`, `routes`, `openapi` | what a route is; the table of them, each row's function; the document that describes them |
+//! | `route`, `routes` | what a route is; the table of them, each row's function |
+//! | `openapi` | the document that describes them, which a test stores as `openapi.json` (feature `schema`) |
 //! | `steps`, `event_step`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
 //! | `agent_contexts`, `agent_context_routes` | the context store of Aletheia agents; its operations |
@@ -47,6 +48,7 @@
 //! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `origin` | hosts that requests may be for, web pages that they may come from |
+//! | `request`, `query` | a request that was let in, its body and its query as types |
 //! | `problem`, `messages` | everything that is said when it is not done |
 //! | `readiness`, `reasons` | what `/readyz` answers; log and store are tried by writing |
 //! | `ledger` | the decision log held against the store: lines that are owed |
@@ -72,10 +74,12 @@ mod listen;
 mod manifests;
 mod messages;
 mod metrics;
+#[cfg(feature = "schema")]
 mod openapi;
 mod origin;
 mod problem;
 mod protocols;
+mod query;
 mod readiness;
 mod reasons;
 mod recorder;
@@ -240,9 +244,13 @@ impl Server {
     }
 }
 
-/// The OpenAPI document of the server, as `/openapi.json` answers it.
-#[must_use]
-pub fn openapi() -> serde_json::Value {
+/// The OpenAPI document of the server, made of its routes and types. `/openapi.json` answers the text of it that was stored in the
+/// sources, so this is for whoever stores it (feature `schema`).
+///
+/// # Errors
+/// An operation that the document does not describe, or a type that a request and an answer write differently.
+#[cfg(feature = "schema")]
+pub fn openapi() -> Result<serde_json::Value, String> {
     openapi::document(&routes::routes())
 }
 

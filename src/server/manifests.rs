@@ -6,7 +6,7 @@
 
 use super::digest_list;
 use super::error::ServeError;
-use super::problem::{Kind, Problem};
+use super::problem::{Findings, Kind, Problem};
 use celador::cel::Timestamp;
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
@@ -14,7 +14,7 @@ use celador::limits::EngineLimits;
 use celador::manifest::load::{File, LoadError, Stamp, stamps};
 use celador::manifest::{Catalog, load};
 use celador_store::ManifestSet;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tracing::warn;
@@ -51,37 +51,52 @@ struct Look {
     digest: Option<String>,
 }
 
-/// What is served.
+/// An agent by its names.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct AgentName {
+    /// Its namespace.
+    pub(super) namespace: String,
+    /// Its name.
+    pub(super) name: String,
+}
+
+/// The manifests that are served.
 #[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Serving {
-    /// SHA-256 over names and texts of the files.
+    /// The SHA-256 over names and texts of the files: 64 hexadecimal digits.
     pub(super) digest: String,
+    /// The time when they were loaded: RFC 3339.
     loaded_at: String,
+    /// The names of the files.
     files: Vec<String>,
-    agents: Vec<Agent>,
+    /// The agents, in the order of their names.
+    agents: Vec<AgentName>,
     /// The warnings that may lose a rule and that comments in the files allow, each with its reason.
-    pub(super) allowed: Vec<serde_json::Value>,
+    pub(super) allowed: Vec<Diagnostic>,
 }
 
+/// The reason why manifests that were written since are not served.
 #[derive(Clone, Serialize)]
-struct Agent {
-    namespace: String,
-    name: String,
-}
-
-/// A set that did not come to be served.
-#[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Setback {
+    /// The time when it was found: RFC 3339.
     since: String,
-    /// Why nothing could be read, if so.
+    /// The reason why nothing could be read; null if the manifests could be read and have errors.
     message: Option<String>,
-    pub(super) findings: Vec<serde_json::Value>,
+    /// The errors, and the warnings that are refused.
+    pub(super) findings: Vec<Diagnostic>,
 }
 
-/// What is served, and what would be if it had no errors.
+/// The manifests that are served, and the reason why others are not.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Manifests"))]
 pub(super) struct Status {
+    /// The manifests that are served.
     pub(super) serving: Serving,
+    /// The reason why files that were written since are not served; null if there are no such files.
     pub(super) problem: Option<Setback>,
 }
 
@@ -180,7 +195,7 @@ impl Manifests {
                     Some(message) => Problem::new(Kind::InvalidManifests, message.clone()),
                     None => Problem::from(Kind::InvalidManifests),
                 };
-                let problem = problem.with_findings(setback.findings.clone());
+                let problem = problem.with_findings(Findings::Manifests(setback.findings.clone()));
                 state.problem = Some(setback);
                 Err(problem)
             }
@@ -190,7 +205,7 @@ impl Manifests {
     fn replace(&self, now: Timestamp) -> Result<Serving, Setback> {
         let setback = |message, findings: &[Diagnostic]| {
             let refused = findings.iter().filter(|finding| finding.is_refused());
-            Setback { since: now.to_string(), message, findings: refused.map(Diagnostic::to_json).collect() }
+            Setback { since: now.to_string(), message, findings: refused.cloned().collect() }
         };
         let read = read(&self.paths, &self.limits);
         let (files, catalog, mut findings) = read.map_err(|error| setback(Some(error.to_string()), &[]))?;
@@ -257,8 +272,8 @@ impl Serving {
             digest: digest_of(files),
             loaded_at: now.to_string(),
             files: files.iter().map(|file| file.source.name().to_owned()).collect(),
-            agents: agents.into_iter().map(|(namespace, name)| Agent { namespace, name }).collect(),
-            allowed: findings.iter().filter(is_allowed).map(Diagnostic::to_json).collect(),
+            agents: agents.into_iter().map(|(namespace, name)| AgentName { namespace, name }).collect(),
+            allowed: findings.iter().filter(is_allowed).cloned().collect(),
         }
     }
 }

@@ -123,6 +123,11 @@ pub(super) fn bad_query(known: &[&str]) -> String {
     }
 }
 
+/// A path or a cursor of a context that is none.
+pub(super) fn bad_context_query() -> &'static str {
+    "`paths` names no part of the context, or `cursor` is not the `next` of a page"
+}
+
 pub(super) fn media_type() -> &'static str {
     "expected `Content-Type: application/json`"
 }

@@ -5,20 +5,35 @@
 
 use super::identity::Scope;
 use super::messages;
+use celador::cel::Issue;
+use celador::diagnostic::Diagnostic;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
+
+/// The media type of problems.
+pub(super) const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Where the `type` of every problem begins.
 const TYPES: &str = "urn:celador:problem:";
 
 /// A request that is not done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) kind: Kind,
     detail: Option<Cow<'static, str>>,
-    /// Findings about an expression or about manifests, as JSON for programs.
-    findings: Vec<serde_json::Value>,
+    findings: Option<Findings>,
+}
+
+/// What is wrong with a text that a problem is about, finding by finding.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) enum Findings {
+    /// With an expression.
+    Expression(Vec<Issue>),
+    /// With manifests.
+    Manifests(Vec<Diagnostic>),
 }
 
 macro_rules! kinds {
@@ -31,7 +46,7 @@ macro_rules! kinds {
 
         impl Kind {
             /// All of them.
-            #[cfg(test)]
+            #[cfg(any(test, feature = "schema"))]
             pub(super) const ALL: &'static [Self] = &[$(Self::$name,)+];
 
             /// The last part of the `type`.
@@ -44,7 +59,7 @@ macro_rules! kinds {
                 match self { $(Self::$name => $status,)+ }
             }
 
-            const fn title(self) -> &'static str {
+            pub(super) const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)+ }
             }
         }
@@ -137,22 +152,30 @@ impl Kind {
     }
 }
 
+/// The reason why a request is not done (RFC 9457).
 #[derive(Serialize)]
-struct Details<'p> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Problem"))]
+pub(super) struct Details<'p> {
+    /// The kind, which is stable.
     r#type: String,
+    /// The kind in words.
     title: &'static str,
+    /// The HTTP status.
     status: u16,
+    /// A sentence about this request, without data of a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'p str>,
+    /// The id of the request, as the log of the server has it.
     instance: &'p str,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    findings: &'p [serde_json::Value],
+    /// The findings about the expression or the manifests of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<&'p Findings>,
 }
 
 impl Problem {
     /// A problem of a kind, with a sentence about this one.
     pub(super) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: Some(detail.into()), findings: Vec::new() }
+        Self { kind, detail: Some(detail.into()), findings: None }
     }
 
     /// The problem of a caller whose token does not allow this.
@@ -161,8 +184,8 @@ impl Problem {
     }
 
     /// The same with what is wrong with a text, finding by finding.
-    pub(super) fn with_findings(self, findings: Vec<serde_json::Value>) -> Self {
-        Self { findings, ..self }
+    pub(super) fn with_findings(self, findings: Findings) -> Self {
+        Self { findings: Some(findings), ..self }
     }
 
     /// The sentence about this one.
@@ -178,7 +201,7 @@ impl Problem {
             status: self.kind.status(),
             detail: self.detail.as_deref(),
             instance,
-            findings: &self.findings,
+            findings: self.findings.as_ref(),
         };
         serde_json::to_vec(&details).unwrap_or_default()
     }
@@ -186,7 +209,7 @@ impl Problem {
 
 impl From<Kind> for Problem {
     fn from(kind: Kind) -> Self {
-        Self { kind, detail: None, findings: Vec::new() }
+        Self { kind, detail: None, findings: None }
     }
 }
 

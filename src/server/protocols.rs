@@ -57,5 +57,5 @@ pub(super) fn card(service: &Service, _: &Request) -> Result<Answer, Problem> {
         version: env!("CARGO_PKG_VERSION"),
         url: service.settings.public_url.as_deref().unwrap_or(&here),
     };
-    Answer::json(200, &card.json())
+    Answer::json(200, &card.document())
 }

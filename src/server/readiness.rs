@@ -9,22 +9,43 @@ use super::reasons::Reason;
 use super::service::Service;
 use serde::Serialize;
 
-/// What `/readyz` answers.
+/// Whether decisions can be taken.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Readiness {
-    status: &'static str,
-    store: &'static str,
-    /// Files of tokens and keys.
-    authentication: &'static str,
+    /// Whether decisions can be taken.
+    status: Ready,
+    /// Whether the store answers and can be written.
+    store: StoreState,
+    /// The state of the files of tokens and keys.
+    authentication: Standing,
     /// The digest of the manifests that are served.
     manifests: String,
-    /// Files were written that cannot be served.
+    /// Whether files were written since that cannot be served.
     stale: bool,
-    /// How many findings keep those files from being served.
+    /// The number of findings that keep those files from being served.
     refused: usize,
-    /// How many findings in what is served may lose a rule, and are allowed by comments.
+    /// The number of findings in the manifests that are served which may lose a rule and are allowed by comments; `/v1/manifests`
+    /// lists them.
     allowed: usize,
+    /// Everything that is wrong; empty if all is well.
     reasons: Vec<Reason>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+enum Ready {
+    Ready,
+    NotReady,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+enum StoreState {
+    Ok,
+    Unavailable,
 }
 
 impl Readiness {
@@ -35,9 +56,9 @@ impl Readiness {
         let blocked = reasons.iter().any(|reason| reason.blocks);
         let store = reasons.iter().any(|reason| reason.code.starts_with("store-"));
         Self {
-            status: if blocked { "not_ready" } else { "ready" },
-            store: if store { "unavailable" } else { "ok" },
-            authentication: service.authority.standing().as_str(),
+            status: if blocked { Ready::NotReady } else { Ready::Ready },
+            store: if store { StoreState::Unavailable } else { StoreState::Ok },
+            authentication: service.authority.standing(),
             stale: manifests.problem.is_some(),
             refused: manifests.problem.map_or(0, |problem| problem.findings.len()),
             allowed: manifests.serving.allowed.len(),

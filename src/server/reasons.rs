@@ -14,12 +14,13 @@ const GOOD_FOR: Duration = Duration::from_secs(1);
 /// How long an answer holds that says that something cannot: who has made room wants to be taken back soon.
 const BAD_FOR: Duration = Duration::from_millis(200);
 
-/// Something that is wrong, or soon will be.
+/// Something that is wrong with the server, or soon will be.
 #[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReadinessReason"))]
 pub(super) struct Reason {
-    /// A word for programs.
+    /// A word for programs, such as `store-unwritable`; more words may come.
     pub(super) code: &'static str,
-    /// Whether the server takes no decision because of it.
+    /// Whether the server takes no decision because of it; then the status is 503.
     pub(super) blocks: bool,
     /// A sentence for people, without data of a task.
     pub(super) detail: String,

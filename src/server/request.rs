@@ -6,12 +6,13 @@
 use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
+use super::query;
 use axum::http::HeaderName;
 use celador::digest::Digest;
 use celador::limits::EngineLimits;
 use memchr::memchr2;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// A request that was let in.
 pub(super) struct Request {
@@ -35,6 +36,12 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
     pub(super) headers: Vec<(HeaderName, String)>,
 }
+
+/// An object without members.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Empty {}
 
 /// JSON on the wire.
 pub(super) const JSON: &str = "application/json";
@@ -69,21 +76,12 @@ impl Request {
         Digest::of_parts(parts).to_string()
     }
 
-    /// The value of a query parameter; only those named are taken.
-    pub(super) fn query<const N: usize>(&self, known: [&str; N]) -> Result<[Option<String>; N], Problem> {
-        let refuse = || Problem::new(Kind::BadRequest, messages::bad_query(&known));
-        let mut values = [const { None }; N];
-        for (name, value) in form_urlencoded::parse(self.query.as_bytes()) {
-            let place = known.iter().position(|known| *known == name).and_then(|at| values.get_mut(at));
-            match place {
-                // bytes that are not UTF-8 all become this character: two keys of a store would be one
-                Some(place @ None) if !value.contains(char::REPLACEMENT_CHARACTER) => {
-                    *place = Some(value.into_owned());
-                }
-                _ => return Err(refuse()),
-            }
-        }
-        Ok(values)
+    /// The parameters of the query as a type of the wire.
+    ///
+    /// # Errors
+    /// A parameter that the type does not know, that does not fit or that is there twice.
+    pub(super) fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        query::read(&self.query)
     }
 }
 
@@ -132,7 +130,7 @@ fn behind_string(text: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Caller, Request, depth, read_json};
+    use super::{depth, read_json};
     use serde::Deserialize;
 
     #[test]
@@ -171,28 +169,5 @@ mod tests {
         }
         assert!(read_json::<serde_json::Value>(b"[[1]]", 2).is_ok());
         assert!(read_json::<serde_json::Value>(b"[[1]]", 1).is_err());
-    }
-
-    #[test]
-    fn queries_are_decoded_and_unknown_parameters_refused() {
-        let asked = |query: &str| {
-            let request = Request {
-                caller: Caller::anybody(),
-                target: String::new(),
-                id: String::new(),
-                query: query.to_owned(),
-                body: Vec::new(),
-                key: None,
-                headers: Vec::new(),
-            };
-            request.query(["a", "b"]).map_err(|problem| problem.kind.status())
-        };
-        let text = |text: &str| Some(text.to_owned());
-        assert_eq!(asked("a=a%20b+c&&b"), Ok([text("a b c"), text("")]));
-        assert_eq!(asked("%61=%2"), Ok([text("%2"), None]));
-        assert_eq!(asked(""), Ok([None, None]));
-        for query in ["a=%ff", "a=%EF%BF%BD", "a=1&a=2", "c=1"] {
-            assert_eq!(asked(query), Err(400), "{query}");
-        }
     }
 }

@@ -3,10 +3,10 @@
 //! Every row's function is blocking and runs on a thread of its own: it decides, waits for the store, and gives a whole
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
-use super::evaluate::{AgentName, Check, Evaluate, Render};
+use super::evaluate::{Check, Evaluate, Render};
 use super::event_step::Event;
 use super::identity::Scope;
-use super::openapi::document;
+use super::manifests::AgentName;
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -124,45 +124,23 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// A task to begin.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NewTask {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct NewTask {
+    /// The agent's namespace.
     namespace: String,
+    /// The agent's name.
     agent: String,
-    user: NewUser,
+    /// The person for whom it runs.
+    user: User,
+    /// The resolved model; without it the one that the agent wishes for.
     #[serde(default)]
     model: Option<String>,
+    /// The platform that calls: `runtime` in expressions.
     #[serde(default)]
-    runtime: Option<NewRuntime>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewUser {
-    id: String,
-    #[serde(default)]
-    email: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewRuntime {
-    #[serde(default)]
-    version: String,
-    #[serde(default)]
-    dashboard_url: String,
-    #[serde(default)]
-    api_root: String,
-}
-
-impl From<NewRuntime> for Runtime {
-    fn from(given: NewRuntime) -> Self {
-        Self {
-            version: given.version.into(),
-            dashboard_url: given.dashboard_url.into(),
-            api_root: given.api_root.into(),
-        }
-    }
+    runtime: Option<Runtime>,
 }
 
 fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
@@ -171,60 +149,108 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         id: uuid::Uuid::new_v4().to_string(),
         namespace: new.namespace,
         agent: new.agent,
-        user: User { id: new.user.id, email: new.user.email },
+        user: new.user,
         started_at: service.now(),
         model: new.model,
-        runtime: new.runtime.map(Runtime::from).unwrap_or_default(),
+        runtime: new.runtime.unwrap_or_default(),
     };
     service.tasks.create(request, start)
 }
 
+/// Which tasks are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ListQuery {
+    /// The `next` of the page before.
+    after: Option<String>,
+    /// `true` for tasks whose last step was stored under the policy that is served, `false` for those that are under another one
+    /// and have not ended. A page of these may be short, or empty, and have a `next`.
+    current: Option<bool>,
+}
+
 fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    const KNOWN: [&str; 2] = ["after", "current"];
-    let [after, current] = request.query(KNOWN)?;
-    let bad = |_| Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
-    let current = current.map(|current| current.parse().map_err(bad)).transpose()?;
-    let page = service.tasks.list(&request.caller, after.as_deref(), current)?;
-    Answer::json(200, &page)
+    let ListQuery { after, current } = request.query()?;
+    Answer::json(200, &service.tasks.list(&request.caller, after.as_deref(), current)?)
+}
+
+/// Which events are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct EventsQuery {
+    /// The `next` of the page before.
+    after: Option<u64>,
 }
 
 fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [after] = request.query(["after"])?;
-    let number = |text: String| {
-        text.parse().map_err(|_| Problem::new(Kind::BadRequest, super::messages::bad_query(&["after"])))
-    };
-    let after = after.map(number).transpose()?;
+    let EventsQuery { after } = request.query()?;
     Answer::json(200, &service.tasks.events(request, after.unwrap_or_default())?)
 }
 
+/// The reason for purging a task.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct PurgeQuery {
+    /// The reason, which stays in the tombstone and in the decision log.
+    reason: Option<String>,
+}
+
 fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let [reason] = request.query(["reason"])?;
+    let PurgeQuery { reason } = request.query()?;
     let most = service.settings.limits.store.engine.max_reason_bytes;
     service.tasks.purge(request, reason.as_deref().unwrap_or("purged over HTTP"), most)
 }
 
+/// The part of a context that is looked at.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ContextQuery {
+    /// The paths of its parts, with commas between: `input,capabilities.refund`; without it, all of the context.
+    paths: Option<String>,
+    /// The most entries of each list; without it, as many as `max_page_bytes` allows.
+    limit: Option<usize>,
+    /// The `next` of the page before, as long as the task has taken no step.
+    cursor: Option<String>,
+}
+
+/// The context of a task, as expressions see it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Context"))]
+pub(super) struct Seen {
+    /// The number of the task's last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    version: u64,
+    /// The context, or the part of it that was asked for. A value of which only the digest is kept is null.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+    context: Box<serde_json::value::RawValue>,
+    /// The `cursor` of the next page; null if no list goes on.
+    next: Option<String>,
+    /// The values of which only the digest is kept.
+    shortened: Vec<Left>,
+}
+
+/// A value of which only the digest is kept.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ShortenedValue"))]
+struct Left {
+    /// A JSON pointer into `context`, to the null in the value's place.
+    pointer: String,
+    /// The SHA-256 of its JSON text, compact and with its keys in their order: 64 hexadecimal digits.
+    sha256: String,
+    /// The bytes of that text.
+    bytes: u64,
+    /// Its kind before it was shortened: `map`, `list` or `string`.
+    kind: String,
+}
+
 /// A part of a task's context. A cursor is good for one version: entries that come meanwhile move those of before.
 fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct Seen {
-        version: u64,
-        context: Box<serde_json::value::RawValue>,
-        next: Option<String>,
-        shortened: Vec<Left>,
-    }
-    /// What is left of a value.
-    #[derive(Serialize)]
-    struct Left {
-        pointer: String,
-        sha256: String,
-        bytes: u64,
-        kind: String,
-    }
-    const KNOWN: [&str; 3] = ["paths", "limit", "cursor"];
-    let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_query(&KNOWN));
-    let [paths, limit, cursor] = request.query(KNOWN)?;
+    let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_context_query());
+    let ContextQuery { paths, limit: entries, cursor } = request.query()?;
     let paths = paths.map(|paths| paths.split(',').map(str::to_owned).collect()).unwrap_or_default();
-    let entries = limit.map(|limit| limit.parse().map_err(|_| refuse())).transpose()?;
     let cursor = cursor.map(|cursor| {
         let (version, from) = cursor.split_once('.')?;
         Some((version.parse::<u64>().ok()?, from.parse::<usize>().ok()?))
@@ -261,21 +287,32 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
     })
 }
 
+/// A function that the model is offered.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Offer"))]
+struct Offered<'t> {
+    /// The name that the model calls.
+    name: &'t str,
+    /// The description of the function in the manifest; null if it has none.
+    description: Option<&'t str>,
+    /// The JSON Schema of its arguments, without those that are bound.
+    schema: &'t serde_json::Value,
+    /// The JSON Schema of its successful results, if its tool declares one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'t serde_json::Value>,
+}
+
+/// The functions that the model is offered.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Offers<'t> {
+    /// The functions, in the order of the manifests.
+    functions: Vec<Offered<'t>>,
+}
+
 fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct Function<'t> {
-        name: &'t str,
-        description: Option<&'t str>,
-        schema: &'t serde_json::Value,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        output_schema: Option<&'t serde_json::Value>,
-    }
-    #[derive(Serialize)]
-    struct Offers<'t> {
-        functions: Vec<Function<'t>>,
-    }
     service.tasks.look(request, |Open { task, .. }| {
-        let function = |Offer { name, description, schema, output }| Function {
+        let function = |Offer { name, description, schema, output }| Offered {
             name,
             description,
             schema,
@@ -360,11 +397,16 @@ fn reload(service: &Service, _: &Request) -> Result<Answer, Problem> {
     Answer::json(200, &service.manifests.status())
 }
 
+/// The process answers.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Health {
+    /// Always `ok`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "ok")))]
+    status: &'static str,
+}
+
 fn health(_: &Service, _: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct Health {
-        status: &'static str,
-    }
     Answer::json(200, &Health { status: "ok" })
 }
 
@@ -384,9 +426,10 @@ fn metrics(service: &Service, _: &Request) -> Result<Answer, Problem> {
     })
 }
 
-/// The document that describes this table.
-fn openapi(service: &Service, _: &Request) -> Result<Answer, Problem> {
-    let made = || serde_json::to_vec_pretty(&document(&routes())).unwrap_or_default();
-    let body = service.openapi.get_or_init(made).clone();
+/// The document that describes this table: the module `openapi` makes it, and a test compares the two.
+const OPENAPI: &str = include_str!("openapi.json");
+
+fn openapi(_: &Service, _: &Request) -> Result<Answer, Problem> {
+    let body = OPENAPI.as_bytes().to_vec();
     Ok(Answer { status: 200, media_type: super::request::JSON, body, headers: Vec::new() })
 }

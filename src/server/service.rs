@@ -18,7 +18,7 @@ use celador_store::conversation::Conversations;
 use celador_store::decision_log::DecisionLog;
 use celador_store::{Database, RetentionError};
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tracing::{info, warn};
 
 /// The parts that the caller of [`Server::start`](crate::Server::start) makes for a server.
@@ -44,8 +44,6 @@ pub(super) struct Service {
     pub(super) conversations: Conversations,
     pub(super) agent_contexts: Option<AgentContexts>,
     pub(super) metrics: Arc<Metrics>,
-    /// The OpenAPI document, once somebody has asked for it.
-    pub(super) openapi: OnceLock<Vec<u8>>,
     /// What takes away what is too old.
     pub(super) sweeper: Sweeper,
 }
@@ -90,7 +88,6 @@ impl Service {
             conversations,
             agent_contexts,
             metrics,
-            openapi: OnceLock::new(),
             sweeper,
         })
     }

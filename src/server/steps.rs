@@ -5,11 +5,10 @@
 
 use super::messages;
 use super::problem::{Kind, Problem};
+use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
-use celador::task::{
-    Answer, Call, CallId, CallResult, CallStatus, Decision, Next, Progress, Task, TaskError, Usage,
-};
+use celador::task::{Answer, Call, CallId, CallResult, Decision, Next, Progress, Task, TaskError, Usage};
 use celador_store::OperationKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -63,10 +62,16 @@ pub(super) struct Circumstances<'c> {
     pub(super) settings: &'c BTreeMap<String, Json>,
 }
 
-/// Somebody says something: `{message, …parameters}`, or a text alone.
+/// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("type" = ["string", "object"])))]
+struct Message(Json);
+
+/// Somebody says something.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(super) struct Input(Json);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) struct Input(Message);
 
 impl StepBody for Input {
     fn operation(&self) -> OperationKind {
@@ -74,18 +79,19 @@ impl StepBody for Input {
     }
 
     fn masked(&self, task: &Task, _: Value) -> Value {
-        written(&task.policy().masked_input(&self.0))
+        written(&task.policy().masked_input(&self.0.0))
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.input(&self.0, at.now).into_progress())
+        Ok(task.input(&self.0.0, at.now).into_progress())
     }
 }
 
-/// The model has a response: `{message}`, or a text alone.
+/// The model has a response.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(super) struct Output(Json);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) struct Output(Message);
 
 impl StepBody for Output {
     fn operation(&self) -> OperationKind {
@@ -93,17 +99,15 @@ impl StepBody for Output {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.output(&self.0, at.now).into_progress())
+        Ok(task.output(&self.0.0, at.now).into_progress())
     }
 }
 
 /// The model has answered.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ModelTurn {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-}
+#[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) struct ModelTurn(Usage);
 
 impl StepBody for ModelTurn {
     fn operation(&self) -> OperationKind {
@@ -111,18 +115,15 @@ impl StepBody for ModelTurn {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let Self { prompt_tokens, completion_tokens } = *self;
-        Ok(task.model_turn(Usage { prompt_tokens, completion_tokens }, at.now).into())
+        Ok(task.model_turn(self.0, at.now).into())
     }
 }
 
 /// The model calls a function; the host will carry it out.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Before {
-    function: String,
-    arguments: Json,
-}
+#[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) struct Before(Call);
 
 impl StepBody for Before {
     fn operation(&self) -> OperationKind {
@@ -130,24 +131,24 @@ impl StepBody for Before {
     }
 
     fn function(&self) -> Option<&str> {
-        Some(&self.function)
+        Some(&self.0.function)
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let arguments = task.policy().masked_arguments(&self.function, &self.arguments);
+        let arguments = task.policy().masked_arguments(&self.0.function, &self.0.arguments);
         replace(&mut body, "/arguments", written(&arguments));
         body
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let call = Call { function: self.function.clone(), arguments: self.arguments.clone() };
-        Ok(task.before(&call, at.now).into_progress())
+        Ok(task.before(&self.0, at.now).into_progress())
     }
 }
 
 /// The model calls a function; what carrying it out needs is asked for.
 #[derive(Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(super) struct Invoke(Before);
 
 impl StepBody for Invoke {
@@ -164,37 +165,19 @@ impl StepBody for Invoke {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let call = Call { function: self.0.function.clone(), arguments: self.0.arguments.clone() };
-        Ok(task.invoke(&call, at.now).into_progress())
+        Ok(task.invoke(&self.0.0, at.now).into_progress())
     }
 }
 
 /// A call that was let through has run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct After {
+    /// The call that `before` let through.
     call: CallId,
-    result: ToolResult,
-}
-
-/// What came of a call.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ToolResult {
-    status: CallStatus,
-    output: Json,
-    #[serde(default)]
-    task_id: Option<String>,
-}
-
-impl ToolResult {
-    fn masked(&self, task: &Task, function: &str) -> Value {
-        written(&task.policy().masked_result(function, self.status, &self.output))
-    }
-
-    fn to_result(&self) -> CallResult {
-        CallResult { status: self.status, output: self.output.clone(), task_id: self.task_id.clone() }
-    }
+    /// Its result.
+    result: CallResult,
 }
 
 impl StepBody for After {
@@ -204,7 +187,7 @@ impl StepBody for After {
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
         let function = task.function_of(self.call).unwrap_or_default();
-        replace(&mut body, "/result/output", self.result.masked(task, function));
+        replace(&mut body, "/result/output", masked_result(task, function, &self.result));
         body
     }
 
@@ -213,14 +196,16 @@ impl StepBody for After {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.after(self.call, self.result.to_result(), at.now)?.into_progress())
+        Ok(task.after(self.call, self.result.clone(), at.now)?.into_progress())
     }
 }
 
 /// A call that was let through is to be carried out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Execute {
+    /// The call that `before` let through.
     call: CallId,
 }
 
@@ -234,81 +219,57 @@ impl StepBody for Execute {
     }
 }
 
-/// What the task asked for.
+/// The answer to what the task asked for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Resume {
-    answer: Given,
-}
-
-/// The answer to a question.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Given {
-    Result(ToolResult),
-    Review(bool),
-    Text(String),
-    Written,
-    Size(u64),
-    Failed,
+    /// The answer, of the kind that the question wants.
+    answer: Answer,
 }
 
 impl StepBody for Resume {
     fn operation(&self) -> OperationKind {
         match self.answer {
-            Given::Review(_) => OperationKind::Review,
+            Answer::Review(_) => OperationKind::Review,
             _ => OperationKind::Resume,
         }
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
         match (&self.answer, task.request()) {
-            (Given::Result(result), asked) => {
+            (Answer::Result(result), asked) => {
                 let function = match asked {
                     Some(celador::task::Request::Invoke(invocation)) => &*invocation.function,
                     // the answer fits no question, and is a problem
                     _ => "",
                 };
-                replace(&mut body, "/answer/result/output", result.masked(task, function));
+                replace(&mut body, "/answer/result/output", masked_result(task, function, result));
             }
             // no schema is about what stands in a file
-            (Given::Text(_), _) => replace(&mut body, "/answer/text", MASK.into()),
+            (Answer::Text(_), _) => replace(&mut body, "/answer/text", MASK.into()),
             _ => {}
         }
         body
     }
 
     fn while_held(&self, task: &Task) -> WhileHeld {
-        let is_result = matches!(self.answer, Given::Result(_)) && task.awaits_result();
+        let is_result = matches!(self.answer, Answer::Result(_)) && task.awaits_result();
         if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let answer = match &self.answer {
-            Given::Result(result) => Answer::Result(result.to_result()),
-            Given::Review(approved) => Answer::Review(*approved),
-            Given::Text(text) => Answer::Text(text.clone()),
-            Given::Written => Answer::Written,
-            Given::Size(bytes) => Answer::Size(*bytes),
-            Given::Failed => Answer::Failed,
-        };
-        Ok(task.resume(answer, at.now)?.into_progress())
+        Ok(task.resume(self.answer.clone(), at.now)?.into_progress())
     }
 }
 
 /// May this be done next?
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Next"))]
 pub(super) struct Limits {
-    next: Coming,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Coming {
-    ModelTurn,
-    Capability,
-    Other,
+    /// The coming step.
+    next: Next,
 }
 
 impl StepBody for Limits {
@@ -317,19 +278,16 @@ impl StepBody for Limits {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let next = match self.next {
-            Coming::ModelTurn => Next::ModelTurn,
-            Coming::Capability => Next::Capability,
-            Coming::Other => Next::Other,
-        };
-        Ok(task.limits(next, at.now).into())
+        Ok(task.limits(self.next, at.now).into())
     }
 }
 
 /// The model writes a script of calls.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Script {
+    /// The script as the model wrote it.
     source: String,
 }
 
@@ -354,8 +312,9 @@ impl StepBody for Script {
 
 /// The task is interrupted.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Interrupt {}
+#[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(super) struct Interrupt(Empty);
 
 impl StepBody for Interrupt {
     fn operation(&self) -> OperationKind {
@@ -370,7 +329,10 @@ impl StepBody for Interrupt {
 /// The task is ended.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct End {
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     reason: String,
 }
 
@@ -400,6 +362,10 @@ fn replace(body: &mut Value, place: &str, value: Value) {
         // then it is not the body that was read, and none of it is shown
         None => *body = MASK.into(),
     }
+}
+
+fn masked_result(task: &Task, function: &str, result: &CallResult) -> Value {
+    written(&task.policy().masked_result(function, result.status, &result.output))
 }
 
 fn written(json: &Json) -> Value {

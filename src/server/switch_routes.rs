@@ -8,14 +8,55 @@ use celador::task::Switch;
 use celador_store::{StoredSwitches, SwitchTurn};
 use serde::{Deserialize, Serialize};
 
+/// One turn of a switch.
 #[derive(Serialize)]
-struct Turned<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SwitchTurn"))]
+pub(super) struct Turned<'t> {
+    /// Its number among all turns, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     number: u64,
+    /// The time when it was turned: RFC 3339.
     at: &'t str,
+    /// The identity of those who turned it; empty where callers do not have to authenticate.
     who: &'t str,
+    /// Whether it was turned on.
     on: bool,
+    /// The target that it stops.
     switch: &'t Switch,
+    /// The reason, in their words.
     reason: &'t str,
+}
+
+/// The switches that are on.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Switches"))]
+pub(super) struct List<'t> {
+    /// The number of the last turn; 0 before the first.
+    version: u64,
+    /// The turns that put them on, in the order of their numbers.
+    switches: Vec<Turned<'t>>,
+}
+
+/// All turns of switches, oldest first.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SwitchHistory"))]
+pub(super) struct History<'t> {
+    /// The turns.
+    turns: Vec<Turned<'t>>,
+    /// The value of `after` for the next page; null at the end.
+    next: Option<u64>,
+}
+
+/// A target that is to be stopped, and the reason.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TurnOn {
+    /// The target.
+    switch: Switch,
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
 }
 
 impl<'t> From<&'t SwitchTurn> for Turned<'t> {
@@ -25,13 +66,37 @@ impl<'t> From<&'t SwitchTurn> for Turned<'t> {
     }
 }
 
+/// The turns that are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct HistoryQuery {
+    /// The `next` of the page before.
+    after: Option<u64>,
+}
+
+/// The switch that is turned off, and the reason.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TurnOffQuery {
+    /// The kind of target.
+    #[cfg_attr(feature = "schema", schemars(required, extend("enum" = ["agent", "tool", "user"])))]
+    kind: Option<String>,
+    /// The namespace of an agent or a tool.
+    namespace: Option<String>,
+    /// The name; of a user the id.
+    #[cfg_attr(feature = "schema", schemars(required))]
+    name: Option<String>,
+    /// One action of a tool.
+    function: Option<String>,
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(required, length(min = 1)))]
+    reason: Option<String>,
+}
+
 /// `GET /v1/switches`
 pub(super) fn list(service: &Service, _: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct List<'t> {
-        version: u64,
-        switches: Vec<Turned<'t>>,
-    }
     let tasks = &service.tasks;
     let present = tasks.learn_switches().map_err(|error| tasks.problem(&error))?;
     let switches = present.on.iter().map(Turned::from).collect();
@@ -40,14 +105,8 @@ pub(super) fn list(service: &Service, _: &Request) -> Result<Answer, Problem> {
 
 /// `GET /v1/switches/history`
 pub(super) fn history(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Serialize)]
-    struct History<'t> {
-        turns: Vec<Turned<'t>>,
-        next: Option<u64>,
-    }
-    let [after] = request.query(["after"])?;
-    let bad = |_| Problem::new(Kind::BadRequest, messages::bad_query(&["after"]));
-    let after = after.map(|text| text.parse().map_err(bad)).transpose()?.unwrap_or_default();
+    let HistoryQuery { after } = request.query()?;
+    let after = after.unwrap_or_default();
     let tasks = &service.tasks;
     let stored = StoredSwitches::new(tasks.store.database().clone(), &tasks.limits.store);
     let found = stored.history(after, tasks.page).map_err(|error| tasks.problem(&error))?;
@@ -57,12 +116,6 @@ pub(super) fn history(service: &Service, request: &Request) -> Result<Answer, Pr
 
 /// `POST /v1/switches`
 pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct TurnOn {
-        switch: Switch,
-        reason: String,
-    }
     let TurnOn { switch, reason } = request.read(&service.settings.limits.store.engine)?;
     let most = service.settings.limits.max_switch_bytes;
     if switch.bytes() > most {
@@ -73,8 +126,7 @@ pub(super) fn turn_on(service: &Service, request: &Request) -> Result<Answer, Pr
 
 /// `DELETE /v1/switches?kind=…`
 pub(super) fn turn_off(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    const KNOWN: [&str; 5] = ["kind", "namespace", "name", "function", "reason"];
-    let [kind, namespace, name, function, reason] = request.query(KNOWN)?;
+    let TurnOffQuery { kind, namespace, name, function, reason } = request.query()?;
     let switch = match (kind.as_deref(), namespace, name, function) {
         (Some("agent"), Some(namespace), Some(name), None) => Switch::Agent { namespace, name },
         (Some("tool"), Some(namespace), Some(name), function) => Switch::Tool { namespace, name, function },

@@ -5,43 +5,66 @@ use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
 use celador::task::Decision;
-use celador_store::{StoredEvent, TaskPolicy, TaskSummary};
+use celador_store::{OperationKind, StoredEvent, TaskPolicy, TaskSummary};
 use serde::Serialize;
 
-/// The tasks of a caller, in the order of their ids.
+/// Tasks of the caller, in the order of their ids.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskPage"))]
 pub(super) struct Page {
+    /// The tasks.
     tasks: Vec<Listed>,
-    /// What to ask for next; nothing at the end.
+    /// The value of `after` for the next page; null at the end.
     next: Option<String>,
 }
 
+/// A task in a list.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListedTask"))]
 struct Listed {
+    /// Its id.
     task: String,
+    /// The number of its last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
+    /// The agent's namespace.
     namespace: String,
+    /// The agent's name.
     agent: String,
+    /// Whether it takes steps.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = celador::task::TaskState::WORDS)))]
     state: String,
+    /// The time when it began: RFC 3339.
     started_at: String,
+    /// The time of its last event: RFC 3339.
     changed_at: String,
-    /// Whether its last step was stored under the policy that is served now; nothing if the store does not know.
+    /// Whether its last step was stored under the policy that is served now; null if the store does not know.
     current: Option<bool>,
 }
 
-/// What happened to a task, in the order in which it did.
+/// Events of a task, in their order.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EventPage"))]
 pub(super) struct Events {
+    /// The events.
     events: Vec<Event>,
+    /// The value of `after` for the next page; null at the end.
     next: Option<u64>,
 }
 
+/// An event of a task.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskEvent"))]
 struct Event {
+    /// Its number, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
+    /// The time when it happened: RFC 3339.
     at: String,
-    operation: &'static str,
-    /// As it was decided, with its secrets masked; nothing of the beginning of the task.
+    /// The operation that it tells of.
+    operation: OperationKind,
+    /// The decision of the operation, with its secrets masked; null of an event without one, such as the beginning of the task.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Decision>"))]
     decision: Option<Box<serde_json::value::RawValue>>,
 }
 
@@ -105,7 +128,7 @@ impl Tasks {
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
             let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
-            Ok(Event { version: it.version, at: it.at, operation: it.operation.as_str(), decision })
+            Ok(Event { version: it.version, at: it.at, operation: it.operation, decision })
         });
         Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
     }

@@ -21,39 +21,67 @@ use serde::{Deserialize, Serialize};
 
 /// A task as it stands.
 #[derive(Serialize)]
-struct Standing<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskState"))]
+pub(super) struct Standing<'t> {
+    /// Its id.
     task: &'t str,
+    /// The number of its last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
+    /// The agent's namespace.
     namespace: &'t str,
+    /// The agent's name.
     agent: &'t str,
     #[serde(flatten)]
     state: TaskState,
-    /// What it waits for.
+    /// The question that it waits for, with its secrets masked; null if it asks nothing.
     asks: Option<celador::task::Request>,
+    /// Whether it was interrupted and has taken no step since.
     interrupted: bool,
+    /// The policy that it is under.
     policy: Shown<'t>,
 }
 
 /// The policy that a task is under.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskPolicy"))]
 struct Shown<'t> {
-    /// Its fingerprint, under the name that it has in the decision log.
+    /// Its fingerprint, under the name that it has in the decision log: 64 hexadecimal digits, the same for manifests that differ
+    /// in comments, layout or texts for people alone. It has 16 digits for a task that has taken no step since an earlier release.
     manifest: String,
-    /// The digest of the manifests that it was made of; nothing if they are not known.
+    /// The digest of the manifests that it was made of, as `/v1/manifests` has it; null if they are not known.
     manifests: Option<&'t str>,
     /// Whether it is the one that is served now.
     current: bool,
-    /// Why the task takes no step, if so.
+    /// The reason why the task takes no step until an operator decides; null if it takes steps.
     held: Option<Hold>,
-    /// What an operator decided last.
+    /// The last decision of an operator about the policy of the task; null if there was none.
     decided: Option<&'t PolicyDecided>,
 }
 
-/// Why a task takes no step, and what can be done about it.
+/// The reason why a task takes no step, and the ways to deal with it.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Hold {
+    /// The reason, in words.
     reason: String,
-    can: Vec<&'static str>,
+    /// The ways in which an operator can deal with it.
+    can: Vec<Way>,
+}
+
+/// A way to deal with a task that takes no step.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+enum Way {
+    /// The decision `adopt` about its policy.
+    Adopt,
+    /// The decision `keep` about its policy.
+    Keep,
+    /// Ending it.
+    End,
+    /// Purging it.
+    Purge,
 }
 
 impl<'t> Shown<'t> {
@@ -102,7 +130,8 @@ impl Hold {
     fn of(held: &Held, open: &Open, served: &Served) -> Self {
         let is_unreadable = matches!(held, Held::Unreadable(_));
         let adopts = !is_unreadable && served.engine.restore(open.task.save()).is_ok();
-        let ways = [(adopts, "adopt"), (!open.is_borrowed, "keep"), (true, "end"), (true, "purge")];
+        let ways =
+            [(adopts, Way::Adopt), (!open.is_borrowed, Way::Keep), (true, Way::End), (true, Way::Purge)];
         let can = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
         Self { reason: held.reason(), can }
     }
@@ -137,13 +166,17 @@ pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
     }
 }
 
-/// What an operator decides about the policy of a task.
+/// The decision of an operator about the policy of a task.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Decide {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "DecidePolicy"))]
+pub(super) struct Decide {
+    /// The policy under which the task is to go on.
     decision: PolicyDecision,
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     reason: String,
-    /// Whose task it is, if not the operator's own.
+    /// The identity of the caller whose task it is; without it, the operator's own.
     #[serde(default)]
     owner: Option<String>,
 }
@@ -165,7 +198,7 @@ impl Tasks {
         let (head, saved) = (&loaded.head, &loaded.saved);
         let (namespace, agent) = head.agent();
         let reason = problem.detail().unwrap_or_default().to_owned();
-        let held = (!saved.has_ended()).then(|| Hold { reason, can: vec!["purge"] });
+        let held = (!saved.has_ended()).then(|| Hold { reason, can: vec![Way::Purge] });
         let standing = Standing {
             task: saved.id(),
             version: head.version(),
@@ -235,11 +268,16 @@ impl Tasks {
     }
 }
 
-/// What a decision came to.
+/// The policy of a task after a decision about it.
 #[derive(Serialize)]
-struct Decision<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PolicyDecided"))]
+pub(super) struct Decision<'t> {
+    /// The task's id.
     task: &'t str,
+    /// The number of the event that the decision is.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
+    /// The policy that it is under now.
     policy: Shown<'t>,
 }
 

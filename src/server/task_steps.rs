@@ -16,23 +16,36 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What became of a step.
+/// How far an operation of a task came: to its decision, or to a question. It is told when it is durable.
 #[derive(Serialize)]
-struct Stepped<'p> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Progress"))]
+pub(super) struct Stepped<'p> {
+    /// The task's id.
     task: &'p str,
+    /// The number of the task's last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
     #[serde(flatten)]
     progress: Shown<'p>,
-    /// Places in `asks` that views do not show, as JSON pointers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    secret: Vec<String>,
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Shown<'p> {
-    Decided(&'p celador::task::Decision),
-    Asks(&'p celador::task::Request),
+    /// The operation has ended.
+    Decided {
+        /// Its decision.
+        decided: &'p celador::task::Decision,
+    },
+    /// The operation waits for an answer.
+    Asks {
+        /// The question, which `resume` answers.
+        asks: &'p celador::task::Request,
+        /// The places in `asks` that a manifest marks as secret, as JSON pointers; views do not show them. Absent if there are none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        secret: Vec<String>,
+    },
 }
 
 /// What a step is about, in the words of the decision log.
@@ -106,24 +119,24 @@ impl Tasks {
                     continue;
                 }
                 // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
-                let shown = Shown::Decided(decision);
+                let shown = Shown::Decided { decided: decision };
                 let (id, version) = (&*request.id, head.version());
-                let stepped = Stepped { task: id, version, progress: shown, secret: Vec::new() };
-                let answer = Answer::json(200, &stepped)?;
+                let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
                 let taken =
                     Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
                 let recorded = self.recorder.record_rejection(&taken);
                 *open = Some(found);
                 return recorded.map(|()| answer);
             }
-            let (shown, secret, suspension) = match &progress {
-                Progress::Decided(decision) => (Shown::Decided(decision), Vec::new(), None),
-                Progress::Asks(Question { id, request }) => {
-                    (Shown::Asks(request), task.policy().secret_places(request), task.suspension_at(*id))
+            let (shown, suspension) = match &progress {
+                Progress::Decided(decided) => (Shown::Decided { decided }, None),
+                Progress::Asks(Question { id, request: asks }) => {
+                    let secret = task.policy().secret_places(asks);
+                    (Shown::Asks { asks, secret }, task.suspension_at(*id))
                 }
             };
             let (id, version) = (&*request.id, head.version().saturating_add(1));
-            let answer = Answer::json(200, &Stepped { task: id, version, progress: shown, secret })?;
+            let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
             let decision = match &progress {
                 Progress::Decided(decision) => Some(decision),
                 Progress::Asks(_) => suspension.as_ref(),

@@ -57,8 +57,12 @@ pub(super) struct Tasks {
 
 /// A task that was created.
 #[derive(Serialize)]
-struct Created<'t> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Created<'t> {
+    /// The id that the server has given it.
     task: &'t str,
+    /// The number of its first event, which is its beginning.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
 }
 

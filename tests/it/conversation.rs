@@ -826,7 +826,8 @@ fn headers_card_and_scopes() {
     let said = activated(asked.iter().map(String::as_str));
     assert_eq!(said, Some(format!("{deployed}, {documented}")));
     assert_eq!(activated([]), None);
-    let card = Card { name: "n", description: "d", version: "1", url: "http://127.0.0.1/" }.json();
+    let card = Card { name: "n", description: "d", version: "1", url: "http://127.0.0.1/" };
+    let card = serde_json::to_value(card.document()).unwrap();
     let declared = card["capabilities"]["extensions"].as_array().unwrap();
     let uris: Vec<_> = declared.iter().map(|extension| extension["uri"].as_str().unwrap()).collect();
     assert_eq!(uris, EXTENSIONS.map(|extension| extension.uri));

@@ -1,10 +1,14 @@
-//! The OpenAPI document, which the server makes of its routes: it holds together, and answers fit it.
+//! The OpenAPI document: it is made of the routes and the types of the server, it holds together, and answers fit it.
+//!
+//! `src/server/openapi.json` is what is served, written by `UPDATE_EXPECT=1`.
 
 use crate::schemas::misfit;
 use serde_json::{Map, Value};
+use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(celador_server::openapi);
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| celador_server::openapi().unwrap());
 
 /// The description of a path; parts in braces stand for anything.
 fn described(path: &str) -> Option<&'static Value> {
@@ -68,6 +72,20 @@ pub fn rows() -> Vec<String> {
         })
     });
     rows.collect()
+}
+
+#[test]
+fn the_document_that_is_served_is_made_of_routes_and_types() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/openapi.json");
+    let made = format!("{:#}\n", *DOCUMENT);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(path, made).unwrap();
+    } else {
+        assert!(
+            made == fs::read_to_string(path).unwrap(),
+            "run with UPDATE_EXPECT=1 and look at the document"
+        );
+    }
 }
 
 /// Every name that a `$ref` uses is there, and every schema is used.

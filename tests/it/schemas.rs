@@ -34,7 +34,8 @@ pub(crate) fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Va
         let size = || wanted.as_u64().unwrap() as usize;
         let object = value.as_object();
         match keyword.as_str() {
-            "$schema" | "$defs" | "title" | "description" => return None,
+            // what says nothing of a value that is not said by the others
+            "$schema" | "$defs" | "title" | "description" | "format" | "default" => return None,
             "$ref" => {
                 let name = wanted.as_str().unwrap().rsplit('/').next().unwrap();
                 return misfit(&definitions[name], value, definitions);
@@ -54,6 +55,10 @@ pub(crate) fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Va
                     Value::Bool(false) => Some(format!("{key}: unknown key")),
                     schema => Some(format!("{key}: {}", misfit(schema, value, definitions)?)),
                 });
+            }
+            "prefixItems" => {
+                let mut items = value.as_array()?.iter().zip(list());
+                return items.find_map(|(item, schema)| misfit(schema, item, definitions));
             }
             "items" => {
                 return value.as_array()?.iter().find_map(|item| misfit(wanted, item, definitions));
@@ -87,6 +92,7 @@ pub(crate) fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Va
             }
             "minLength" => value.as_str().is_none_or(|text| text.chars().count() >= size()),
             "minimum" => value.as_f64().is_none_or(|number| number >= wanted.as_f64().unwrap()),
+            "maximum" => value.as_f64().is_none_or(|number| number <= wanted.as_f64().unwrap()),
             "minProperties" => object.is_none_or(|object| object.len() >= size()),
             "maxProperties" => object.is_none_or(|object| object.len() <= size()),
             "minItems" => value.as_array().is_none_or(|items| items.len() >= size()),

@@ -1,6 +1,7 @@
 //! `celador store list`: the tasks of a store, of all callers.
 
 use super::{ExitCode, Failure, Format, Screen, clock, tasks};
+use celador::task::TaskState;
 use celador_store::StoreLimits;
 use celador_store::{Age, Owner, TaskSummary};
 use clap::Args;
@@ -27,7 +28,7 @@ pub(super) struct List {
     owner: Option<String>,
 
     /// Tasks in this state only
-    #[arg(long, value_name = "STATE", value_parser = ["active", "suspended", "locked", "terminated"])]
+    #[arg(long, value_name = "STATE", value_parser = TaskState::WORDS)]
     state: Option<String>,
 
     /// Tasks whose last event is longer ago than this, such as `30d` or `12h`

@@ -33,6 +33,7 @@ pub enum InvocationStatus {
 /// Who wants a capability carried out, or has had it done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Caller {
     /// The model: it counts towards `max_tool_calls` (`LIM-09`).
     Model,

@@ -1,16 +1,19 @@
 //! `runtime` and `mount`: what an expression may read that belongs to no task.
 
 use crate::cel::{At, LiveRecord, RecordType, Type, Value, View};
+use serde::Deserialize;
 use std::sync::{Arc, LazyLock};
 
-/// The runtime that calls (`CEL-39`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The runtime that calls: `runtime` in expressions (`CEL-39`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runtime {
-    /// `runtime.version`
+    /// The version of the platform: `runtime.version`.
     pub version: Arc<str>,
-    /// `runtime.dashboard_url`
+    /// The address of its dashboard: `runtime.dashboard_url`.
     pub dashboard_url: Arc<str>,
-    /// `runtime.api_root`
+    /// The address at which its API begins: `runtime.api_root`.
     pub api_root: Arc<str>,
 }
 

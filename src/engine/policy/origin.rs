@@ -6,6 +6,7 @@ use std::fmt;
 
 /// A place in the manifests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
     /// The manifest path, such as `capabilities.ledger.before[0].assert`.
     pub path: String,

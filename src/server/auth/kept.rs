@@ -6,6 +6,7 @@
 use crate::error::ServeError;
 use crate::messages;
 use crate::settings::Unreadable;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use tracing::{error, info, warn};
@@ -13,28 +14,19 @@ use tracing::{error, info, warn};
 type Read<T> = Box<dyn Fn(&str) -> Result<T, String> + Send + Sync>;
 
 /// How a file stands, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub(crate) enum Standing {
     /// There is no file: callers do not have to authenticate.
     NotRequired,
     /// The file was read and is in force.
+    #[serde(rename = "ok")]
     Read,
     /// The file cannot be read; its former content is in force.
     Kept,
     /// The file cannot be read, and all tokens are refused.
     Closed,
-}
-
-impl Standing {
-    /// The word of `/readyz`.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotRequired => "not_required",
-            Self::Read => "ok",
-            Self::Kept => "kept",
-            Self::Closed => "closed",
-        }
-    }
 }
 
 /// A file and what it said.

@@ -48,15 +48,15 @@ mod uuid;
 mod window;
 
 pub use aletheia::{ContextStore, StoredContext};
-pub use card::Card;
-pub use context::{Changes, Context, DEFAULT_ROLE, Details, Shown};
+pub use card::{AgentCard, Card};
+pub use context::{Changes, Context, DEFAULT_ROLE, Details};
 pub use extension::{EXTENSION_HEADERS, EXTENSIONS, Extension, activated};
 pub use history::{Artifact, Conversation, Message, TaskRecord, conversation};
 pub use id::MAX_ID_BYTES;
 pub use lifecycle::{A2aTaskState, ContextStatus, owns, sees};
 pub use list::{ListQuery, Page, SortBy, SortOrder};
 pub use refusal::{ContextRefusal, ConversationError};
-pub use rpc::{TokenScope, answer, forbidden, needed_scope, unauthenticated};
+pub use rpc::{Reply, TokenScope, answer, error, forbidden, needed_scope, unauthenticated};
 pub use service::{Conversations, Incoming, Sent};
 pub use settings::{ConversationSettings, HistoryOrder, ListShape};
 pub use window::Window;

@@ -31,6 +31,22 @@ const AUTHENTICATION: i32 = -32009;
 const AUTHORIZATION: i32 = -32013;
 
 /// The scope that a caller's token needs for a method, where a server looks at scopes (section 4.5).
+///
+/// ```
+/// use celador_store::conversation::{TokenScope, forbidden, needed_scope};
+///
+/// let body = br#"{"jsonrpc": "2.0", "id": 7, "method": "contexts/clear", "params": {"contextId": "c-1"}}"#;
+/// assert_eq!(needed_scope(body), Some(TokenScope::Write));
+///
+/// // the scopes of the caller's token
+/// let granted = ["agent:read"];
+/// let allowed = needed_scope(body).is_none_or(|scope| granted.contains(&scope.name()));
+/// assert!(!allowed);
+/// // the answer has the id of the request and a code of its own; it goes out with HTTP status 403
+/// let answer: serde_json::Value = serde_json::from_slice(&forbidden(body))?;
+/// assert_eq!((&answer["id"], &answer["error"]["code"]), (&7.into(), &(-32013).into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenScope {
     /// `agent:read`: every method that only reads.
@@ -95,6 +111,12 @@ pub fn forbidden(body: &[u8]) -> Vec<u8> {
     refused(body, AUTHORIZATION, messages::NO_SCOPE)
 }
 
+/// The answer to a request of which nothing was read, with the code and the sentence that say why. Its `id` is null.
+#[must_use]
+pub fn error(code: i32, message: &str) -> Reply<'static> {
+    Reply::error(RawValue::NULL, code, message, None)
+}
+
 fn refused(body: &[u8], code: i32, message: &str) -> Vec<u8> {
     let null = RawValue::NULL;
     let request =
@@ -149,21 +171,44 @@ fn usable_id<'b>(members: &Members<'b>) -> Option<&'b RawValue> {
     (integer || is_null(id) || text.starts_with('"')).then_some(id)
 }
 
-/// An answer.
+/// A JSON-RPC 2.0 answer.
+///
+/// ```
+/// use celador_store::conversation::{Reply, error};
+///
+/// let reply: Reply<'_> = error(-32600, "Invalid Request");
+/// let text = serde_json::to_string(&reply)?;
+/// assert_eq!(text, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Serialize)]
-struct Reply<'r> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RpcAnswer"))]
+pub struct Reply<'r> {
+    /// Always `2.0`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "2.0")))]
     jsonrpc: &'static str,
+    /// The `id` of the request; null if it has no usable one.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value", extend("type" = ["string", "integer", "null"])))]
     id: &'r RawValue,
+    /// The result, if the method was carried out.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'r RawValue>,
+    /// The error, if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorObject>,
 }
 
+/// A JSON-RPC 2.0 error.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "RpcError"))]
 struct ErrorObject {
+    /// The code of the protocol.
     code: i32,
+    /// A sentence for people.
     message: String,
+    /// Further facts, of the form that the method has.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Box<RawValue>>,
 }

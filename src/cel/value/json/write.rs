@@ -44,6 +44,22 @@ impl Serialize for Json {
     }
 }
 
+/// Any value. A shortened one cannot be written and is not said.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Json {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Json".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({})
+    }
+}
+
 impl fmt::Display for JsonRef<'_> {
     /// Compact JSON text; of a value that was shortened, what is known of it in angle brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,6 +36,7 @@ use std::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
     /// Whether the step may go on, and otherwise why not.
     pub verdict: Verdict,
@@ -60,21 +61,29 @@ pub struct Decision {
     /// The switch by which an operator stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Box<Switch>>,
-    /// The call that was let through by `before`, for `after`.
+    /// The call that was let through by `before`, for `after`; or that waits, for a review or for other calls.
     pub call: Option<CallId>,
+    /// The open calls that it waits for, when the verdict is [`Verdict::Wait`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<CallId>,
+    /// The calls that waited and were decided because of it ([`Task::standing`](crate::task::Task::standing)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<CallId>,
     /// The rule of the manifest that decided, unless nothing stood in the way.
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
     pub trace: Vec<TraceEntry>,
     /// The values that `exposes` adds to a response (EXP-01): an object.
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
     pub exposes: Option<Json>,
     /// Failures and ignored values on the way that did not decide by themselves.
     pub findings: Vec<Finding>,
     /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
-    /// The places in it that a manifest marks as secret. Views show `***` there ([`Decision::masked`]), and so should
-    /// whoever writes it down.
+    /// The places in it that a manifest marks as secret. Views show `***` there, and so should whoever writes it down.
+    ///
+    /// [`Decision::masked`] makes such a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Box<Hidden>>,
 }
@@ -82,6 +91,7 @@ pub struct Decision {
 /// Whether a step may go on, and otherwise why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
     /// Go on with [`Decision::value`].
     Allow,
@@ -91,6 +101,9 @@ pub enum Verdict {
     LockTask,
     /// Wait: somebody has to answer first.
     Suspend,
+    /// Wait: it reads what calls may change that are still open. It is decided once they are reported or withdrawn
+    /// ([`Task::standing`](crate::task::Task::standing)).
+    Wait,
     /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
     Terminate,
     /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
@@ -109,6 +122,7 @@ pub enum Verdict {
 /// The checks that an event has to pass, in this order (EVT-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EventStage {
     /// The task's subscription to it.
     Inactive,
@@ -148,6 +162,7 @@ impl Verdict {
             Self::Block => "block",
             Self::LockTask => "lock_task",
             Self::Suspend => "suspend",
+            Self::Wait => "wait",
             Self::Terminate => "terminate",
             Self::Rejected => "rejected",
             Self::InvalidInput => "invalid_input",
@@ -165,8 +180,35 @@ impl fmt::Display for Verdict {
 }
 
 /// The id of a call that was let through and whose result is awaited. Unique in its task.
+///
+/// ```
+/// use celador::{Call, CallId, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, User};
+/// use std::collections::BTreeMap;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// // the model wants several calls at once; the host knows each by its id while it runs
+/// let mut running: BTreeMap<CallId, i64> = BTreeMap::new();
+/// for amount in [40, 60] {
+///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///     let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("it is little") };
+///     running.insert(allowed.call, amount);
+/// }
+///
+/// // they come back in any order, which is that of their records
+/// for (id, amount) in running.into_iter().rev() {
+///     let result = CallResult::successful(serde_json::json!({"paid": amount}).into());
+///     assert!(task.after(id, result, now)?.outcome().is_allowed());
+/// }
+/// let paid: Vec<_> = task.context().invocations().filter_map(|record| record.output.as_ref().map(Json::to_string)).collect();
+/// assert_eq!(paid, [r#"{"paid":60}"#, r#"{"paid":40}"#]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct CallId(pub u64);
 
 impl fmt::Display for CallId {
@@ -177,6 +219,7 @@ impl fmt::Display for CallId {
 
 /// A limit that was reached: the step that would have gone beyond it was not taken (LIM-02).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Limit"))]
 pub struct LimitReached {
     /// Its name, such as `max_turns`.
     pub which: Cow<'static, str>,
@@ -189,6 +232,7 @@ pub struct LimitReached {
 /// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct StepName {
     /// The list.
     pub hook: Hook,
@@ -233,12 +277,13 @@ impl TryFrom<String> for StepName {
 
 /// One step that was evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceEntry {
-    /// Which one.
+    /// The list and the position of the step, such as `before[0]`.
     pub step: StepName,
-    /// What it does.
+    /// The kind of step.
     pub action: StepKind,
-    /// How it ended.
+    /// The end that it came to.
     pub outcome: StepOutcome,
     /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
     pub message: Option<String>,
@@ -250,6 +295,7 @@ pub struct TraceEntry {
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StepKind {
     /// It judges.
     Assert,
@@ -262,6 +308,7 @@ pub enum StepKind {
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StepOutcome {
     /// Nothing stands in the way.
     Pass,
@@ -284,8 +331,11 @@ impl StepOutcome {
 }
 
 /// Something that failed or was ignored while one decision was made: an expression that failed, a bound parameter that the
-/// model tried to set. What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
+/// model tried to set.
+///
+/// What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// A stable word for programs, such as `no_such_key`.
     pub code: Cow<'static, str>,
@@ -309,6 +359,8 @@ impl Decision {
             limit: None,
             switch: None,
             call: None,
+            waits_for: Vec::new(),
+            decided: Vec::new(),
             decided_by: None,
             trace: Vec::new(),
             exposes: None,

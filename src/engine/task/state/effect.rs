@@ -12,6 +12,7 @@ use std::fmt;
 /// Names a question of a task, for [`Task::answer`](super::Task::answer). Unique in its task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct QuestionId(pub u32);
 
 impl fmt::Display for QuestionId {
@@ -54,10 +55,13 @@ pub struct Question {
 /// A request of an operation to its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Question"))]
 pub enum Request {
     /// Carry out a capability; answer with [`Answer::Result`].
     Invoke(Invocation),
-    /// Ask this person; answer with [`Answer::Review`] (RV-01). May take days: [`Task::save`](super::Task::save).
+    /// Ask this person; answer with [`Answer::Review`] (RV-01). It may take days.
+    ///
+    /// [`Task::save`](super::Task::save) keeps the task meanwhile.
     Review {
         /// A user's id or e-mail address, not empty (RV-06, RV-09).
         reviewer: String,
@@ -84,6 +88,7 @@ pub enum Request {
 
 /// A capability to be carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
     /// The function's key: the name that the model knows, the key of its record.
     pub function: String,
@@ -92,10 +97,13 @@ pub struct Invocation {
     /// The action or agent to carry out.
     pub target: InvocationTarget,
     /// The resolved arguments: an object.
+    #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
 }
 
-/// The answer to a [`Request`].
+/// The answer of a host to the question of an operation.
+///
+/// Its variants name the [`Request`] that they answer.
 ///
 /// ```
 /// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, SavedTask, StartTask, User};
@@ -119,6 +127,7 @@ pub struct Invocation {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Answer {
     /// To [`Request::Invoke`].
     Result(CallResult),
@@ -137,6 +146,8 @@ pub enum Answer {
 
 /// The result of carrying out a capability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolResult"))]
 pub struct CallResult {
     /// Whether it worked.
     pub status: CallStatus,
@@ -178,6 +189,7 @@ pub enum Ran {
 /// Whether carrying out a capability worked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CallStatus {
     /// It did. A result that breaks what its tool declares is taken as [`CallStatus::Errored`].
     Successful,

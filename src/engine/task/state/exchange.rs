@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 /// A question that was answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
-    /// The request.
+    /// The question.
     pub question: Request,
     /// The answer.
     pub answer: Answer,

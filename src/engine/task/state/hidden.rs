@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The places and texts of a decision that views mask. It holds no secret itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hidden {
     /// Places in [`Decision::value`](crate::task::Decision::value), as JSON pointers; the empty one is all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 /// Whether a task takes steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TaskState {
-    /// It does. An idle task is active (LIFE-01).
+    /// It takes steps. An idle task is active (LIFE-01).
     Active,
-    /// Not before somebody has decided a review (RV-01).
+    /// It takes no step before somebody has decided a review (RV-01).
     Suspended,
-    /// Never again: a step said `lock_task` (LIFE-04).
+    /// It takes no step again, because a step said `lock_task` (LIFE-04).
     Locked(String),
-    /// Never again: a limit or an unrecoverable error (LIM-01, LIFE-02).
+    /// It takes no step again, because of a limit or an unrecoverable error (LIM-01, LIFE-02).
     Terminated(String),
 }
 
@@ -25,6 +26,9 @@ pub(in crate::task) enum End {
 }
 
 impl TaskState {
+    /// The words of all states.
+    pub const WORDS: [&'static str; 4] = ["active", "suspended", "locked", "terminated"];
+
     /// Of a task with this end in which these wait.
     pub(in crate::task) fn of(end: Option<&End>, waiting: &[Pending]) -> Self {
         match end {

@@ -2,6 +2,7 @@
 
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
+use serde::{Deserialize, Serialize};
 
 /// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
 ///
@@ -46,7 +47,9 @@ impl StartTask {
 }
 
 /// For whom a task runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     /// The identifier.
     pub id: String,
@@ -65,11 +68,14 @@ pub struct User {
 /// assert_eq!(call.arguments.root().get("amount").and_then(|amount| amount.as_int()), Some(40));
 /// # Ok::<(), celador::cel::JsonError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Call {
     /// The function's name as the model wrote it.
     pub function: String,
     /// The arguments as the model wrote them: an object.
+    #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
 }
 
@@ -103,7 +109,9 @@ pub struct Offer<'t> {
 }
 
 /// The tokens that one turn of the model used.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ModelTurn"))]
 pub struct Usage {
     /// Tokens read.
     pub prompt_tokens: u64,
@@ -125,7 +133,9 @@ pub struct Usage {
 /// assert!(task.limits(Next::ModelTurn, now).is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Next {
     /// A turn of the model.
     ModelTurn,

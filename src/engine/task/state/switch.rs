@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// A target that an operator stops: an agent, a tool or one of its actions, or a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Switch {
     /// All tasks of an agent, and delegations to it.
     Agent {
@@ -25,7 +26,7 @@ pub enum Switch {
         namespace: String,
         /// The tool's name, as its manifest has it.
         name: String,
-        /// One of its actions, by its name or by the name that the model calls; `None` stops all of them.
+        /// One of its actions, by its name or by the name that the model calls; without it all of them are stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,
     },

@@ -1,0 +1,233 @@
+//! What the document says of each operation that its route does not say: words, the query, the types of body and answers.
+
+use super::schemas::{Of, members_of, of};
+use crate::agent_context_routes::KeyQuery;
+use crate::ending::Purged;
+use crate::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
+use crate::event_step::Event;
+use crate::manifests::Status;
+use crate::readiness::Readiness;
+use crate::request::{Empty, JSON};
+use crate::routes::{ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, PurgeQuery, Seen};
+use crate::steps::{
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+};
+use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
+use crate::task_lists::{Events, Page};
+use crate::task_policies::{Decide, Decision, Standing};
+use crate::task_steps::Stepped;
+use crate::tasks::Created;
+use celador_store::conversation::{AgentCard, Reply, StoredContext};
+use schemars::JsonSchema;
+
+/// The groups of operations.
+pub(super) const TAGS: [(&str, &str); 7] = [
+    ("tasks", "Tasks of the caller"),
+    ("steps", "Steps of a task"),
+    ("expressions", "Expressions and templates that are tried out"),
+    ("manifests", "The manifests that are served"),
+    ("switches", "Agents, tools and users that an operator stops"),
+    ("protocols", "Contexts of conversations"),
+    ("operation", "For those who run the server"),
+];
+
+/// An operation.
+pub(super) struct Operation {
+    pub(super) tag: &'static str,
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    /// Sentences that stand behind that about the scope.
+    pub(super) notes: &'static str,
+    pub(super) query: Option<Of>,
+    pub(super) taken: Option<Taken>,
+    pub(super) answered: Vec<Answered>,
+    /// Statuses of problems that its route does not tell.
+    pub(super) also: &'static [u16],
+}
+
+/// The body of a request.
+pub(super) enum Taken {
+    Whole(Of),
+    /// A type without some of its members, under a name of its own.
+    Without(&'static str, Of, &'static [&'static str]),
+}
+
+/// An answer that is no problem.
+pub(super) struct Answered {
+    pub(super) status: u16,
+    pub(super) description: &'static str,
+    pub(super) media_type: &'static str,
+    /// The schema; a text without one.
+    pub(super) schema: Option<Of>,
+    pub(super) headers: &'static [(&'static str, &'static str)],
+}
+
+/// The operations.
+pub(super) fn operations() -> Vec<Operation> {
+    const SECRETS: &str = "On a task whose manifests mark anything as `secret` it needs `tasks:write`, too, as an expression can compute anything from a secret.";
+    let tasks = |id, summary| operation("tasks", id, summary);
+    let tried = |id, summary| operation("expressions", id, summary);
+    let switches = |id, summary| operation("switches", id, summary);
+    let manifests = |id, summary| operation("manifests", id, summary);
+    let protocols = |id, summary| operation("protocols", id, summary);
+    let operated = |id, summary| operation("operation", id, summary);
+    vec![
+        tasks("createTask", "Begin a task")
+            .takes::<NewTask>()
+            .answers::<Created<'_>>(201, "The task is there.")
+            .with_headers(&[("Location", "The address of the task.")]),
+        tasks("listTasks", "List the caller's tasks, a page at a time").asks::<ListQuery>().gives::<Page>("The page."),
+        tasks("readTask", "Read a task as it stands").gives::<Standing<'_>>("The task as it is now."),
+        tasks("purgeTask", "Take a task away for good")
+            .notes("All of its rows go; a tombstone stays, and its id is not used again.")
+            .asks::<PurgeQuery>()
+            .gives::<Purged<'_>>("The tombstone."),
+        tasks("readContext", "Read its context, as expressions see it")
+            .asks::<ContextQuery>()
+            .gives::<Seen>("The context as it is now.")
+            .also(&[422]),
+        tasks("listEvents", "List its events, a page at a time").asks::<EventsQuery>().gives::<Events>("The page."),
+        tasks("readOffers", "List the functions that the model is offered").gives::<Offers<'_>>("The functions."),
+        step::<Input>("input", "Somebody says something"),
+        step::<Limits>("limits", "May this be done next?"),
+        step::<ModelTurn>("modelTurn", "The model has answered"),
+        step::<Before>("before", "The model calls a function: may it run?"),
+        step::<After>("after", "The function has run"),
+        step::<Execute>("execute", "Have a call carried out that was let through"),
+        step::<Invoke>("invoke", "A whole call: before, execution, after"),
+        step::<Script>("script", "The model writes a script of calls"),
+        step::<Resume>("resume", "The answer to a question"),
+        step::<Event>("event", "Something happened outside"),
+        step::<Interrupt>("interrupt", "The task is interrupted"),
+        step::<End>("endTask", "The task is ended").notes(
+            "It takes no step any more, and says `reason` to whoever tries one. An operation that waits is taken back. A task at its end already answers `rejected`.",
+        ),
+        step::<Output>("output", "The model has a response"),
+        operation("steps", "decidePolicy", "An operator decides under which policy the task goes on")
+            .notes(
+                "The scope holds for the tasks of all callers. `adopt` is 409 `policy-changed` if the policy that is served cannot take the task over, and `keep` if the task's own cannot be had; the detail says why. The decision is an event of the task and a line of the decision log.",
+            )
+            .takes::<Decide>()
+            .gives::<Decision<'_>>("The policy that the task is under now."),
+        tried("evaluateOnTask", "Evaluate an expression on a task")
+            .notes(SECRETS)
+            .takes_without::<Evaluate>("EvaluateOnTask", &["agent", "context"])
+            .gives::<Outcome>("The outcome."),
+        tried("checkOnTask", "Check an expression in the types of a task")
+            .takes_without::<Check>("CheckOnTask", &["agent"])
+            .gives::<Checked>("The facts about the expression."),
+        tried("render", "Render the prompt or a template on a task")
+            .notes(SECRETS)
+            .takes::<Render>()
+            .gives::<Rendered>("The text."),
+        tried("evaluate", "Evaluate an expression on a context that is given")
+            .takes_without::<Evaluate>("Evaluate", &["answers"])
+            .gives::<Outcome>("The outcome."),
+        tried("check", "Check an expression").takes::<Check>().gives::<Checked>("The facts about the expression."),
+        switches("listSwitches", "List the switches that are on").gives::<List<'_>>("The switches."),
+        switches("listSwitchTurns", "List all turns of switches, a page at a time")
+            .notes("Oldest first.")
+            .asks::<HistoryQuery>()
+            .gives::<History<'_>>("The page."),
+        switches("turnSwitchOn", "Stop an agent, a tool or a user")
+            .notes("In force at the next step of every task, on every server that shares the store.")
+            .takes::<TurnOn>()
+            .gives::<Turned<'_>>("The turn.")
+            .also(&[409]),
+        switches("turnSwitchOff", "Let an agent, a tool or a user go on")
+            .asks::<TurnOffQuery>()
+            .gives::<Turned<'_>>("The turn.")
+            .also(&[404]),
+        manifests("readManifests", "Read which manifests are served").gives::<Status>("The manifests."),
+        manifests("reloadManifests", "Load the manifests anew").gives::<Status>("They are served.").also(&[422]),
+        protocols("readAgentContext", "Read which context and task an Aletheia agent is in")
+            .notes("404 `unknown-path` where the server has no store for it (`--aletheia-store`).")
+            .asks::<KeyQuery>()
+            .gives::<StoredContext>("The value that was set last.")
+            .also(&[404]),
+        protocols("writeAgentContext", "Set which context and task an Aletheia agent is in")
+            .notes("The whole value takes the place of the former one.")
+            .asks::<KeyQuery>()
+            .takes::<StoredContext>()
+            .gives::<StoredContext>("The value that is kept now.")
+            .also(&[404]),
+        protocols("deleteAgentContext", "Forget which context and task an Aletheia agent is in")
+            .asks::<KeyQuery>()
+            .gives::<Empty>("Nothing is kept under the key.")
+            .also(&[404]),
+        protocols("jsonRpc", "The context protocols of A2A agents, as JSON-RPC")
+            .notes("Each method needs the scope `agent:read` or `agent:write`.")
+            .takes::<RpcRequest>()
+            .gives::<Reply<'_>>("A JSON-RPC answer."),
+        protocols("readAgentCard", "The agent card").gives::<AgentCard<'_>>("The card."),
+        operated("readHealth", "Whether the process answers").gives::<Health>("It does."),
+        operated("readReadiness", "Whether decisions can be taken")
+            .gives::<Readiness>("They can.")
+            .answers::<Readiness>(503, "They cannot."),
+        operated("readMetrics", "The figures of the server, for Prometheus")
+            .gives_text("OpenMetrics text.", "application/openmetrics-text"),
+        operated("readOpenApi", "This document").gives::<Document>("The document."),
+    ]
+}
+
+/// A JSON-RPC 2.0 request: `contexts/list`, `contexts/clear`, `GetContext`, `GetContexts`, `context/get`, `contexts/get`. A body that is
+/// none is answered, too.
+#[derive(JsonSchema)]
+struct RpcRequest(#[expect(dead_code, reason = "its schema is looked at")] serde_json::Value);
+
+/// An OpenAPI document.
+#[derive(JsonSchema)]
+struct Document(
+    #[expect(dead_code, reason = "its schema is looked at")] serde_json::Map<String, serde_json::Value>,
+);
+
+fn operation(tag: &'static str, id: &'static str, summary: &'static str) -> Operation {
+    Operation { tag, id, summary, notes: "", query: None, taken: None, answered: Vec::new(), also: &[] }
+}
+
+/// A step of a task.
+fn step<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
+    operation("steps", id, summary).takes::<T>().gives::<Stepped<'_>>("How far the step came.")
+}
+
+impl Operation {
+    fn notes(self, notes: &'static str) -> Self {
+        Self { notes, ..self }
+    }
+
+    fn asks<T: JsonSchema>(self) -> Self {
+        Self { query: Some(members_of::<T>), ..self }
+    }
+
+    fn takes<T: JsonSchema>(self) -> Self {
+        Self { taken: Some(Taken::Whole(of::<T>)), ..self }
+    }
+
+    fn takes_without<T: JsonSchema>(self, name: &'static str, left_out: &'static [&'static str]) -> Self {
+        Self { taken: Some(Taken::Without(name, members_of::<T>, left_out)), ..self }
+    }
+
+    fn gives<T: JsonSchema>(self, description: &'static str) -> Self {
+        self.answers::<T>(200, description)
+    }
+
+    fn answers<T: JsonSchema>(mut self, status: u16, description: &'static str) -> Self {
+        let schema: Option<Of> = Some(of::<T>);
+        self.answered.push(Answered { status, description, media_type: JSON, schema, headers: &[] });
+        self
+    }
+
+    fn gives_text(mut self, description: &'static str, media_type: &'static str) -> Self {
+        self.answered.push(Answered { status: 200, description, media_type, schema: None, headers: &[] });
+        self
+    }
+
+    fn with_headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
+        self.answered.iter_mut().for_each(|answered| answered.headers = headers);
+        self
+    }
+
+    fn also(self, also: &'static [u16]) -> Self {
+        Self { also, ..self }
+    }
+}
