@@ -25,7 +25,10 @@ use super::effect::Question;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[expect(clippy::large_enum_variant, reason = "most operations are decided: a box would be one more allocation for each")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most operations are decided: a box would be one more allocation for each"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// To its end.
