@@ -38,11 +38,12 @@ async fn call(task: &mut Task, function: &str, arguments: Json) -> Result<String
             match seen.drive_async(SystemTime::now, answer).await? {
                 Outcome::Allowed(received) => Ok(received.value.to_string()),
                 Outcome::Refused(refusal) => Ok(refusal.message().to_owned()),
-                Outcome::Waits(_) => Ok("somebody has to look at it".to_owned()),
+                Outcome::Waits(_) | Outcome::Queued(_) => Ok("somebody has to look at it".to_owned()),
             }
         }
         Outcome::Refused(refusal) => Ok(refusal.message().to_owned()),
         Outcome::Waits(waiting) => Ok(format!("waits for {}", waiting.reviewer().unwrap_or("an answer"))),
+        Outcome::Queued(queued) => Ok(format!("waits for the calls {:?}", queued.waits_for)),
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         Outcome::Allowed(allowed) => println!("run it with {}", allowed.arguments),
         Outcome::Refused(refusal) => println!("tell the model: {}", refusal.message()),
         Outcome::Waits(waiting) => println!("ask {:?}, then resume the task", waiting.reviewer()),
+        Outcome::Queued(queued) => println!("report the calls {:?} first", queued.waits_for),
     }
     Ok(())
 }

@@ -42,6 +42,6 @@ fn decided(amount: f64, seconds: i64) -> Option<i32> {
         Outcome::Allowed(_) => ALLOWED,
         Outcome::Refused(_) => BLOCKED,
         Outcome::Waits(waiting) if waiting.reviewer().is_some() => REVIEW,
-        Outcome::Waits(_) => FAILED,
+        Outcome::Waits(_) | Outcome::Queued(_) => FAILED,
     })
 }

@@ -39,6 +39,25 @@ pub struct Cache {
 }
 
 /// Counters of a cache: how often it was used, and how much it holds.
+///
+/// ```
+/// use celador_cel::{Cache, CacheStats, Compiled, Env, EvalLimits, Type};
+///
+/// let limits = EvalLimits { max_cache_bytes: 1_000_000, ..EvalLimits::default() };
+/// let cache = Cache::new(&limits);
+/// let env = Env::builder().variable("name", Type::String).build();
+///
+/// // a text that does not compile is remembered with its issues, so that it is not compiled again either
+/// for _ in 0..2 {
+///     let compiled: Compiled = cache.compile(&env, "has(nmae)");
+///     let issues = compiled.err().ok_or("the name is misspelt")?;
+///     assert_eq!(issues[0].code, "undeclared_name");
+/// }
+/// let CacheStats { hits, misses, entries, weight, .. } = cache.stats();
+/// assert_eq!((hits, misses, entries), (1, 1, 1));
+/// assert!(weight > 0 && weight <= limits.max_cache_bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
     /// Texts found.

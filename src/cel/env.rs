@@ -14,6 +14,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// Where an activation carries a variable.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, EnvId, Program, STANDARD, Slot, Type, Value, Variable};
+///
+/// let scope = Env::builder().variable("total", Type::Int).optional_variable("most", Type::Int);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "total < 5000").unwrap();
+///
+/// // looked up once for the scope, not by name in each run
+/// let Variable { slot, ty, optional } = env.variable("total").ok_or("it is declared")?;
+/// assert_eq!((ty, *optional), (&Type::Int, false));
+/// let read: &[Slot] = program.variables();
+/// assert_eq!(read, [*slot]);
+///
+/// // a host that keeps its activation asks whether it is still one of this scope
+/// let mut activation = Activation::new(&env);
+/// let scope: EnvId = activation.env();
+/// assert_eq!(scope, program.env());
+/// for (total, holds) in [(4_200, true), (5_100, false)] {
+///     activation.bind(*slot, Value::Int(total));
+///     assert_eq!(program.holds(&activation, None), Ok(holds));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u16);
 

@@ -13,6 +13,62 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A function as its library writes it down.
+///
+/// ```
+/// use celador_cel::{
+///     Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Function, Meter, Program, PureCode, STANDARD, Stop, TestCode,
+///     Type, Value,
+/// };
+///
+/// // the number of an account without blanks; looking at a text is paid for first
+/// fn number(meter: &mut Meter<'_>, value: &Value<'_>) -> Result<String, Fault> {
+///     let text = value.as_str().ok_or(Fault::no_overload([value.kind()]))?;
+///     meter.charge_text(text.len())?;
+///     Ok(text.chars().filter(|letter| !letter.is_whitespace()).collect())
+/// }
+///
+/// const LAST_DIGITS: PureCode = |meter, arguments| match arguments {
+///     [account] => {
+///         let number = number(meter, account)?;
+///         let hidden = number.chars().count().saturating_sub(4);
+///         Ok(Value::owned_text(number.chars().skip(hidden).collect::<String>()))
+///     }
+///     _ => Err(ErrorCode::NoMatchingOverload.into()),
+/// };
+/// const SAME_ACCOUNT: TestCode = |meter, one, other| Ok(number(meter, one)? == number(meter, other)?);
+///
+/// static ACCOUNTS: &[Function] = &[
+///     Function {
+///         name: "lastDigits",
+///         doc: "the last four digits of an account",
+///         cost: "a tenth of the length of the text",
+///         overloads: &[("string_last_digits", "string.lastDigits() -> string")],
+///         examples: &[("'DE02 1203 0000'.lastDigits()", "'0000'")],
+///         code: Code::Pure(LAST_DIGITS),
+///     },
+///     Function {
+///         name: "sameAccount",
+///         doc: "whether two texts name one account",
+///         cost: "a tenth of the lengths of the texts",
+///         overloads: &[("same_account", "sameAccount(string, string) -> bool")],
+///         examples: &[("sameAccount('DE02 1203', 'DE021203')", "true")],
+///         code: Code::Test(SAME_ACCOUNT),
+///     },
+/// ];
+///
+/// let scope = Env::builder().variable("account", Type::Dyn).library(ACCOUNTS);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let text = "sameAccount(account, 'DE021203') && account.lastDigits() == '1203'";
+/// let program = Program::compile(&env, text).unwrap();
+/// let activation = Activation::new(&env).with(&env, "account", Value::from("DE02 1203"));
+/// assert_eq!(program.holds(&activation, None), Ok(true));
+///
+/// // a fault says which kinds were found, and no value
+/// let activation = activation.with(&env, "account", Value::Int(1203));
+/// let Err(Stop::Failed(error)) = program.holds(&activation, None) else { panic!("a number is no account") };
+/// assert_eq!(error.code, ErrorCode::NoMatchingOverload);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// The name, qualified where its library is: `size`, `_+_`, `math.greatest`.

@@ -61,6 +61,19 @@ macro_rules! bounds {
 }
 
 /// One bound as documentation shows it.
+///
+/// ```
+/// use celador_cel::{EvalLimits, LimitRow};
+///
+/// // an operator sets a bound by its name, which is in the row and in the message that names the bound
+/// let LimitRow { name, default, unit, .. } =
+///     EvalLimits::ROWS.iter().find(|row| row.unit == "cost units").ok_or("evaluation is bounded")?;
+/// assert_eq!((*name, *unit), ("max_cost", "cost units"));
+/// let mut limits = EvalLimits::default();
+/// assert!(limits.set(name, default / 2));
+/// assert_eq!(limits.max_cost, default / 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LimitRow {
     /// The field's name.

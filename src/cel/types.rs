@@ -51,6 +51,17 @@ pub enum Type {
 }
 
 /// A type of which the language knows only the name and the parameters.
+///
+/// ```
+/// use celador_cel::{OpaqueType, Type};
+///
+/// // a host gives its capabilities a type of their own, so that the checker tells them from texts
+/// let capability = Type::opaque("capability", [Type::String]);
+/// assert_ne!(capability, Type::opaque("capability", [Type::Int]));
+/// let Type::Opaque(own) = &capability else { panic!("it is a type of the host") };
+/// let OpaqueType { name, parameters } = &**own;
+/// assert_eq!((&**name, &**parameters), ("capability", &[Type::String][..]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpaqueType {
     /// The name, as `type()` prints it.
@@ -60,6 +71,28 @@ pub struct OpaqueType {
 }
 
 /// A record declared by the host: names, types and documentation of its fields, in order.
+///
+/// ```
+/// use celador_cel::{Constant, Domain, Env, EnvBuilder, Field, Program, RecordType, STANDARD, Storage, Type};
+/// use std::sync::Arc;
+///
+/// // what the schema of a host says of its orders: two fields and no others, and a status of two constants
+/// let allowed = [Constant::Text("open".into()), Constant::Text("paid".into())];
+/// let domain = Domain { allowed: Some(allowed.into()), ..Domain::default() };
+/// let fields = [
+///     ("status".into(), Field { domain: domain.known(), ..Field::required(Type::String) }),
+///     ("note".into(), Field::optional(Type::String)),
+/// ];
+/// let storage = Storage::Closed;
+/// let order = RecordType { name: "order".into(), fields: fields.into_iter().collect(), aliases: Vec::new(), storage };
+///
+/// let scope = Env::builder().variable("order", Type::Record(Arc::new(order)));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let warning = |text| Program::compile(&env, text).unwrap().issues().first().map(|issue| issue.code);
+/// assert_eq!(warning("order.status == 'paid'"), None);
+/// assert_eq!(warning("order.status == 'payed'"), Some("never_equal"));
+/// assert_eq!(warning("order.colour == 'red'"), Some("unknown_field"));
+/// ```
 #[derive(Debug)]
 pub struct RecordType {
     /// The name that messages use.

@@ -44,6 +44,7 @@ fn subject(happened: &Happened) -> (String, String) {
         Happened::Call { id, call } => {
             (format!("call {}", visible(id)), format!("{} {}", call.function, compact(&call.arguments)))
         }
+        Happened::Decided { id } => (format!("call {}", visible(id)), "is decided now".to_owned()),
         Happened::Result { id, function, result } => {
             (format!("result {}", visible(id)), format!("{function} {}", compact(&result.output)))
         }
@@ -112,7 +113,7 @@ fn shown_value(event: &ReplayedEvent) -> Option<String> {
             return Some(message_text(value)).filter(|text| *text != message_text(message));
         }
         Happened::Event { .. } => return Some(message_text(value)),
-        Happened::ModelTurn(_) | Happened::Review { .. } => false,
+        Happened::ModelTurn(_) | Happened::Review { .. } | Happened::Decided { .. } => false,
     };
     (!unchanged).then(|| compact(value))
 }
@@ -186,6 +187,7 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
         Happened::Result { id, function, result } => {
             json!({ "result": { "id": id, "fn": function, "status": result.status, "output": result.output } })
         }
+        Happened::Decided { id } => json!({ "decided": { "id": id } }),
         Happened::Event { capability, event } => {
             json!({ "event": { "capability": capability, "event": event } })
         }

@@ -70,12 +70,15 @@ pub struct Engine {
 /// Why an engine was not opened.
 ///
 /// ```
-/// use celador::{Engine, OpenError};
+/// use celador::{Diagnostic, Engine, OpenError};
 ///
 /// let Err(OpenError::Refused(diagnostics)) = Engine::parse("agent.yaml", "kind: commonagents.info/v1beta2/agent") else {
 ///     panic!("a name is missing")
 /// };
-/// assert!(diagnostics.iter().all(|diagnostic| diagnostic.is_refused()));
+/// assert!(diagnostics.iter().all(Diagnostic::is_refused));
+/// // for people with the line and carets under the place, for programs as JSON
+/// assert!(diagnostics[0].render(false).contains("agent.yaml:1:1"));
+/// assert_eq!(diagnostics[0].to_json()["code"], diagnostics[0].code);
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -39,6 +39,7 @@
 //!         assert_eq!(refusal.message(), "Fetch the ticket before you touch its payments.");
 //!     }
 //!     Outcome::Waits(waiting) => panic!("{:?} is asked", waiting.reviewer()),
+//!     Outcome::Queued(queued) => panic!("{:?} are open", queued.waits_for),
 //! }
 //!
 //! // It reads the ticket; the runtime carries the call out and reports what came back.
@@ -110,6 +111,6 @@ pub use limits::EngineLimits;
 pub use task::{
     AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Decision, DeliveredOutput,
     Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress, Question,
-    QuestionId, Ran, Received, Refusal, Request, RoutedEvent, SavedTask, StartTask, Task, TaskError, Usage,
-    User, Verdict, Waiting,
+    QuestionId, Queued, Ran, Received, Refusal, Request, RoutedEvent, SavedTask, StartTask, Task, TaskError,
+    Usage, User, Verdict, Waiting,
 };

@@ -41,6 +41,8 @@ bounds! {
     max_task_bytes: u64 = 268_435_456, "bytes";
     /// One result that a task keeps whole; of a larger one it keeps the digest.
     max_kept_value_bytes: usize = 16_777_216, "bytes";
+    /// Calls of a task that wait for other calls at once; one more is turned away.
+    max_queued_calls: usize = 1_000, "calls";
     /// Why somebody ended or purged a task or turned a switch, in their own words.
     max_reason_bytes: usize = 1_000, "bytes";
 }

@@ -8,6 +8,32 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 /// Why a server does not start.
+///
+/// ```
+/// use celador_server::{Parts, ServeError, Server, Settings, system_clock};
+/// use celador_store::{Database, Location};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+///
+/// let start = |settings: Settings| {
+///     let database = Database::open(&Location::Memory, &settings.limits.store)?;
+///     Server::start(settings, Parts { clock: system_clock()?, database, log: None })
+/// };
+///
+/// // beyond loopback every caller needs a token, or somebody says that none does
+/// let mut settings = Settings::new(vec!["examples/first-policy".into()]);
+/// settings.address = "0.0.0.0:0".parse()?;
+/// match start(settings) {
+///     Err(ServeError::OpenToAll(address)) => assert!(address.ip().is_unspecified()),
+///     other => panic!("{:?}", other.err()),
+/// }
+///
+/// // a folder that is not there, and a decision log that is required and was not given
+/// assert!(matches!(start(Settings::new(vec!["elsewhere".into()])), Err(ServeError::Manifests(_))));
+/// let mut settings = Settings::new(vec!["examples/first-policy".into()]);
+/// settings.log_required = true;
+/// assert!(matches!(start(settings), Err(ServeError::NoLog)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {

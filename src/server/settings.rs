@@ -18,7 +18,7 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 /// The settings of a server.
 ///
 /// ```
-/// use celador_server::{Authentication, Jwt, LiveTasks, Settings, Tls};
+/// use celador_server::{Authentication, Jwt, LiveTasks, ServerLimits, Settings, Tls};
 /// use std::time::Duration;
 ///
 /// let mut settings = Settings::new(vec!["policies/support-desk".into()]);
@@ -35,7 +35,12 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 /// settings.allowed_origins.push("https://console.example".into());
 /// settings.retention.set("ended-tasks=30d")?;
 /// settings.sweep_every = Duration::from_secs(600);
-/// settings.limits.store.max_commit_batch = 16;
+/// settings.limits = ServerLimits { max_body_bytes: 65_536, ..ServerLimits::default() };
+///
+/// // a bound of the store or the engine is found by its name as well
+/// assert!(settings.limits.set("max_commit_batch", 16));
+/// assert_eq!(settings.limits.store.max_commit_batch, 16);
+/// assert!(settings.retention.check().is_ok() && settings.address.ip().is_loopback());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -111,6 +116,43 @@ pub struct Authentication {
 }
 
 /// Whether callers are still accepted when a file of tokens or keys is missing or broken after the server has started.
+///
+/// ```
+/// use celador::digest::Digest;
+/// use celador_server::{Authentication, Parts, Server, Settings, Unreadable, system_clock};
+/// use celador_store::{Database, Location};
+/// use std::io::{Read as _, Write as _};
+/// use std::path::Path;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+///
+/// // the status of a request of somebody whose token was withdrawn by deleting the file of tokens
+/// fn status_after_deletion(tokens: &Path, unreadable: Unreadable) -> Result<String, Box<dyn std::error::Error>> {
+///     let token = "a-secret-of-the-desk";
+///     let digest = Digest::of(token.as_bytes());
+///     std::fs::write(tokens, format!(r#"{{"tokens": [{{"sha256": "{digest}", "identity": "desk", "scopes": []}}]}}"#))?;
+///     let mut settings = Settings::new(vec!["examples/first-policy".into()]);
+///     settings.address.set_port(0);
+///     settings.authentication = Authentication { tokens: Some(tokens.to_owned()), unreadable, ..Authentication::default() };
+///     let database = Database::open(&Location::Memory, &settings.limits.store)?;
+///     let server = Server::start(settings, Parts { clock: system_clock()?, database, log: None })?;
+///     std::fs::remove_file(tokens)?;
+///     server.refresh();
+///
+///     let mut connection = std::net::TcpStream::connect(server.address())?;
+///     let head = "GET /v1/tasks HTTP/1.1\r\nHost: localhost\r\nConnection: close";
+///     write!(connection, "{head}\r\nAuthorization: Bearer {token}\r\n\r\n")?;
+///     let mut answer = String::new();
+///     connection.read_to_string(&mut answer)?;
+///     server.stop();
+///     Ok(answer.chars().skip("HTTP/1.1 ".len()).take(3).collect())
+/// }
+///
+/// let folder = tempfile::tempdir()?;
+/// let tokens = folder.path().join("tokens.json");
+/// assert_eq!(status_after_deletion(&tokens, Unreadable::Close)?, "401");
+/// assert_eq!(status_after_deletion(&tokens, Unreadable::Keep)?, "403"); // known, without the scope of this route
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unreadable {
     /// No token of the file is accepted until the file can be read. So deleting the file withdraws its tokens.
@@ -121,6 +163,29 @@ pub enum Unreadable {
 }
 
 /// The identity of a caller with a JWT. It owns the tasks that the caller creates.
+///
+/// ```
+/// use celador_server::{Authentication, Jwt, JwtIdentity, Parts, ServeError, Server, Settings, system_clock};
+/// use celador_store::{Database, Location};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+///
+/// let jwt = Jwt {
+///     jwks: "keys.json".into(),
+///     issuer: "https://login.example".into(),
+///     audience: "celador".into(),
+///     identity_claim: "sub".into(),
+/// };
+/// // a token file could name `kim` as well: then the claim alone does not say whose a task is
+/// let (tokens, jwt_identity) = (Some("tokens.json".into()), JwtIdentity::ClaimAlone);
+/// let mut settings = Settings::new(vec!["examples/first-policy".into()]);
+/// settings.authentication = Authentication { tokens, jwt: Some(jwt), jwt_identity, ..Authentication::default() };
+/// let database = Database::open(&Location::Memory, &settings.limits.store)?;
+/// match Server::start(settings, Parts { clock: system_clock()?, database, log: None }) {
+///     Err(ServeError::File { path, .. }) => assert_eq!(path, "tokens.json"),
+///     other => panic!("{:?}", other.err()),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JwtIdentity {
     /// `jwt:ISSUER|CLAIM`: nobody else's, whatever another issuer or a token file says.

@@ -20,6 +20,25 @@ pub enum LogFormat {
 }
 
 /// Where events and spans go.
+///
+/// ```
+/// use celador_server::{LogFormat, Sending, ServeError, Telemetry};
+///
+/// let telemetry = Telemetry {
+///     format: LogFormat::Json,
+///     filter: "celador=info".to_owned(),
+/// #   #[cfg(feature = "otel")]
+/// #   collector: None,
+/// };
+/// let misspelt = Telemetry { filter: "celador=loud".to_owned(), ..telemetry.clone() };
+/// assert!(matches!(misspelt.install(), Err(ServeError::Telemetry(_))));
+///
+/// let sending: Sending = telemetry.install()?;
+/// // the server runs here; nobody else in the process may log elsewhere
+/// assert!(matches!(telemetry.install(), Err(ServeError::Telemetry(_))));
+/// drop(sending); // the remaining traces go out
+/// # Ok::<(), ServeError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Telemetry {
     /// How log lines look.

@@ -80,6 +80,7 @@ mod masking;
 mod masking_schemas;
 #[cfg(feature = "server")]
 mod openapi;
+mod parallel_calls;
 mod policy;
 mod policy_messages;
 mod programs;

@@ -290,7 +290,8 @@ fn story(teller: &Teller<'_>) {
     assert_eq!(asks["secret"], json!(["/invoke/arguments/what"]));
     assert_hushed(&teller.views());
     // turned away while something waits
-    assert_eq!(teller.pay("HUSH-rejected", 5.0)["decided"]["verdict"], "rejected");
+    let input = json!({ "message": "Hello", "session": "HUSH-rejected" });
+    assert_eq!(teller.step("input", &input)["decided"]["verdict"], "rejected");
     teller.step("resume", &json!({ "answer": { "result": { "status": "successful", "output": {} } } }));
 
     // the response says what is made of secrets

@@ -92,7 +92,13 @@ pub fn manifests(agent: &str) -> String {
 /// An engine with that agent, which must have no errors. Steps whose outcome is fixed, and texts that fail, are what tests
 /// of tasks are made of: they come in by the lenient door.
 pub fn engine(agent: &str) -> Engine {
-    let limits = EngineLimits::default();
+    engine_within(agent, |_| {})
+}
+
+/// The same with other bounds.
+pub fn engine_within(agent: &str, change: impl FnOnce(&mut EngineLimits)) -> Engine {
+    let mut limits = EngineLimits::default();
+    change(&mut limits);
     let source = Source::new("test.yaml", manifests(agent));
     let (catalog, mut findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);

@@ -26,6 +26,28 @@ use crate::source::Span;
 use std::sync::Arc;
 
 /// An expression whose names are resolved and whose types are known as far as they can be.
+///
+/// ```
+/// use celador_cel::{Checked, Env, EnvBuilder, ExprId, ExprKind, Reference, STANDARD, Type, check, parse};
+///
+/// let scope = Env::builder().variable("order", Type::Dyn).variable("names", Type::list(Type::String));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let expr = parse("names[0].size() > 3 && order.total > 5", env.limits()).unwrap();
+/// let (checked, issues) = check(expr, &env);
+/// let checked: Checked = checked.ok_or("no issue is an error")?;
+/// assert!(issues.is_empty());
+/// assert_eq!(checked.type_of(checked.expr.id), &Type::Bool);
+///
+/// // the meaning of each name: which of the overloads of `size` is it, now that the type is known?
+/// let ExprKind::Call { args, .. } = &checked.expr.kind else { panic!("`&&` is a call") };
+/// let ExprKind::Call { args: compared, .. } = &args[0].kind else { panic!("`>` is a call") };
+/// let size: ExprId = compared[0].id;
+/// match checked.reference(size) {
+///     Some(Reference::Function { overloads, qualified: false, .. }) => assert_eq!(overloads, &["string_size"]),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The tree.
@@ -66,7 +88,7 @@ pub enum Reference {
 /// The static cost in cost units: a range, and whether every evaluation stays in it.
 ///
 /// ```
-/// use celador_cel::{CostEstimate, Env, EnvBuilder, Program, STANDARD, Type};
+/// use celador_cel::{Assumptions, CostEstimate, Env, EnvBuilder, Program, STANDARD, Type};
 ///
 /// let scope = Env::builder().variable("names", Type::List(Type::String.into()));
 /// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
@@ -74,7 +96,12 @@ pub enum Reference {
 /// assert!(min > 0);
 /// // the list may have any number of elements
 /// assert_eq!(max, None);
-/// assert!(assumes.unbounded.is_some());
+/// let Assumptions { unbounded, short_texts, .. } = assumes;
+/// assert_eq!(unbounded.map(|part| (part.start, part.end)), Some((0, 5)));
+///
+/// // a single text is taken to be short, and the maximum holds under that assumption
+/// let CostEstimate { max, assumes, .. } = Program::compile(&env, "names[0].startsWith('a')").unwrap().cost();
+/// assert!(max.is_some() && assumes.short_texts);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostEstimate {

@@ -38,6 +38,18 @@ pub(crate) struct Extent {
 }
 
 /// The price of a regular expression, known before another package compiles it.
+///
+/// ```
+/// use celador_cel::{EvalLimits, PatternPrice};
+///
+/// let limits = EvalLimits::default();
+/// // a host that is given patterns by others, such as in a JSON Schema, asks before it compiles them
+/// let price = |pattern| PatternPrice::of(pattern, &limits);
+/// let (short, long) = (price("^[a-z]{1,8}$").ok_or("a pattern")?, price("^(a{1,30}b){1,90}$").ok_or("a pattern")?);
+/// assert!(short.bytes < long.bytes && short.factor < long.factor);
+/// assert!(price("(unclosed").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PatternPrice {
     /// About the bytes that it holds once it is compiled.

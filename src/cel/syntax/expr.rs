@@ -30,6 +30,39 @@ pub struct Expr {
 }
 
 /// The kind of an expression, with its parts.
+///
+/// ```
+/// use celador_cel::{BlockBinding, Element, EvalLimits, Expr, ExprKind, MapEntry, StructField, parse};
+///
+/// // the parts of an expression that are left out where their optional is empty
+/// fn optional_parts<'e>(expr: &'e Expr, text: &'e str, found: &mut Vec<&'e str>) {
+///     let mut note = |value: &Expr, optional: bool| {
+///         if optional {
+///             found.push(&text[value.span.start as usize..value.span.end as usize]);
+///         }
+///     };
+///     match &expr.kind {
+///         ExprKind::List(elements) => elements.iter().for_each(|Element { value, optional }| note(value, *optional)),
+///         ExprKind::Map(entries) => entries.iter().for_each(|MapEntry { value, optional, .. }| note(value, *optional)),
+///         ExprKind::Struct { fields, .. } => {
+///             fields.iter().for_each(|StructField { value, optional, .. }| note(value, *optional));
+///         }
+///         _ => {}
+///     }
+///     expr.for_each_part(&mut |part| optional_parts(part, text, found));
+/// }
+///
+/// let text = "cel.block([order.?note], [1, ?order.?total, {'note': 2, ?'more': cel.index(0)}, Money{?amount: order.?price}])";
+/// let expr = parse(text, &EvalLimits::default()).unwrap();
+/// let mut found = Vec::new();
+/// optional_parts(&expr, text, &mut found);
+/// assert_eq!(found, ["order.?total", "cel.index(0)", "order.?price"]);
+///
+/// // a binding of a block is named by the call that reads it
+/// let ExprKind::Block { bindings, .. } = &expr.kind else { panic!("it is a block") };
+/// let [BlockBinding { variable, value }] = &**bindings else { panic!("it has one binding") };
+/// assert_eq!((&**variable, value.span.start), ("cel.index(0)", 11));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// `1`, `'text'`, `null`
@@ -258,6 +291,30 @@ pub struct StructField {
 }
 
 /// A macro over the elements of a list or the keys of a map.
+///
+/// ```
+/// use celador_cel::{Comprehension, ComprehensionKind, EvalLimits, Expr, ExprKind, Literal, Name, parse};
+///
+/// // a host that indexes its data by status looks for the loops that ask for one
+/// fn statuses<'e>(expr: &'e Expr, found: &mut Vec<(&'e str, &'e str)>) {
+///     if let ExprKind::Comprehension(inner) = &expr.kind
+///         && let Comprehension { kind: ComprehensionKind::Exists, variable: Name { text: variable, .. }, body, .. } = &**inner
+///         && let ExprKind::Call { function, args, .. } = &body.kind
+///         && function.text == "_==_"
+///         && let [Expr { kind: ExprKind::Select { field, .. }, .. }, Expr { kind: ExprKind::Literal(Literal::String(text)), .. }] = &**args
+///         && field.text == "status"
+///     {
+///         found.push((variable, text));
+///     }
+///     expr.for_each_part(&mut |part| statuses(part, found));
+/// }
+///
+/// let text = "tickets.exists(t, t.status == 'open') || orders.exists(o, o.status == 'paid') || orders.all(o, o.total > 0)";
+/// let expr = parse(text, &EvalLimits::default()).unwrap();
+/// let mut found = Vec::new();
+/// statuses(&expr, &mut found);
+/// assert_eq!(found, [("t", "open"), ("o", "paid")]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comprehension {
     /// Which macro.

@@ -4,6 +4,19 @@
 //! what it costs. Messages about misused macros, the reference page, completion and the tests read these rows.
 
 /// A macro: a call that decides itself which of its arguments are evaluated, and how often.
+///
+/// ```
+/// use celador_cel::{MACROS, Macro};
+///
+/// // what an editor shows when somebody types a dot behind a list
+/// let of_lists: Vec<&str> =
+///     MACROS.iter().filter(|row| row.receivers().any(|receiver| receiver == "list")).map(|row| row.name).collect();
+/// assert!(of_lists.contains(&"exists") && !of_lists.contains(&"has"));
+/// let Macro { forms, examples, .. } = MACROS.iter().find(|row| row.name == "all").ok_or("it is a macro")?;
+/// assert_eq!(forms[0], "list.all(x, condition)");
+/// assert!(examples.iter().any(|(_, result)| *result == "true"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Macro {
     /// The name as it is called: `has`, `all`, `cel.bind`.

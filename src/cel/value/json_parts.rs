@@ -20,6 +20,23 @@ pub enum Part<'p> {
 }
 
 /// The keys of objects of one kind, in their order.
+///
+/// ```
+/// use celador_cel::{EvalLimits, Json, Keys, Part, Value};
+///
+/// let limits = EvalLimits::default();
+/// // a function has the same parameters in each call, so their names are packed once
+/// let keys = Keys::new(["customer", "amount"]).ok_or("the names differ")?;
+///
+/// // one argument is bound by the host, one comes out of the document that the model sent
+/// let sent = Json::parse(r#"{"amount": 40, "customer": "u-8"}"#, &limits)?;
+/// let bound = Value::from("u-7");
+/// let amount = sent.root().get("amount").ok_or("the model names an amount")?;
+/// let arguments = keys.object([Part::Value(&bound), Part::Json(amount)].into_iter(), &limits)?;
+/// assert_eq!(arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
+/// assert!(Keys::new(["amount", "amount"]).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Keys {
     text: Box<str>,

@@ -85,6 +85,52 @@ pub trait LiveRecord: fmt::Debug + Sync {
 }
 
 /// A list in a host's structs, read where it lies.
+///
+/// ```
+/// use celador_cel::{
+///     Activation, At, Env, EnvBuilder, Folds, GrowingEnd, Growth, LiveList, Program, STANDARD, Type, Value, View,
+/// };
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// /// The tools that a task has called, oldest first.
+/// #[derive(Debug)]
+/// struct Calls {
+///     tools: Vec<String>,
+///     folds: Folds,
+///     read: AtomicUsize,
+/// }
+///
+/// impl LiveList for Calls {
+///     fn len(&self, _: At) -> usize {
+///         self.tools.len()
+///     }
+///
+///     fn item(&self, _: At, index: usize) -> Option<View<'_>> {
+///         self.read.fetch_add(1, Ordering::Relaxed);
+///         self.tools.get(index).map(|tool| View::Text(tool))
+///     }
+///
+///     // calls are appended and never change
+///     fn growth(&self, _: At) -> Option<Growth<'_>> {
+///         Some(Growth { folds: &self.folds, end: GrowingEnd::Back, settled: self.tools.len(), epoch: 0 })
+///     }
+/// }
+///
+/// let scope = Env::builder().variable("calls", Type::list(Type::String));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "calls.filter(c, c == 'payout').size() < 3").unwrap();
+///
+/// let tools = ["search", "payout", "payout"].map(str::to_owned).to_vec();
+/// let mut calls = Calls { tools, folds: Folds::default(), read: AtomicUsize::new(0) };
+/// let holds = |calls: &Calls| program.holds(&Activation::new(&env).with(&env, "calls", Value::view(calls, At(0))), None);
+/// assert_eq!(holds(&calls), Ok(true));
+/// assert_eq!(calls.read.swap(0, Ordering::Relaxed), 3);
+///
+/// // the loop goes on where it was: of four calls it reads the last
+/// calls.tools.push("payout".to_owned());
+/// assert_eq!(holds(&calls), Ok(false));
+/// assert_eq!(calls.read.swap(0, Ordering::Relaxed), 1);
+/// ```
 pub trait LiveList: fmt::Debug + Sync {
     /// The number of elements.
     fn len(&self, at: At) -> usize;
@@ -122,6 +168,45 @@ pub trait LiveList: fmt::Debug + Sync {
 }
 
 /// A text that stands in a part of a list, maybe many times.
+///
+/// ```
+/// use celador_cel::{Activation, At, Env, EnvBuilder, LiveList, Program, Repeated, STANDARD, Type, Value, View};
+/// use std::ops::Range;
+///
+/// /// The few tools that there are, and which of them was called, call by call.
+/// #[derive(Debug)]
+/// struct Calls {
+///     tools: Vec<String>,
+///     called: Vec<usize>,
+/// }
+///
+/// impl LiveList for Calls {
+///     fn len(&self, _: At) -> usize {
+///         self.called.len()
+///     }
+///
+///     fn item(&self, _: At, index: usize) -> Option<View<'_>> {
+///         panic!("call {index} is read although its tool is known")
+///     }
+///
+///     fn names(&self, _: At, part: Range<usize>) -> Option<Vec<Repeated<'_>>> {
+///         let repeated = |(tool, text)| {
+///             let mut calls = part.clone().filter(|call| self.called.get(*call) == Some(&tool));
+///             calls.next().map(|first| Repeated { text, first, count: 1 + calls.count() })
+///         };
+///         Some(self.tools.iter().map(String::as_str).enumerate().filter_map(repeated).collect())
+///     }
+/// }
+///
+/// // of a thousand calls every tenth is a payout
+/// let tools = ["search", "payout"].map(str::to_owned).to_vec();
+/// let calls = Calls { tools, called: (0..1_000).map(|call| usize::from(call % 10 == 0)).collect() };
+/// let scope = Env::builder().variable("calls", Type::list(Type::String));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "calls.filter(c, c == 'payout').size()").unwrap();
+/// let activation = Activation::new(&env).with(&env, "calls", Value::view(&calls, At(0)));
+/// assert!(matches!(program.run(&activation, None), Ok(Value::Int(100))));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<'a> {
     /// The text.

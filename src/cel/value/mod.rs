@@ -23,13 +23,15 @@ mod time;
 pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
-pub use json::{Guess, Json, JsonError, JsonRef, Shortened};
+pub(crate) use json::Guess;
+pub use json::{Json, JsonError, JsonRef, Shortened};
 pub use json_parts::{Keys, Part};
 pub use list::List;
 pub use live::{LiveList, LiveRecord, Repeated, View};
 pub use map::{Entries, Key, Map};
 pub use opaque::{Cidr, Opaque};
-pub use time::{CalendarField, Duration, Timestamp};
+pub(crate) use time::CalendarField;
+pub use time::{Duration, Timestamp};
 
 use super::types::{At, Kind};
 use std::cmp::Ordering;
@@ -98,6 +100,25 @@ pub enum Text<'a> {
 }
 
 /// Bytes that are borrowed or shared.
+///
+/// ```
+/// use celador_cel::{Activation, Blob, EXTENSIONS, Env, EnvBuilder, Program, STANDARD, Type, TypeName, Value};
+///
+/// let scope = Env::builder().variable("upload", Type::Bytes);
+/// let env = STANDARD.iter().chain(EXTENSIONS).copied().fold(scope, EnvBuilder::library).build();
+///
+/// // the bytes stay where they are
+/// let upload = b"GIF89a".to_vec();
+/// let activation = Activation::new(&env).with(&env, "upload", Value::Bytes(Blob::Borrowed(&upload)));
+/// let program = Program::compile(&env, "size(upload) < 1000 ? upload : b''").unwrap();
+/// let Ok(Value::Bytes(bytes)) = program.run(&activation, None) else { panic!("it gives bytes") };
+/// assert_eq!(&*bytes, b"GIF89a");
+///
+/// // a type is a value, too
+/// let program = Program::compile(&env, "type(upload)").unwrap();
+/// let Ok(Value::Type(TypeName(name))) = program.run(&activation, None) else { panic!("it gives a type") };
+/// assert_eq!(&*name, "bytes");
+/// ```
 #[derive(Clone)]
 pub enum Blob<'a> {
     /// Held by something that outlives the evaluation.

@@ -41,6 +41,22 @@ impl fmt::Display for Opaque {
 }
 
 /// An address and how many of its leading bits name the network; the bits after them may be set.
+///
+/// ```
+/// use celador_cel::{Activation, Cidr, EXTENSIONS, Env, EnvBuilder, Opaque, Program, STANDARD, Type, Value};
+///
+/// // the network that a host allows is a value, not a text that each expression reads anew
+/// let office = Cidr::new("10.1.0.0".parse()?, 16).ok_or("an address has that many bits")?;
+/// assert!(office.contains("10.1.7.9".parse()?) && !office.contains("10.2.0.1".parse()?));
+///
+/// let scope = Env::builder().variable("office", Type::opaque("net.CIDR", [])).variable("client", Type::String);
+/// let env = STANDARD.iter().chain(EXTENSIONS).copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "office.containsIP(ip(client))").unwrap();
+/// let activation = Activation::new(&env).with(&env, "office", Value::Opaque(Opaque::Cidr(office)));
+/// assert_eq!(program.holds(&activation.with(&env, "client", Value::from("10.1.7.9")), None), Ok(true));
+/// assert_eq!(Opaque::Cidr(office).to_string(), "10.1.0.0/16");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cidr {
     address: IpAddr,

@@ -52,7 +52,7 @@ pub struct Duration {
 
 /// A field of the calendar that a getter of a timestamp reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CalendarField {
+pub(crate) enum CalendarField {
     /// `getFullYear()`
     FullYear,
     /// `getMonth()`, January is 0
@@ -139,7 +139,7 @@ impl Timestamp {
     ///
     /// # Errors
     /// `invalid_argument` for a zone that is neither.
-    pub fn field(self, field: CalendarField, zone: Option<&str>) -> Result<i64, Fault> {
+    pub(crate) fn field(self, field: CalendarField, zone: Option<&str>) -> Result<i64, Fault> {
         let utc = self.calendar()?;
         match zone {
             None => Ok(read(&utc, field)),
@@ -374,7 +374,7 @@ impl Duration {
     /// `getHours()`, `getMinutes()`, `getSeconds()`: the whole length in that unit, rounded towards zero;
     /// `getMilliseconds()`: the milliseconds of the second. `None` for other fields, which durations do not have.
     #[must_use]
-    pub fn field(self, field: CalendarField) -> Option<i64> {
+    pub(crate) fn field(self, field: CalendarField) -> Option<i64> {
         match field {
             CalendarField::Hours => Some(self.seconds / 3600),
             CalendarField::Minutes => Some(self.seconds / 60),

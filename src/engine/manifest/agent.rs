@@ -4,16 +4,21 @@
 //! of the document and reports each problem; a part that has one is left out and the agent is not [sound](Agent::sound).
 //! It never looks at another document and never reads an expression.
 
-use super::binding::DeclaredBinding;
-use super::kind::DocumentKind;
+use super::binding::{Bindings, DeclaredBinding};
+use super::fields::{Fields, Key};
+use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
-use super::node::{Data, Entry};
-use super::reader::{Fields, Path, Reader};
-use super::schema::{Property, Role, Schema, read_properties};
-use super::step::{DeclaredStep, Hook};
+use super::node::Entry;
+use super::reader::{Path, Reader};
+use super::schema::{Parameters, Property, Schema};
+use super::shape::{
+    Anything, ByName, Count, Duration, Expression, List, Name, Nullable, OneOf, Required, Text, Vocabulary,
+    Whole, mapping, shape, with, words,
+};
+use super::step::{DeclaredStep, Hook, Steps};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -143,6 +148,98 @@ pub struct DeclaredExpose {
     pub path: String,
 }
 
+mapping! {
+    /// Who an agent is, what it may call, and under which checks.
+    pub(super) AgentKeys as "agent" = "an agent" {
+        /// Version and type of the manifest.
+        _kind = "kind": Required<KindOf<{ Family::Agent as usize }>>,
+        /// The namespace of the agent and of what it refers to.
+        namespace: Required<Name>,
+        /// A name, unique in the namespace.
+        name: Required<Name>,
+        /// What the agent is for.
+        description: Text,
+        /// The system prompt; `{context.user.id}` and the like are filled in.
+        prompt: Text,
+        /// The model that the agent asks for.
+        model: Text,
+        /// The priority of its tasks.
+        priority: Whole,
+        /// How far files are shared.
+        mount: OneOf<MountScope>,
+        /// Bounds of a task; an absent one does not bind.
+        limits: LimitKeys,
+        /// What an input has beside its message.
+        parameters: Parameters,
+        /// Of v1: the default of `message`.
+        default_message: Text,
+        /// Tools and agents that the model may call.
+        capabilities: ByName<CapabilityValue>,
+        /// Abilities of the model that its provider switches on.
+        model_capabilities: List<Text>,
+        /// Checks of messages.
+        guardrails: GuardrailKeys,
+        /// Values that go out with each response.
+        exposes: Exposes,
+        /// Of v1: without effect.
+        memory: Anything,
+    }
+
+    LimitKeys = "`limits`" {
+        /// Turns of the model.
+        max_turns: Nullable<Count>,
+        /// Tokens of prompts in the whole task.
+        max_prompt_tokens: Nullable<Count>,
+        /// Tokens of completions in the whole task.
+        max_completion_tokens: Nullable<Count>,
+        /// Calls by the model.
+        max_tool_calls: Nullable<Count>,
+        /// The age of the task.
+        max_age: Nullable<Duration>,
+    }
+
+    #[rules = { "minProperties": 1 }]
+    CapabilityKeys = "a capability" {
+        /// The actions and events that are active; all without it.
+        include: List<Text>,
+        /// Parameters that the model cannot set.
+        bindings: Bindings,
+        /// How long a subscription to an event lives without activity.
+        event_timeout: Duration,
+        /// Steps ahead of the first call of a task.
+        before_first: Steps<{ Hook::BeforeFirst as usize }>,
+        /// Steps ahead of each call and event.
+        before: Steps<{ Hook::Before as usize }>,
+        /// Steps behind each call and event.
+        after: Steps<{ Hook::After as usize }>,
+    }
+
+    GuardrailKeys = "`guardrails`" {
+        /// Steps on each input.
+        before: Steps<{ Hook::GuardrailBefore as usize }>,
+        /// Steps on each response.
+        after: Steps<{ Hook::GuardrailAfter as usize }>,
+    }
+}
+
+impl Vocabulary for MountScope {
+    type Meaning = Self;
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("task", Self::Task), ("agent", Self::Agent), ("workspace", Self::Workspace)];
+}
+
+shape! {
+    /// The wildcard, or the fields of a capability.
+    CapabilityValue as "capability" = |definitions| {
+        json!({ "anyOf": [{ "const": "*" }, CapabilityKeys::schema(definitions)] })
+    };
+    /// Names and expressions; `message` is taken.
+    Exposes = |definitions| {
+        let names = json!({ "not": { "const": "message" } });
+        with(<ByName<Expression>>::schema(definitions), "propertyNames", names)
+    };
+}
+
 impl Agent {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
@@ -151,37 +248,34 @@ impl Agent {
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
-        let mut fields = reader.fields(&document.node, path)?;
-        fields.written("kind");
-        let namespace = fields.name("namespace", "AG-01", reader);
-        let name = fields.name("name", "AG-01", reader);
-        let [description, prompt] = ["description", "prompt"].map(|key| {
-            let text = fields.text(key, reader);
-            if fields.get(key).is_none() {
-                let finding = messages::text_missing(fields.place, "agent", key, "AG-02");
-                reader.report(&fields.path.key(key), finding);
+        let fields = reader.fields::<AgentKeys>(&document.node, path)?;
+        let namespace = fields.namespace().text_or_empty("AG-01", reader);
+        let name = fields.name().text_or_empty("AG-01", reader);
+        let [description, prompt] = [fields.description(), fields.prompt()].map(|key| {
+            let text = key.text(reader);
+            if key.get().is_none() {
+                let finding = messages::text_missing(fields.place, "agent", key.name(), "AG-02");
+                reader.report(&key.path(), finding);
             }
             text
         });
-        let model = fields.text("model", reader);
-        let priority = read_priority(&mut fields, reader);
-        let mount = read_mount(&mut fields, reader);
-        let mount_place = fields.get("mount").map(|field| field.node.place.clone());
-        let limits = read_limits(&mut fields, reader);
-        let mut parameters = fields
-            .get("parameters")
-            .map(|field| read_properties(field.node, &field.path, Role::Parameters, reader))
-            .unwrap_or_default();
-        read_default_message(&mut fields, &mut parameters, reader);
-        let capabilities = read_capabilities(&mut fields, reader);
-        let model_capabilities = read_model_capabilities(&mut fields, &capabilities, mount, reader);
-        let guardrails = read_guardrails(&mut fields, reader);
-        let exposes = read_exposes(&mut fields, reader);
-        if let Some(field) = fields.get("memory") {
+        let model = fields.model().text(reader);
+        let priority = fields.priority().whole(reader);
+        let mount = read_mount(&fields.mount(), reader);
+        let mount_place = fields.mount().get().map(|field| field.node.place.clone());
+        let limits = read_limits(&fields.limits(), reader);
+        let mut parameters = fields.parameters().properties(reader);
+        read_default_message(&fields.default_message(), &mut parameters, reader);
+        let capabilities = read_capabilities(&fields.capabilities(), reader);
+        let model_capabilities =
+            read_model_capabilities(&fields.model_capabilities(), &capabilities, mount, reader);
+        let guardrails = read_guardrails(&fields.guardrails(), reader);
+        let exposes = read_exposes(&fields.exposes(), reader);
+        if let Some(field) = fields.memory().get() {
             reader.report(&field.path, messages::without_effect(&field.key.place, "memory"));
         }
         let place = fields.place.clone();
-        fields.warn_of_others("an agent", &["capabilities", "guardrails", "limits"], reader);
+        fields.warn_of_others(&["capabilities", "guardrails", "limits"], reader);
         Some(Self {
             place,
             path: path.to_string(),
@@ -205,47 +299,33 @@ impl Agent {
     }
 }
 
-fn read_priority(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<i64> {
-    let field = fields.get("priority")?;
-    if let Data::Int(value) = field.node.data {
-        return Some(value);
-    }
-    reader.report(&field.path, messages::wrong_type(field.node, "a whole number"));
-    None
-}
-
-fn read_mount(fields: &mut Fields<'_>, reader: &mut Reader) -> MountScope {
-    let Some(field) = fields.get("mount") else { return MountScope::None };
+fn read_mount(key: &Key<'_, '_, OneOf<MountScope>>, reader: &mut Reader) -> MountScope {
+    let Some(field) = key.get() else { return MountScope::None };
     let Some(word) = reader.text(field.node, &field.path) else { return MountScope::None };
-    match &*word.text {
-        "none" => MountScope::None,
-        "task" => MountScope::Task,
-        "agent" => MountScope::Agent,
-        "workspace" => MountScope::Workspace,
-        _ => {
-            let known = ["none", "task", "agent", "workspace"];
-            reader.report(&field.path, messages::unknown_word(&word, "mount", &known, "AG-03"));
-            MountScope::None
-        }
+    if let Some((_, scope)) = MountScope::WORDS.iter().find(|(known, _)| **known == *word.text) {
+        return *scope;
     }
+    let known = words(MountScope::WORDS);
+    reader.report(&field.path, messages::unknown_word(&word, key.name(), &known, "AG-03"));
+    MountScope::None
 }
 
-fn read_limits(fields: &mut Fields<'_>, reader: &mut Reader) -> TaskLimits {
-    let Some(field) = fields.get("limits") else { return TaskLimits::default() };
-    let Some(mut fields) = reader.fields(field.node, &field.path) else { return TaskLimits::default() };
-    let [max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls] =
-        ["max_turns", "max_prompt_tokens", "max_completion_tokens", "max_tool_calls"].map(|key| {
-            let field = fields.get(key)?;
-            reader.count(field.node, &field.path)
-        });
-    let max_age = fields.duration("max_age", "LIM-15", reader);
-    fields.refuse_others("`limits`", reader);
-    TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls }
+fn read_limits(key: &Key<'_, '_, LimitKeys>, reader: &mut Reader) -> TaskLimits {
+    let Some(fields) = key.fields(reader) else { return TaskLimits::default() };
+    let limits = TaskLimits {
+        max_turns: fields.max_turns().unless_null().count(reader),
+        max_prompt_tokens: fields.max_prompt_tokens().unless_null().count(reader),
+        max_completion_tokens: fields.max_completion_tokens().unless_null().count(reader),
+        max_tool_calls: fields.max_tool_calls().unless_null().count(reader),
+        max_age: fields.max_age().unless_null().duration("LIM-15", reader),
+    };
+    fields.refuse_others(reader);
+    limits
 }
 
 /// Takes `default_message` of `v1` as the default of the parameter `message` (KV-12).
-fn read_default_message(fields: &mut Fields<'_>, parameters: &mut Vec<Property>, reader: &mut Reader) {
-    let Some(field) = fields.get("default_message") else { return };
+fn read_default_message(key: &Key<'_, '_, Text>, parameters: &mut Vec<Property>, reader: &mut Reader) {
+    let Some(field) = key.get() else { return };
     let Some(text) = reader.text(field.node, &field.path) else { return };
     let message = parameters.iter_mut().find(|parameter| &*parameter.name.text == "message");
     match message {
@@ -261,8 +341,8 @@ fn read_default_message(fields: &mut Fields<'_>, parameters: &mut Vec<Property>,
     }
 }
 
-fn read_capabilities(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<Capability> {
-    let Some(field) = fields.get("capabilities") else { return Vec::new() };
+fn read_capabilities(key: &Key<'_, '_, ByName<CapabilityValue>>, reader: &mut Reader) -> Vec<Capability> {
+    let Some(field) = key.get() else { return Vec::new() };
     let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
     entries
         .iter()
@@ -296,39 +376,35 @@ fn read_capability(entry: &Entry, path: &Path, reader: &mut Reader) -> Option<Ca
     if entries.is_empty() {
         reader.report(path, messages::empty_capability(&entry.value.place));
     }
-    let mut fields = reader.fields(&entry.value, path)?;
-    if let Some(field) = fields.written("include").filter(|field| field.node.is_null()) {
+    let fields: Fields<'_, CapabilityKeys> = reader.fields(&entry.value, path)?;
+    if let Some(field) = fields.include().written().filter(|field| field.node.is_null()) {
         reader.report(&field.path, messages::null_include(&field.key.place));
     }
-    capability.include = fields.get("include").and_then(|field| reader.texts(field.node, &field.path));
-    capability.bindings = fields
-        .get("bindings")
-        .map(|field| DeclaredBinding::read_all(field.node, &field.path, "BND-19", reader))
-        .unwrap_or_default();
-    capability.event_timeout = fields.duration("event_timeout", "AG-23", reader);
-    capability.before_first = read_steps(&mut fields, "before_first", Hook::BeforeFirst, reader);
-    capability.before = read_steps(&mut fields, "before", Hook::Before, reader);
-    capability.after = read_steps(&mut fields, "after", Hook::After, reader);
-    fields.refuse_others("a capability", reader);
+    capability.include = fields.include().texts(reader);
+    capability.bindings = fields.bindings().bindings("BND-19", reader);
+    capability.event_timeout = fields.event_timeout().duration("AG-23", reader);
+    capability.before_first = fields.before_first().steps(reader);
+    capability.before = fields.before().steps(reader);
+    capability.after = fields.after().steps(reader);
+    fields.refuse_others(reader);
     Some(capability)
 }
 
 /// The abilities of the model; none may be named like a capability (AG-15), and those that make files need a mount
 /// (AG-16).
 fn read_model_capabilities(
-    fields: &mut Fields<'_>,
+    key: &Key<'_, '_, List<Text>>,
     capabilities: &[Capability],
     mount: MountScope,
     reader: &mut Reader,
 ) -> Vec<Embedded> {
-    let Some(field) = fields.get("model_capabilities") else { return Vec::new() };
-    let names = reader.texts(field.node, &field.path).unwrap_or_default();
+    let names = key.texts(reader).unwrap_or_default();
     let listed = capabilities
         .iter()
         .map(|capability| (&*capability.reference.text, &capability.reference))
         .collect::<HashMap<_, _>>();
     for (at, name) in names.iter().enumerate() {
-        let path = field.path.item(at);
+        let path = key.path().item(at);
         if let Some(reference) = listed.get(&*name.text) {
             reader.report(&path, messages::model_capability_listed(name, reference.place.clone()));
         }
@@ -340,31 +416,16 @@ fn read_model_capabilities(
     names
 }
 
-fn read_steps(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    hook: Hook,
-    reader: &mut Reader,
-) -> Vec<DeclaredStep> {
-    fields
-        .get(key)
-        .map(|field| DeclaredStep::read_all(field.node, &field.path, hook, reader))
-        .unwrap_or_default()
-}
-
-fn read_guardrails(fields: &mut Fields<'_>, reader: &mut Reader) -> Guardrails {
-    let Some(field) = fields.get("guardrails") else { return Guardrails::default() };
-    let Some(mut fields) = reader.fields(field.node, &field.path) else { return Guardrails::default() };
-    let guardrails = Guardrails {
-        before: read_steps(&mut fields, "before", Hook::GuardrailBefore, reader),
-        after: read_steps(&mut fields, "after", Hook::GuardrailAfter, reader),
-    };
-    fields.refuse_others("`guardrails`", reader);
+fn read_guardrails(key: &Key<'_, '_, GuardrailKeys>, reader: &mut Reader) -> Guardrails {
+    let Some(fields) = key.fields(reader) else { return Guardrails::default() };
+    let guardrails =
+        Guardrails { before: fields.before().steps(reader), after: fields.after().steps(reader) };
+    fields.refuse_others(reader);
     guardrails
 }
 
-fn read_exposes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<DeclaredExpose> {
-    let Some(field) = fields.get("exposes") else { return Vec::new() };
+fn read_exposes(key: &Key<'_, '_, Exposes>, reader: &mut Reader) -> Vec<DeclaredExpose> {
+    let Some(field) = key.get() else { return Vec::new() };
     let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
     entries
         .iter()

@@ -3,8 +3,10 @@
 //! In: the `bindings` mapping of a capability or of an invoke step. Out: one [`DeclaredBinding`] an entry, in order (BND-01).
 //! Whether a name is declared is a question across documents and belongs to [`catalog`](super::catalog).
 
+use super::fields::Key;
 use super::node::Node;
 use super::reader::{Path, Reader};
+use super::shape::{ByName, Expression, shape, with};
 use crate::source::Embedded;
 
 /// One parameter and the expression or mount template that supplies it.
@@ -30,5 +32,21 @@ impl DeclaredBinding {
                 Some(Self { name: entry.key.clone(), value, path: path.into() })
             })
             .collect()
+    }
+}
+
+shape! {
+    /// Names and expressions.
+    pub(super) Bindings as "bindings" = |definitions| {
+        let about = "Parameters that the policy supplies: a name, and the expression of its value.";
+        with(<ByName<Expression>>::schema(definitions), "description", about)
+    };
+}
+
+impl Key<'_, '_, Bindings> {
+    /// The bindings; `rule` makes values that are no texts errors.
+    pub(super) fn bindings(&self, rule: &'static str, reader: &mut Reader) -> Vec<DeclaredBinding> {
+        let Some(field) = self.get() else { return Vec::new() };
+        DeclaredBinding::read_all(field.node, &field.path, rule, reader)
     }
 }

@@ -6,7 +6,7 @@
 //! the first of the two. Nothing here reads a clock.
 
 use super::messages;
-use super::reader::{Fields, Reader};
+use super::reader::{Path, Reader};
 use crate::cel::Timestamp;
 use crate::source::{Embedded, Span};
 use chrono::{DateTime, Utc};
@@ -65,14 +65,14 @@ const FIELDS: [FieldRule; 5] = [
 impl Cadence {
     /// The cadence that a schedule writes. Nothing if one of its texts is wrong, which `reader` is told.
     pub(super) fn read(
-        fields: &Fields<'_>,
+        path: &Path,
         cron: &Embedded,
         timezone: Option<&Embedded>,
         reader: &mut Reader,
     ) -> Option<Self> {
         let zone = zone(timezone.map_or("UTC", |name| &name.text));
         if let Some(name) = timezone.filter(|_| zone.is_none()) {
-            reader.report(&fields.path.key("timezone"), messages::unknown_timezone(name, zone_names()));
+            reader.report(&path.key("timezone"), messages::unknown_timezone(name, zone_names()));
         }
         if cron.text.is_empty() {
             // absent, or empty: that has been said
@@ -86,7 +86,7 @@ impl Cadence {
             }
             Err(Problem::Never) => messages::cron_never(cron),
         };
-        reader.report(&fields.path.key("cron"), finding);
+        reader.report(&path.key("cron"), finding);
         None
     }
 

@@ -3,19 +3,21 @@
 //! In: a parsed YAML document and the path that findings about it begin with. Out: a [`Document`] or, if not even its
 //! kind is known, nothing but findings.
 
-use super::agent::Agent;
-use super::descriptor::Descriptor;
+use super::agent::{Agent, AgentKeys};
+use super::descriptor::{Descriptor, DescriptorKeys};
 use super::kind::{DocumentKind, Family};
 use super::messages;
-use super::mount::Mount;
+use super::mount::{Mount, MountKeys};
 use super::node::Node;
 use super::reader::{Path, Reader};
-use super::schedule::Schedule;
-use super::tool::Tool;
-use super::trigger::DeclaredTrigger;
+use super::schedule::{Schedule, ScheduleKeys};
+use super::shape::{Definitions, Shape, document};
+use super::tool::{Tool, ToolKeys};
+use super::trigger::{DeclaredTrigger, TriggerKeys};
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
+use serde_json::{Value, json};
 
 /// A document that was read.
 #[derive(Clone, Debug)]
@@ -90,6 +92,53 @@ impl Document {
     }
 }
 
+/// Types of documents, as their JSON Schemas tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentType {
+    /// One of the types that `kind` names.
+    Of(Family),
+    /// The workspace mount, which has no `kind`.
+    Mount,
+    /// Any of those.
+    Any,
+}
+
+impl DocumentType {
+    /// The JSON Schema of such documents (draft 2020-12), from which an editor completes and checks.
+    ///
+    /// ```
+    /// use celador::manifest::document::DocumentType;
+    /// use celador::manifest::kind::Family;
+    /// let schema = DocumentType::Of(Family::Schedule).json_schema();
+    /// let cron = &schema["$defs"]["schedule"]["properties"]["cron"];
+    /// assert_eq!(cron["type"], "string");
+    /// ```
+    #[must_use]
+    pub fn json_schema(self) -> Value {
+        document(|definitions| self.schema(definitions))
+    }
+
+    fn schema(self, definitions: &mut Definitions) -> Value {
+        let schema = match self {
+            Self::Of(Family::Agent) => AgentKeys::schema,
+            Self::Of(Family::Tool) => ToolKeys::schema,
+            Self::Of(Family::Trigger) => TriggerKeys::schema,
+            Self::Of(Family::Schedule) => ScheduleKeys::schema,
+            Self::Of(Family::BundleDescription) => DescriptorKeys::schema,
+            Self::Mount => MountKeys::schema,
+            Self::Any => return definitions.refer("manifest", any),
+        };
+        schema(definitions)
+    }
+}
+
+fn any(definitions: &mut Definitions) -> Value {
+    let families = Family::all().map(DocumentType::Of);
+    let types = families.into_iter().chain([DocumentType::Mount]);
+    let schemas = types.map(|one| one.schema(definitions)).collect::<Value>();
+    json!({ "title": "A Common Agent manifest", "type": "object", "anyOf": schemas })
+}
+
 /// What a document is, before it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -119,18 +168,19 @@ impl Role {
 
 /// The kind of a document (KV-01, KV-09).
 fn read_kind(node: &Node, path: &Path, reader: &mut Reader) -> Option<DocumentKind> {
-    let mut fields = reader.fields(node, path)?;
-    let Some(field) = fields.get("kind") else {
-        reader.report(&path.key("kind"), messages::missing_kind(fields.place));
+    reader.mapping(node, path)?;
+    let path = path.key("kind");
+    let Some(kind) = node.get("kind").filter(|kind| !kind.is_null()) else {
+        reader.report(&path, messages::missing_kind(&node.place));
         return None;
     };
-    let text = reader.text(field.node, &field.path)?;
+    let text = reader.text(kind, &path)?;
     let Some(kind) = DocumentKind::parse(&text.text) else {
-        reader.report(&field.path, messages::unknown_kind(&text, &DocumentKind::all_current()));
+        reader.report(&path, messages::unknown_kind(&text, &DocumentKind::all_current()));
         return None;
     };
     if !kind.is_published() {
-        reader.report(&field.path, messages::unpublished_kind(&text, &DocumentKind::current(kind.family)));
+        reader.report(&path, messages::unpublished_kind(&text, &DocumentKind::current(kind.family)));
     }
     Some(kind)
 }

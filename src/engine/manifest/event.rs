@@ -4,10 +4,12 @@
 //! to arrive is left out. It never reads an expression.
 
 use super::binding::DeclaredBinding;
+use super::fields::{Field, Fields, Key};
 use super::messages;
 use super::node::Node;
-use super::reader::{Field, Fields, Path, Reader};
-use super::schema::{Property, Role, Schema, read_payload, read_properties};
+use super::reader::{Path, Reader};
+use super::schema::{Payload, Property, Schema, read_parameters};
+use super::shape::{Anything, Duration, Expression, List, Name, Object, Required, Text, mapping};
 use crate::source::{Embedded, Place};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -68,19 +70,82 @@ pub enum ReceiveKind {
     },
 }
 
+mapping! {
+    /// What can happen outside.
+    pub(super) EventKeys = "an event" {
+        /// A name, unique in the tool.
+        name: Required<Name>,
+        /// For people; the model never sees it.
+        description: Text,
+        /// The template of the input that the event becomes.
+        message: Text,
+        /// How long a subscription lives without activity.
+        timeout: Duration,
+        /// The most that an agent may ask for.
+        max_timeout: Duration,
+        /// A schema of parameters, or names for parts of the event.
+        parameters: Object,
+        /// A JSON Schema of the payload; an event that does not fit is discarded.
+        payload: Payload,
+        /// How the event arrives: exactly one way.
+        receive: Required<ReceiveKeys>,
+    }
+
+    #[rules = { "minProperties": 1, "maxProperties": 1 }]
+    ReceiveKeys = "`receive`" {
+        /// The platform posts to us.
+        webhook: WebhookKeys,
+        /// We ask the platform to post to us.
+        subscription: SubscriptionKeys,
+        /// We ask again and again.
+        poll: PollKeys,
+    }
+
+    WebhookKeys = "`webhook`" {
+        /// Which events count; over `event` and `parameters`.
+        filter: Expression,
+        /// The template of the signing secret.
+        secret: Text,
+    }
+
+    SubscriptionKeys = "`subscription`" {
+        /// Which events count; over `event` and `parameters`.
+        filter: Expression,
+        /// The request that subscribes.
+        subscribe: Object,
+        /// The request that ends it.
+        unsubscribe: Object,
+    }
+
+    PollKeys = "`poll`" {
+        /// Which items count; over `event` and `parameters`.
+        filter: Expression,
+        // the request is the host's
+        _method = "method": Anything,
+        _url = "url": Anything,
+        _headers = "headers": Anything,
+        _body = "body": Anything,
+        _json = "json": Anything,
+        _interval = "interval": Anything,
+        /// The list of new items; over `response`.
+        detect: Required<Expression>,
+    }
+}
+
 /// Reads the events of a tool.
-pub(super) fn read_events(field: &Field<'_>, reader: &mut Reader) -> Vec<EventDecl> {
+pub(super) fn read_events(key: &Key<'_, '_, List<EventKeys>>, reader: &mut Reader) -> Vec<EventDecl> {
+    let Some(field) = key.get() else { return Vec::new() };
     let items = reader.list(field.node, &field.path).unwrap_or_default();
     let mut names: HashMap<String, Place> = HashMap::new();
     let mut events = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let path = field.path.item(at);
-        let Some(mut fields) = reader.fields(item, &path) else { continue };
-        let name = fields.name("name", "EVT-18", reader);
+        let Some(fields) = reader.fields::<EventKeys>(item, &path) else { continue };
+        let name = fields.name().text_or_empty("EVT-18", reader);
         match names.entry(name.text.to_string()) {
             Entry::Occupied(first) if !name.text.is_empty() => {
                 let finding = messages::duplicate_event(&name, first.get().clone());
-                reader.report(&path.key("name"), finding);
+                reader.report(&fields.name().path(), finding);
             }
             Entry::Occupied(_) => {}
             Entry::Vacant(free) => {
@@ -92,25 +157,31 @@ pub(super) fn read_events(field: &Field<'_>, reader: &mut Reader) -> Vec<EventDe
     events
 }
 
-fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut Reader) -> Option<EventDecl> {
-    let description = fields.text("description", reader);
-    let message = fields.text("message", reader);
-    if fields.get("message").is_none() {
-        reader
-            .report(&path.key("message"), messages::text_missing(fields.place, "event", "message", "EVT-06"));
+fn read_event(
+    fields: Fields<'_, EventKeys>,
+    name: Embedded,
+    path: &Path,
+    reader: &mut Reader,
+) -> Option<EventDecl> {
+    let description = fields.description().text(reader);
+    let message_key = fields.message();
+    let message = message_key.text(reader);
+    if message_key.get().is_none() {
+        let finding = messages::text_missing(fields.place, "event", message_key.name(), "EVT-06");
+        reader.report(&message_key.path(), finding);
     }
-    let timeout = fields.duration("timeout", "SUB-14", reader);
-    let max_timeout = fields.duration("max_timeout", "SUB-14", reader);
+    let timeout = fields.timeout().duration("SUB-14", reader);
+    let max_timeout = fields.max_timeout().duration("SUB-14", reader);
     if let (Some(short), Some(long)) = (timeout, max_timeout)
         && long < short
-        && let (Some(short), Some(long)) = (fields.get("timeout"), fields.get("max_timeout"))
+        && let (Some(short), Some(long)) = (fields.timeout().get(), fields.max_timeout().get())
     {
         let finding = messages::max_below_timeout(&long.node.place, short.node.place.clone());
         reader.report(&long.path, finding);
     }
-    let (parameters, aliases) = match fields.get("parameters") {
+    let (parameters, aliases) = match fields.parameters().get() {
         Some(field) if is_schema(field.node) => {
-            let parameters = read_properties(field.node, &field.path, Role::Parameters, reader);
+            let parameters = read_parameters(field.node, &field.path, reader);
             for parameter in parameters.iter().filter(|parameter| !parameter.schema.secrets.is_empty()) {
                 let path = Path::document(&parameter.path);
                 reader.report(&path, messages::secret_of_an_event(&parameter.name.place));
@@ -120,16 +191,16 @@ fn read_event(mut fields: Fields<'_>, name: Embedded, path: &Path, reader: &mut 
         Some(field) => (Vec::new(), read_aliases(&field, reader)),
         None => (Vec::new(), Vec::new()),
     };
-    let payload = fields.get("payload");
-    let payload = payload.and_then(|field| read_payload(&field, reader));
-    let receive = match fields.get("receive") {
+    let payload = fields.payload().payload(reader);
+    let receive = fields.receive();
+    let receive = match receive.get() {
         Some(field) => read_receive(&field, reader),
         None => {
-            reader.report(&path.key("receive"), messages::no_receive(fields.place));
+            reader.report(&receive.path(), messages::no_receive(fields.place));
             None
         }
     };
-    fields.warn_of_others("an event", &["parameters", "payload", "max_timeout"], reader);
+    fields.warn_of_others(&["parameters", "payload", "max_timeout"], reader);
     Some(EventDecl {
         path: path.to_string(),
         name,
@@ -163,11 +234,12 @@ fn read_aliases(field: &Field<'_>, reader: &mut Reader) -> Vec<DeclaredBinding> 
 
 /// The one way in which an event arrives (EVT-02).
 fn read_receive(field: &Field<'_>, reader: &mut Reader) -> Option<Receive> {
-    let mut fields = reader.fields(field.node, &field.path)?;
-    let ways = ["webhook", "subscription", "poll"].map(|key| fields.get(key).map(|field| (key, field)));
-    let mut ways = ways.into_iter().flatten().collect::<Vec<_>>();
+    let fields = reader.fields::<ReceiveKeys>(field.node, &field.path)?;
+    let (webhook, subscription, poll) = (fields.webhook(), fields.subscription(), fields.poll());
+    let ways = [webhook.get(), subscription.get(), poll.get()];
+    let ways = ways.into_iter().flatten().collect::<Vec<_>>();
     if ways.len() != 1 {
-        let names = ways.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+        let names = ways.iter().map(|way| &*way.key.text).collect::<Vec<_>>();
         let finding = if names.is_empty() {
             messages::no_receive(&field.key.place)
         } else {
@@ -175,29 +247,34 @@ fn read_receive(field: &Field<'_>, reader: &mut Reader) -> Option<Receive> {
         };
         reader.report(&field.path, finding);
     }
-    fields.warn_of_others("`receive`", &[], reader);
-    let (key, way) = ways.pop()?;
-    let mut fields = reader.fields(way.node, &way.path)?;
-    let filter = fields.get("filter").and_then(|field| reader.expression(field.node, &field.path, "CEL-01"));
-    let kind = match key {
-        "webhook" => ReceiveKind::Webhook { secret: fields.text("secret", reader) },
-        "subscription" => {
-            for key in ["subscribe", "unsubscribe"] {
-                if let Some(field) = fields.get(key) {
-                    reader.mapping(field.node, &field.path);
-                }
+    fields.warn_of_others(&[], reader);
+    let guards = ["filter", "secret"];
+    let read = if poll.get().is_some() {
+        poll.fields(reader).and_then(|fields| {
+            let filter = fields.filter().expression("CEL-01", reader);
+            let detect = fields.detect().required("TOOL-13", reader);
+            let detect = detect.and_then(|key| key.expression("TOOL-13", reader))?;
+            fields.warn_of_others(&guards, reader);
+            Some((ReceiveKind::Poll { detect }, filter))
+        })
+    } else if subscription.get().is_some() {
+        subscription.fields(reader).map(|fields| {
+            let filter = fields.filter().expression("CEL-01", reader);
+            for field in [fields.subscribe(), fields.unsubscribe()].iter().filter_map(Key::get) {
+                reader.mapping(field.node, &field.path);
             }
-            ReceiveKind::Subscription
-        }
-        _ => {
-            for key in ["method", "url", "headers", "body", "json", "interval"] {
-                fields.get(key);
-            }
-            let detect = fields.required("detect", "TOOL-13", reader);
-            let detect = detect.and_then(|field| reader.expression(field.node, &field.path, "TOOL-13"));
-            ReceiveKind::Poll { detect: detect? }
-        }
+            fields.warn_of_others(&guards, reader);
+            (ReceiveKind::Subscription, filter)
+        })
+    } else {
+        webhook.fields(reader).map(|fields| {
+            let filter = fields.filter().expression("CEL-01", reader);
+            let secret = fields.secret().text(reader);
+            fields.warn_of_others(&guards, reader);
+            (ReceiveKind::Webhook { secret }, filter)
+        })
     };
-    fields.warn_of_others(&format!("`{key}`"), &["filter", "secret"], reader);
+    let way = ways.into_iter().next_back()?;
+    let (kind, filter) = read?;
     Some(Receive { kind, path: way.path.into(), filter, node: way.node.clone() })
 }

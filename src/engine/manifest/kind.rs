@@ -3,6 +3,9 @@
 //! In: the text of `kind`. Out: a [`DocumentKind`], or which part of it is unknown. Three spellings of the version mean one body
 //! format (KV-07, KV-08); a pair of version and type that no page prints is accepted with a warning.
 
+use super::shape::{Definitions, Shape};
+use serde_json::{Value, json};
+
 /// The kind of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentKind {
@@ -41,6 +44,7 @@ pub enum Family {
 const PREFIX: &str = "commonagents.info/";
 const VERSIONS: [(Version, &str); 3] =
     [(Version::V1, "v1"), (Version::V1Beta1, "v1beta1"), (Version::V1Beta2, "v1beta2")];
+/// The types, in the order of their numbers.
 const FAMILIES: [(Family, &str); 5] = [
     (Family::Agent, "agent"),
     (Family::Tool, "tool"),
@@ -98,9 +102,26 @@ impl DocumentKind {
 }
 
 impl Family {
+    /// All types.
+    pub(super) fn all() -> [Self; 5] {
+        FAMILIES.map(|(family, _)| family)
+    }
+
     /// The word in the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         FAMILIES.iter().find(|(family, _)| *family == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// The kind of documents of one type, by its place in the table of types, in any version.
+pub(super) enum KindOf<const FAMILY: usize> {}
+
+impl<const FAMILY: usize> Shape for KindOf<FAMILY> {
+    fn schema(_: &mut Definitions) -> Value {
+        let family = FAMILIES.get(FAMILY).map_or("", |(_, name)| name);
+        let versions = VERSIONS.map(|(_, name)| name).join("|");
+        let prefix = PREFIX.replace('.', r"\.");
+        json!({ "type": "string", "pattern": format!("^{prefix}({versions})/{family}$") })
     }
 }

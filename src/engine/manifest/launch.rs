@@ -4,11 +4,13 @@
 //! the agent would not take. Whether a value is of the type that its schema says is for the layer above.
 
 use super::agent::Agent;
+use super::fields::Fields;
 use super::kind::{DocumentKind, Family};
 use super::messages;
 use super::names::Named;
 use super::node::{Data, Node};
-use super::reader::{Fields, Path, Reader};
+use super::reader::{Path, Reader};
+use super::shape::{Boolean, Name, Object, Required, Text, mapping};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
 use serde_json::{Map, Value};
@@ -78,21 +80,40 @@ pub struct Launch {
     pub enabled: bool,
 }
 
+mapping! {
+    /// Which tasks a schedule or a trigger makes.
+    pub(super) LaunchKeys = "a schedule or a trigger" {
+        /// The namespace of the document and of its agent.
+        namespace: Required<Name>,
+        /// A name, unique in the namespace.
+        name: Required<Name>,
+        /// The agent of the tasks.
+        agent: Required<Name>,
+        /// As whom the tasks run.
+        owner: Required<Name>,
+        /// The message of the first input.
+        message: Text,
+        /// The first input of each task, literally.
+        inputs: Object,
+        /// Whether it makes tasks at all.
+        enabled: Required<Boolean>,
+    }
+}
+
 impl Launch {
     /// Reads the fields that a schedule and a trigger share. The caller says at the end whether it is sound.
-    pub(super) fn read(fields: &mut Fields<'_>, kind: DocumentKind, reader: &mut Reader) -> Self {
-        fields.written("kind");
+    pub(super) fn read(fields: &Fields<'_, LaunchKeys>, kind: DocumentKind, reader: &mut Reader) -> Self {
         let rules = Rules::of(kind);
-        let namespace = fields.name("namespace", rules.kind, reader);
-        let name = fields.name("name", rules.kind, reader);
-        let agent = fields.name("agent", rules.agent, reader);
-        let owner = fields.name("owner", rules.owner, reader);
-        let message = fields.text(MESSAGE, reader);
-        let inputs = fields.get("inputs").filter(|field| reader.mapping(field.node, &field.path).is_some());
+        let namespace = fields.namespace().text_or_empty(rules.kind, reader);
+        let name = fields.name().text_or_empty(rules.kind, reader);
+        let agent = fields.agent().text_or_empty(rules.agent, reader);
+        let owner = fields.owner().text_or_empty(rules.owner, reader);
+        let message = fields.message().text(reader);
+        let inputs = fields.inputs().get().filter(|field| reader.mapping(field.node, &field.path).is_some());
         let inputs = inputs.map(|field| field.node.clone());
         let given = inputs.as_ref().and_then(|inputs| inputs.get(MESSAGE)).filter(|node| !node.is_null());
         if let Some(given) = given {
-            let path = fields.path.key("inputs").key(MESSAGE);
+            let path = fields.inputs().path().key(MESSAGE);
             if let Some(message) = &message {
                 reader.report(&path, messages::message_in_inputs(&given.place, message.place.clone()));
             }
@@ -100,8 +121,13 @@ impl Launch {
                 reader.report(&path, messages::bad_message(given));
             }
         }
-        let enabled = fields.required("enabled", rules.enabled, reader);
-        let enabled = enabled.and_then(|field| reader.boolean(field.node, &field.path));
+        let enabled = fields.enabled().required(rules.enabled, reader);
+        let enabled = enabled.and_then(|key| key.boolean(reader));
+        if kind.family == Family::Schedule
+            && let Some(field) = fields.message().get()
+        {
+            reader.report(&field.path, messages::schedule_message(&field.key.place));
+        }
         Self {
             place: fields.place.clone(),
             path: fields.path.to_string(),

@@ -7,6 +7,7 @@ use super::agent::MountScope;
 use super::messages;
 use super::node::Node;
 use super::reader::{Path, Reader};
+use super::shape::{Name, Required, Text, mapping};
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
 use crate::source::{Embedded, Place};
@@ -67,6 +68,46 @@ impl MountBackend {
     }
 }
 
+mapping! {
+    /// Where the files of agents lie.
+    #[rules = { "oneOf": [{ "required": ["gcs"] }, { "required": ["s3"] }] }]
+    pub(super) MountKeys as "mount" = "a mount" {
+        /// The name of the mount.
+        name: Required<Name>,
+        /// The folder of each scope: a template of `{namespace}`, `{agent}` and `{task}`.
+        path_prefixes: PrefixKeys,
+        /// Google Cloud Storage.
+        gcs: GcsKeys,
+        /// Amazon S3.
+        s3: S3Keys,
+    }
+
+    PrefixKeys = "`path_prefixes`" {
+        /// The folder of the scope `workspace`.
+        workspace: Text,
+        /// The folder of the scope `agent`.
+        agent: Text,
+        /// The folder of the scope `task`.
+        task: Text,
+    }
+
+    GcsKeys = "`gcs`" {
+        /// The bucket.
+        bucket: Required<Name>,
+        /// The service account.
+        sa: Text,
+    }
+
+    S3Keys = "`s3`" {
+        /// The bucket.
+        bucket: Required<Name>,
+        /// The profile of the credentials.
+        profile: Text,
+        /// The region of the bucket.
+        region: Text,
+    }
+}
+
 impl Mount {
     /// Reads the mapping of one document; none if it is no mapping.
     pub fn read(document: &YamlDocument, path: &str, findings: &mut Vec<Diagnostic>) -> Option<Self> {
@@ -84,32 +125,29 @@ impl Mount {
 }
 
 fn read(document: &YamlDocument, path: &Path, reader: &mut Reader) -> Option<Mount> {
-    let mut fields = reader.fields(&document.node, path)?;
-    let name = fields.name("name", "MNT-01", reader);
+    let fields = reader.fields::<MountKeys>(&document.node, path)?;
+    let name = fields.name().text_or_empty("MNT-01", reader);
     let mut prefixes = [None, None, None];
-    if let Some(field) = fields.get("path_prefixes")
-        && let Some(mut fields) = reader.fields(field.node, &field.path)
-    {
-        prefixes = ["workspace", "agent", "task"].map(|scope| fields.text(scope, reader));
-        fields.warn_of_others("`path_prefixes`", &[], reader);
+    if let Some(fields) = fields.path_prefixes().fields(reader) {
+        let keys = [fields.workspace(), fields.agent(), fields.task()];
+        prefixes = keys.map(|scope| scope.text(reader));
+        fields.warn_of_others(&[], reader);
     }
     let [workspace_prefix, agent_prefix, task_prefix] = prefixes;
-    let found = [("gcs", MountBackend::Gcs), ("s3", MountBackend::S3)]
-        .into_iter()
-        .filter_map(|(key, backend)| Some((backend, fields.get(key)?)))
-        .collect::<Vec<_>>();
+    let (gcs, s3) = (fields.gcs(), fields.s3());
+    let found = [(MountBackend::Gcs, gcs.get()), (MountBackend::S3, s3.get())];
+    let found = found.into_iter().filter_map(|(backend, field)| Some((backend, field?))).collect::<Vec<_>>();
     let mut bucket = None;
-    for (backend, field) in &found {
-        let Some(mut block) = reader.fields(field.node, &field.path) else { continue };
-        bucket = Some(block.name("bucket", "MNT-04", reader));
-        let known: &[&'static str] = match backend {
-            MountBackend::Gcs => &["sa"],
-            MountBackend::S3 => &["profile", "region"],
-        };
-        for key in known {
-            block.text(key, reader);
-        }
-        block.warn_of_others(&format!("`{}`", backend.name()), &[], reader);
+    if let Some(gcs) = gcs.fields(reader) {
+        bucket = Some(gcs.bucket().text_or_empty("MNT-04", reader));
+        gcs.sa().text(reader);
+        gcs.warn_of_others(&[], reader);
+    }
+    if let Some(s3) = s3.fields(reader) {
+        bucket = Some(s3.bucket().text_or_empty("MNT-04", reader));
+        s3.profile().text(reader);
+        s3.region().text(reader);
+        s3.warn_of_others(&[], reader);
     }
     let backend = match found.as_slice() {
         [(backend, _)] => *backend,
@@ -121,7 +159,7 @@ fn read(document: &YamlDocument, path: &Path, reader: &mut Reader) -> Option<Mou
         }
     };
     let place = fields.place.clone();
-    fields.warn_of_others("a mount", &[], reader);
+    fields.warn_of_others(&[], reader);
     Some(Mount {
         bucket: bucket.unwrap_or_else(|| Embedded::new("", place.clone(), [])),
         place,

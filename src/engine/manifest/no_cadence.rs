@@ -1,6 +1,6 @@
 //! Schedules in a library that was built without the feature `schedules`: each is refused, so that none is silently missed.
 
-use super::reader::{Fields, Reader};
+use super::reader::{Path, Reader};
 use crate::cel::Timestamp;
 use crate::diagnostic::Diagnostic;
 use crate::source::Embedded;
@@ -12,7 +12,7 @@ pub(super) enum Cadence {}
 impl Cadence {
     /// Tells `reader` that the schedule cannot be read here.
     pub(super) fn read(
-        fields: &Fields<'_>,
+        path: &Path,
         cron: &Embedded,
         _: Option<&Embedded>,
         reader: &mut Reader,
@@ -20,7 +20,7 @@ impl Cadence {
         let message =
             "schedules are not supported here: the library was built without the feature `schedules`";
         let finding = Diagnostic::error("no_schedules", message, cron.place.clone()).rule("SCH-01");
-        reader.report(&fields.path.key("cron"), finding);
+        reader.report(&path.key("cron"), finding);
         None
     }
 

@@ -1,18 +1,15 @@
 //! Typed access to the tree of a document that goes on after each problem.
 //!
 //! In: nodes and the manifest path to them. Out: the values, and a diagnostic with its path for everything that is not
-//! as it must be. Null is the same as absent, as the specification's schemas write it (`… | None`). A field that a
-//! document reads is a key that it knows: [`Fields`] notes what was asked for and judges the rest.
+//! as it must be. Which keys a mapping has, and by which of these functions their values are read, `fields` knows.
 
 use super::json_schema::Budget;
 use super::messages;
 use super::node::{Data, Entry, Node};
-use super::unsaid;
-use super::yaml_cause::cut_off;
 use crate::cel::{Duration, DurationError};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::source::{Embedded, Place};
+use crate::source::Embedded;
 use std::fmt;
 
 /// The way to a node: keys joined by dots, list positions in brackets.
@@ -121,6 +118,15 @@ impl Reader {
         None
     }
 
+    /// A whole number.
+    pub(crate) fn whole(&mut self, node: &Node, path: &Path) -> Option<i64> {
+        if let Data::Int(value) = node.data {
+            return Some(value);
+        }
+        self.report(path, messages::wrong_type(node, "a whole number"));
+        None
+    }
+
     /// A whole number that is not negative (LIM-13).
     pub(crate) fn count(&mut self, node: &Node, path: &Path) -> Option<u64> {
         match node.data {
@@ -183,146 +189,5 @@ impl Reader {
             self.report(path, messages::wrong_type(node, "a mapping"));
         }
         entries
-    }
-
-    /// The fields of a mapping whose keys are known.
-    pub(crate) fn fields<'a>(&mut self, node: &'a Node, path: &Path) -> Option<Fields<'a>> {
-        let entries = self.mapping(node, path)?;
-        Some(Fields { entries, place: &node.place, path: path.clone(), known: Vec::new() })
-    }
-}
-
-/// A field of a mapping.
-pub(crate) struct Field<'a> {
-    /// The key as written.
-    pub(crate) key: &'a Embedded,
-    /// The value.
-    pub(crate) node: &'a Node,
-    /// The path to the value.
-    pub(crate) path: Path,
-}
-
-/// The fields of a mapping; it remembers which keys were asked for.
-pub(crate) struct Fields<'a> {
-    entries: &'a [Entry],
-    /// What to underline when something is missing.
-    pub(crate) place: &'a Place,
-    /// The path to the mapping.
-    pub(crate) path: Path,
-    known: Vec<&'static str>,
-}
-
-impl<'a> Fields<'a> {
-    /// The field of a key, also if it is null.
-    pub(crate) fn written(&mut self, key: &'static str) -> Option<Field<'a>> {
-        if !self.known.contains(&key) {
-            self.known.push(key);
-        }
-        let entry = self.entries.iter().find(|entry| &*entry.key.text == key)?;
-        Some(Field { key: &entry.key, node: &entry.value, path: self.path.key(key) })
-    }
-
-    /// The field of a key, unless it is null.
-    pub(crate) fn get(&mut self, key: &'static str) -> Option<Field<'a>> {
-        self.written(key).filter(|field| !field.node.is_null())
-    }
-
-    /// The value of a key that must be there; `rule` says so.
-    pub(crate) fn required(
-        &mut self,
-        key: &'static str,
-        rule: &'static str,
-        reader: &mut Reader,
-    ) -> Option<Field<'a>> {
-        let field = self.get(key);
-        if field.is_none() {
-            reader.report(&self.path.key(key), messages::missing_key(self.place, key, rule));
-        }
-        field
-    }
-
-    /// A text.
-    pub(crate) fn text(&mut self, key: &'static str, reader: &mut Reader) -> Option<Embedded> {
-        let field = self.get(key)?;
-        let text = reader.text(field.node, &field.path)?;
-        if let Some(rest) = cut_off(&text) {
-            reader.report(&field.path, messages::cut_text(rest));
-        }
-        Some(text)
-    }
-
-    /// A text that must be there and not be empty. In its stead stands an empty text, so that reading can go on.
-    pub(crate) fn name(&mut self, key: &'static str, rule: &'static str, reader: &mut Reader) -> Embedded {
-        let found = self.required(key, rule, reader).and_then(|field| {
-            let text = reader.text(field.node, &field.path)?;
-            if text.text.is_empty() {
-                reader.report(&field.path, messages::empty_name(&field.node.place, key, rule));
-            }
-            Some(text)
-        });
-        found.unwrap_or_else(|| Embedded::new("", self.place.clone(), []))
-    }
-
-    /// A boolean, `default` if absent.
-    pub(crate) fn boolean(&mut self, key: &'static str, default: bool, reader: &mut Reader) -> bool {
-        let Some(field) = self.get(key) else { return default };
-        reader.boolean(field.node, &field.path).unwrap_or(default)
-    }
-
-    /// A positive duration in nanoseconds.
-    pub(crate) fn duration(
-        &mut self,
-        key: &'static str,
-        rule: &'static str,
-        reader: &mut Reader,
-    ) -> Option<i64> {
-        let field = self.get(key)?;
-        reader.duration(field.node, &field.path, rule)
-    }
-
-    /// Refuses every key that was not asked for: `owner` is an object of policy, where a misspelt key would drop a
-    /// check without a word (AG-10).
-    pub(crate) fn refuse_others(self, owner: &str, reader: &mut Reader) {
-        self.warn_of_unsaid(owner, reader);
-        for entry in self.others() {
-            let known = if reader.may_propose() { self.known.as_slice() } else { &[] };
-            let finding = messages::unknown_key(&entry.key, owner, known);
-            reader.report(&self.path.key(&entry.key.text), finding);
-        }
-    }
-
-    /// Warns of every key that was not asked for, except one that looks like a misspelt `guard`: a key without
-    /// which a check is missing is refused. So is any key when there have been too many to look at each.
-    pub(crate) fn warn_of_others(self, owner: &str, guards: &[&str], reader: &mut Reader) {
-        self.warn_of_unsaid(owner, reader);
-        for entry in self.others() {
-            let finding = if reader.may_propose() {
-                match messages::nearest_key(&entry.key, &self.known) {
-                    Some(near) if guards.contains(&near) => {
-                        messages::unknown_key(&entry.key, owner, &self.known)
-                    }
-                    _ => messages::ignored_key(&entry.key, owner, &self.known),
-                }
-            } else {
-                messages::unknown_key(&entry.key, owner, &[])
-            };
-            reader.report(&self.path.key(&entry.key.text), finding);
-        }
-    }
-
-    /// Warns of every key that may hold a rule and says nothing.
-    fn warn_of_unsaid(&self, owner: &str, reader: &mut Reader) {
-        for entry in self.entries {
-            if let Some(follows) = unsaid::follows(owner, entry) {
-                let path = self.path.key(&entry.key.text);
-                reader.report(&path, messages::nothing_said(&entry.key, follows));
-            }
-        }
-    }
-
-    /// The entries whose keys nobody asked for.
-    pub(crate) fn others(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
-        let known = self.known.clone();
-        self.entries.iter().filter(move |entry| !known.contains(&&*entry.key.text))
     }
 }

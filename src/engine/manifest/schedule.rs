@@ -4,10 +4,10 @@
 //! whether or not an earlier one still runs (SCH-08). Making the tasks is the host's affair.
 
 use super::cadence::Cadence;
-use super::kind::DocumentKind;
-use super::launch::{Launch, Launches};
-use super::messages;
+use super::kind::{DocumentKind, Family, KindOf};
+use super::launch::{Launch, LaunchKeys, Launches};
 use super::reader::{Path, Reader};
+use super::shape::{Name, Part, Required, Text, mapping};
 use super::yaml::YamlDocument;
 use crate::cel::Timestamp;
 use crate::source::Embedded;
@@ -23,6 +23,19 @@ pub struct Schedule {
     pub timezone: Option<Embedded>,
     /// The two of them, unless one is wrong.
     cadence: Option<Cadence>,
+}
+
+mapping! {
+    /// Tasks by the clock.
+    pub(super) ScheduleKeys as "schedule" = "a schedule" {
+        /// Version and type of the manifest.
+        _kind = "kind": Required<KindOf<{ Family::Schedule as usize }>>,
+        launch: Part<LaunchKeys>,
+        /// When tasks are made: the five fields of a cron line.
+        cron: Required<Name>,
+        /// The zone whose clocks count, by its IANA name; UTC without it.
+        timezone: Text,
+    }
 }
 
 impl Schedule {
@@ -48,15 +61,12 @@ impl Schedule {
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
-        let mut fields = reader.fields(&document.node, path)?;
-        let mut launch = Launch::read(&mut fields, kind, reader);
-        if let Some(field) = fields.get("message") {
-            reader.report(&field.path, messages::schedule_message(&field.key.place));
-        }
-        let cron = fields.name("cron", "SCH-01", reader);
-        let timezone = fields.text("timezone", reader);
-        let cadence = Cadence::read(&fields, &cron, timezone.as_ref(), reader);
-        fields.warn_of_others("a schedule", &["inputs", "timezone", "enabled"], reader);
+        let fields = reader.fields::<ScheduleKeys>(&document.node, path)?;
+        let mut launch = Launch::read(&fields.launch().part(), kind, reader);
+        let cron = fields.cron().text_or_empty("SCH-01", reader);
+        let timezone = fields.timezone().text(reader);
+        let cadence = Cadence::read(path, &cron, timezone.as_ref(), reader);
+        fields.warn_of_others(&["inputs", "timezone", "enabled"], reader);
         launch.settle(document, reader);
         Some(Self { launch, cron, timezone, cadence })
     }

@@ -5,20 +5,22 @@
 //! enforced (`json_schema`) or refused (`schema_check`); the whole of it is kept in [`Schema::node`] for the schema that the
 //! model sees.
 
+use super::fields::Key;
 #[cfg(feature = "schemas")]
 use super::json_schema::NotReady;
 use super::json_schema::Validator;
 use super::json_schema::plain::is_plain;
 use super::json_schema::secret;
-use super::json_schema::words::{SECRET, Treatment, word};
+use super::json_schema::words::{SECRET, Takes, Treatment, WORDS, Word, word};
 use super::messages;
 use super::node::{Entry, Node};
-use super::reader::{Field, Fields, Path, Reader};
+use super::reader::{Path, Reader};
 use super::schema_check::{Position, check, check_definitions, check_names, check_references, check_word};
+use super::shape::{Anything, Boolean, Mapping, Object, Text, closed, mapping, shape, with};
 use super::unsaid::is_left_out;
 use crate::context::Secrets;
 use crate::source::Embedded;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub use super::json_schema::schema_kind::SchemaKind;
@@ -77,18 +79,135 @@ impl Schema {
 
 /// What a schema is for: it decides how much of it must be right.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+enum Role {
     /// Parameters of a tool, an action, an event or an agent: values are held to them.
     Parameters,
     /// Settings, which the host reads: JSON Schema at large.
     Settings,
 }
 
-/// Reads the properties of a `parameters` or `settings` block.
-pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Vec<Property> {
-    let Some(mut fields) = reader.fields(node, path) else { return Vec::new() };
-    warn_of_required(&mut fields, reader);
-    let properties = fields.get("properties");
+mapping! {
+    /// What the engine looks at in a block of parameters or settings; the other words are those of [`WORDS`].
+    BlockKeys = "a block" {
+        properties: Object,
+        required: Anything,
+    }
+
+    /// What the engine looks at in a parameter or a setting; the other words are those of [`WORDS`].
+    PropertyKeys = "a parameter" {
+        /// Every agent must bind it.
+        require_binding: Boolean,
+        /// Of v1: `false` hides it from the model.
+        allow_from_llm: Boolean,
+        /// A label for people.
+        title: Text,
+        /// What the model is told.
+        description: Text,
+        /// A format, such as `uri`.
+        format: Text,
+        /// Names of fields that are there; of the parameter itself its `default` says whether it is.
+        required: Anything,
+    }
+}
+
+shape! {
+    /// Parameters by name.
+    pub(super) Parameters as "parameters" = |definitions| {
+        let parameter = definitions.refer("parameter", |definitions| {
+            let known = WORDS.iter().filter(|word| !matches!(word.treatment, Treatment::Refused(_)));
+            with_words(Value::Object(closed(PropertyKeys::ROWS, definitions)), known)
+        });
+        let block = block("Parameters by name; one without `default` is required.", parameter);
+        with_words(block, WORDS.iter().filter(|word| stands_in_a_block(word)))
+    };
+    /// Settings by name.
+    pub(super) Settings as "settings" = |_| {
+        let block = block("What operators configure; the model never sees it.", json!({ "type": "object" }));
+        with_words(block, WORDS.iter().filter(|word| word.name != "required"))
+    };
+    /// A JSON Schema of its own.
+    pub(super) Alone = Object::schema;
+    /// The JSON Schema of what an event brings.
+    pub(super) Payload = Object::schema;
+}
+
+/// What JSON Schema says of a block whose properties have this schema, before the words that say nothing of them.
+fn block(about: &str, property: Value) -> Value {
+    json!({
+        "description": about,
+        "type": "object",
+        "properties": {
+            "type": { "const": "object" },
+            "properties": { "type": "object", "additionalProperties": property },
+        },
+        "required": ["properties"],
+        "additionalProperties": false,
+    })
+}
+
+/// A schema of schemas that knows more words.
+fn with_words(mut schema: Value, words: impl Iterator<Item = &'static Word>) -> Value {
+    if let Some(Value::Object(known)) = schema.get_mut("properties") {
+        for word in words {
+            let value = match word.takes {
+                Takes::Text | Takes::Format => json!({ "type": "string" }),
+                Takes::Boolean => json!({ "type": "boolean" }),
+                Takes::Values => json!({ "type": "array" }),
+                _ => json!({}),
+            };
+            known.entry(word.name).or_insert(with(value, "description", word.about));
+        }
+    }
+    schema
+}
+
+impl Key<'_, '_, Parameters> {
+    /// The parameters.
+    pub(super) fn properties(&self, reader: &mut Reader) -> Vec<Property> {
+        let field = self.get();
+        field.map(|field| read_parameters(field.node, &field.path, reader)).unwrap_or_default()
+    }
+}
+
+impl Key<'_, '_, Settings> {
+    /// The settings.
+    pub(super) fn properties(&self, reader: &mut Reader) -> Vec<Property> {
+        let field = self.get();
+        field
+            .map(|field| read_properties(field.node, &field.path, Role::Settings, reader))
+            .unwrap_or_default()
+    }
+}
+
+impl Key<'_, '_, Alone> {
+    /// The schema; nothing if it is no mapping. Its references lead into it.
+    pub(super) fn alone(&self, reader: &mut Reader) -> Option<Arc<Schema>> {
+        let field = self.get()?;
+        read_alone(field.node, &field.path, reader)
+    }
+}
+
+impl Key<'_, '_, Payload> {
+    /// The same of what an event brings, of which nothing can be secret: it becomes a message, which everybody sees.
+    pub(super) fn payload(&self, reader: &mut Reader) -> Option<Arc<Schema>> {
+        let field = self.get()?;
+        let schema = read_alone(field.node, &field.path, reader)?;
+        if !schema.secrets.is_empty() {
+            reader.report(&field.path, messages::secret_of_an_event(&field.key.place));
+        }
+        Some(schema)
+    }
+}
+
+/// Reads the properties of a block of parameters.
+pub(super) fn read_parameters(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Property> {
+    read_properties(node, path, Role::Parameters, reader)
+}
+
+fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Vec<Property> {
+    let Some(fields) = reader.fields::<BlockKeys>(node, path) else { return Vec::new() };
+    warn_of_required(&fields.required(), reader);
+    let properties = fields.properties().get();
     check_block(node, path, role, properties.is_none(), reader);
     let Some(properties) = properties else { return Vec::new() };
     let entries = reader.mapping(properties.node, &properties.path).unwrap_or_default();
@@ -100,22 +219,25 @@ pub(super) fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut
     entries.iter().filter_map(read).collect()
 }
 
-/// The same of what an event brings, of which nothing can be secret: it becomes a message, which everybody sees.
-pub(super) fn read_payload(field: &Field<'_>, reader: &mut Reader) -> Option<Arc<Schema>> {
-    let schema = read_alone(field.node, &field.path, reader)?;
-    if !schema.secrets.is_empty() {
-        reader.report(&field.path, messages::secret_of_an_event(&field.key.place));
-    }
-    Some(schema)
-}
-
-/// Reads a schema that stands alone, such as that of a result; nothing if it is no mapping. Its references lead into it.
-pub(super) fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
+fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
     reader.mapping(node, path)?;
     let mut schema = Schema::of(node, node);
     schema.validator = ready(node, node, path, Position::Inner, reader);
     schema.secrets = secret::secrets(node, node);
     Some(Arc::new(schema))
+}
+
+/// The words that may stand in a block and that nobody looks at.
+const UNREAD: [&str; 5] =
+    // an address of the whole changes nothing that is in it
+    ["properties", "required", "additionalProperties", "unevaluatedProperties", "$id"];
+
+/// Whether a word stands in a block of parameters without a finding.
+fn stands_in_a_block(word: &Word) -> bool {
+    let is_said = word.treatment == Treatment::Annotation && word.name != SECRET;
+    matches!(word.name, "type" | "$defs" | "definitions")
+        || (UNREAD.contains(&word.name) && word.name != "required")
+        || (is_said && !word.name.starts_with("content"))
 }
 
 /// The words of a block beside its properties. Arguments that no property declares are dropped (PAR-07), and which of
@@ -146,8 +268,7 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             ("type", _) if is_object(&entry.value) => {}
             ("type", _) => reader.report(&path, messages::not_an_object(&entry.value)),
             ("$defs" | "definitions", _) => check_definitions(&entry.value, &path, reader),
-            // an address of the whole changes nothing that is in it
-            ("properties" | "required" | "additionalProperties" | "unevaluatedProperties" | "$id", _) => {}
+            (name, _) if UNREAD.contains(&name) => {}
             (SECRET, _) => reader.report(&path, messages::secret_of_all(key)),
             (_, Treatment::Annotation) => check_word(entry, node, &path, Position::Inner, reader),
             (_, Treatment::Refused(reason)) => {
@@ -175,22 +296,20 @@ impl Schema {
     }
 
     fn read(node: &Node, root: &Node, path: &Path, role: Role, reader: &mut Reader) -> Option<Self> {
-        let mut fields = reader.fields(node, path)?;
-        let (require_binding, allow_from_llm) = (
-            fields.boolean("require_binding", false, reader),
-            fields.boolean("allow_from_llm", true, reader),
-        );
+        let fields = reader.fields::<PropertyKeys>(node, path)?;
+        let require_binding = fields.require_binding().boolean(reader).unwrap_or(false);
+        let allow_from_llm = fields.allow_from_llm().boolean(reader).unwrap_or(true);
         let mut schema = Self { require_binding, allow_from_llm, ..Self::of(node, root) };
         if role == Role::Settings {
-            for key in ["title", "description", "format"] {
-                fields.text(key, reader);
+            for key in [fields.title(), fields.description(), fields.format()] {
+                key.text(reader);
             }
             return Some(schema);
         }
         let has_fields = matches!(schema.kind, Some(SchemaKind::Object) | None);
         if !has_fields || node.get("required").is_some_and(|list| list.as_sequence().is_none()) {
-            warn_of_required(&mut fields, reader);
-        } else if let Some(list) = fields.get("required") {
+            warn_of_required(&fields.required(), reader);
+        } else if let Some(list) = fields.required().get() {
             check_names("required", list.node, &list.path, reader);
         }
         schema.validator = ready(node, root, path, Position::Parameter, reader);
@@ -264,8 +383,8 @@ fn ready(
 }
 
 /// A list of required names means nothing: the absence of a default does (PAR-06).
-fn warn_of_required(fields: &mut Fields<'_>, reader: &mut Reader) {
-    if let Some(field) = fields.get("required") {
+fn warn_of_required(required: &Key<'_, '_, Anything>, reader: &mut Reader) {
+    if let Some(field) = required.get() {
         reader.report(&field.path, messages::required_list(&field.key.place));
     }
 }

@@ -3,11 +3,14 @@
 //! In: a list of mappings and the hook it belongs to. Out: [`DeclaredStep`]s with exactly one action each, their expressions as
 //! text. A step that breaks a rule of its hook is reported and left out. Nothing here reads an expression or a template.
 
-use super::binding::DeclaredBinding;
+use super::binding::{Bindings, DeclaredBinding};
+use super::fields::{Field, Fields, Key};
 use super::messages;
 use super::node::Node;
-use super::reader::{Field, Fields, Path, Reader};
+use super::reader::{Path, Reader};
+use super::shape::{Definitions, Expression, Shape, Text, mapping, shape, with, words};
 use crate::source::{Embedded, Place};
+use serde_json::{Value, json};
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -103,6 +106,35 @@ impl Hook {
         }
     }
 
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 6] = [
+        Self::BeforeFirst,
+        Self::Before,
+        Self::After,
+        Self::GuardrailBefore,
+        Self::GuardrailAfter,
+        Self::Trigger,
+    ];
+
+    /// How JSON Schema calls its steps.
+    fn definition(self) -> &'static str {
+        match self {
+            Self::BeforeFirst | Self::Before => "beforeStep",
+            Self::After => "afterStep",
+            Self::GuardrailBefore | Self::GuardrailAfter => "guardrailStep",
+            Self::Trigger => "triggerStep",
+        }
+    }
+
+    /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02).
+    fn actions(self) -> &'static [&'static str] {
+        match self {
+            Self::BeforeFirst | Self::Before => &["assert", "invoke"],
+            Self::After | Self::GuardrailBefore | Self::GuardrailAfter => &["assert", "invoke", "transform"],
+            Self::Trigger => &["assert"],
+        }
+    }
+
     /// What its steps may do when they fail; the first is the default (MW-27, GR-03, TRG-04).
     fn on_fail(self) -> &'static [(&'static str, OnFail)] {
         const BLOCK: (&str, OnFail) = ("block", OnFail::Block);
@@ -116,55 +148,116 @@ impl Hook {
     }
 }
 
-impl DeclaredStep {
-    /// Reads a list of steps. A step that breaks a rule is reported and left out.
-    pub(super) fn read_all(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Vec<Self> {
-        let items = reader.list(node, path).unwrap_or_default();
-        items
-            .iter()
-            .enumerate()
-            .filter_map(|(at, item)| Self::read(item, &path.item(at), hook, reader))
-            .collect()
+mapping! {
+    /// A step of a list.
+    StepKeys = "a step" {
+        /// The step fails where this is falsy.
+        assert: Expression,
+        /// A capability to carry out, as `tool:action`.
+        invoke: Target,
+        /// What takes the place of the result or the message.
+        transform: Expression,
+        /// Arguments of the capability.
+        bindings: Bindings,
+        /// The step is skipped where this is falsy.
+        condition: Expression,
+        /// The step is for this action or event only.
+        match_name = "match": Text,
+        /// What a failing step does.
+        on_fail: AfterFailure,
+        /// The message on failure; `{input.x}` and the like are filled in.
+        error_message: Text,
     }
+}
 
+shape! {
+    /// `tool:capability`.
+    Target = |_| json!({ "type": "string", "pattern": "^[^:]+:.+$" });
+    /// One of the words that the hook of the step knows.
+    AfterFailure = |_| json!({});
+}
+
+/// The steps of a hook, by its place in [`Hook::ALL`].
+pub(super) enum Steps<const HOOK: usize> {}
+
+impl<const HOOK: usize> Shape for Steps<HOOK> {
+    fn schema(definitions: &mut Definitions) -> Value {
+        let Some(hook) = Hook::ALL.get(HOOK) else { return Value::Null };
+        let step = definitions.refer(hook.definition(), |definitions| step_schema(*hook, definitions));
+        json!({ "type": "array", "items": step })
+    }
+}
+
+/// What JSON Schema says of a step of a hook: of the keys of all steps those that the hook allows.
+fn step_schema(hook: Hook, definitions: &mut Definitions) -> Value {
+    let actions = hook.actions();
+    let one_of = actions.iter().map(|action| json!({ "required": [action] })).collect::<Value>();
+    let mut schema = with(StepKeys::schema(definitions), "oneOf", one_of);
+    let may_invoke = actions.contains(&"invoke");
+    if let Some(Value::Object(keys)) = schema.get_mut("properties") {
+        keys.retain(|key, _| match key.as_str() {
+            "assert" | "invoke" | "transform" => actions.contains(&key.as_str()),
+            "bindings" => may_invoke,
+            "match" => hook.owner().is_none(),
+            _ => true,
+        });
+        if let Some(on_fail) = keys.get_mut("on_fail") {
+            *on_fail = with(on_fail.take(), "enum", words(hook.on_fail()));
+        }
+    }
+    if !may_invoke {
+        return schema;
+    }
+    with(schema, "dependentRequired", json!({ "bindings": ["invoke"] }))
+}
+
+impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
+    /// The steps of a list. A step that breaks a rule is reported and left out.
+    pub(super) fn steps(&self, reader: &mut Reader) -> Vec<DeclaredStep> {
+        let (Some(field), Some(hook)) = (self.get(), Hook::ALL.get(HOOK)) else { return Vec::new() };
+        let items = reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate();
+        let read = |(at, item)| DeclaredStep::read(item, &field.path.item(at), *hook, reader);
+        items.filter_map(read).collect()
+    }
+}
+
+impl DeclaredStep {
     fn read(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Option<Self> {
-        let mut fields = reader.fields(node, path)?;
-        let actions = ["assert", "invoke", "transform"].map(|key| fields.get(key));
+        let fields = reader.fields::<StepKeys>(node, path)?;
+        let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());
+        let actions = [assert.get(), invoke.get(), transform.get()];
         let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
         match keys.split_first() {
             None => reader.report(path, messages::step_without_action(&node.place)),
             Some((_, [])) => {}
             Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
         }
-        let [assert, invoke, transform] = actions;
-        if let Some(field) = transform.as_ref().filter(|_| matches!(hook, Hook::BeforeFirst | Hook::Before)) {
-            reader.report(&field.path, messages::transform_too_early(field.key));
+        let allowed = hook.actions();
+        for field in actions.iter().flatten().filter(|field| !allowed.contains(&&*field.key.text)) {
+            let finding = match hook {
+                Hook::Trigger => messages::trigger_action(field.key),
+                _ => messages::transform_too_early(field.key),
+            };
+            reader.report(&field.path, finding);
         }
-        if hook == Hook::Trigger {
-            for field in [&invoke, &transform].into_iter().flatten() {
-                reader.report(&field.path, messages::trigger_action(field.key));
-            }
-        }
-        let bindings = fields.get("bindings");
-        if let Some(field) = bindings.as_ref().filter(|_| invoke.is_none() && !keys.is_empty()) {
+        let [asserts, invokes, transforms] = actions;
+        let bindings = fields.bindings();
+        if let Some(field) = bindings.get().filter(|_| invokes.is_none() && !keys.is_empty()) {
             reader.report(&field.path, messages::bindings_without_invoke(field.key));
         }
-        let bindings = bindings
-            .map(|field| DeclaredBinding::read_all(field.node, &field.path, "BND-19", reader))
-            .unwrap_or_default();
-        let action = if let Some(field) = assert {
-            reader.expression(field.node, &field.path, "CEL-01").map(DeclaredAction::Assert)
-        } else if let Some(field) = transform {
-            reader.expression(field.node, &field.path, "CEL-01").map(DeclaredAction::Transform)
+        let bindings = bindings.bindings("BND-19", reader);
+        let action = if asserts.is_some() {
+            assert.expression("CEL-01", reader).map(DeclaredAction::Assert)
+        } else if transforms.is_some() {
+            transform.expression("CEL-01", reader).map(DeclaredAction::Transform)
         } else {
-            invoke.and_then(|field| read_invoke(&field, bindings, reader)).map(DeclaredAction::Invoke)
+            invokes.and_then(|field| read_invoke(&field, bindings, reader)).map(DeclaredAction::Invoke)
         };
-        let condition =
-            fields.get("condition").and_then(|field| reader.expression(field.node, &field.path, "CEL-01"));
-        let match_name = read_match(&mut fields, hook, reader);
-        let on_fail = read_on_fail(&mut fields, hook, reader);
-        let error_message = fields.text("error_message", reader);
-        fields.refuse_others("a step", reader);
+        let condition = fields.condition().expression("CEL-01", reader);
+        let match_name = read_match(&fields, hook, reader);
+        let on_fail = read_on_fail(&fields, hook, reader);
+        let error_message = fields.error_message().text(reader);
+        fields.refuse_others(reader);
         if keys.len() > 1 {
             return None;
         }
@@ -199,8 +292,8 @@ fn read_invoke(
 }
 
 /// The name that selects the calls a step is for; a guardrail or trigger has none (MW-23).
-fn read_match(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> Option<Embedded> {
-    let field = fields.get("match")?;
+fn read_match(fields: &Fields<'_, StepKeys>, hook: Hook, reader: &mut Reader) -> Option<Embedded> {
+    let field = fields.match_name().get()?;
     if let Some(owner) = hook.owner() {
         reader.report(&field.path, messages::misplaced_match(field.key, owner));
         return None;
@@ -210,15 +303,15 @@ fn read_match(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> Optio
 
 /// What follows a failure. A value that is unknown or does not belong here is reported; in its stead stands the hook's
 /// default, which stops.
-fn read_on_fail(fields: &mut Fields<'_>, hook: Hook, reader: &mut Reader) -> OnFail {
+fn read_on_fail(fields: &Fields<'_, StepKeys>, hook: Hook, reader: &mut Reader) -> OnFail {
     let known = hook.on_fail();
     let default = known.first().map_or(OnFail::LockTask, |(_, default)| *default);
-    let Some(field) = fields.get("on_fail") else { return default };
+    let Some(field) = fields.on_fail().get() else { return default };
     let Some(word) = reader.text(field.node, &field.path) else { return default };
     if let Some((_, on_fail)) = known.iter().find(|(name, _)| **name == *word.text) {
         return *on_fail;
     }
-    let names = known.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let names = words(known);
     let finding = match (hook, &*word.text) {
         (Hook::GuardrailBefore | Hook::GuardrailAfter, "block") => messages::guardrail_block(&word.place),
         (Hook::Trigger, _) => messages::trigger_on_fail(&word),

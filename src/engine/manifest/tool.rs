@@ -5,12 +5,16 @@
 //! written: carrying them out is the host's affair. It never looks at another document and never reads an expression.
 
 use super::capability_key::sanitise;
-use super::event::{EventDecl, read_events};
-use super::kind::{DocumentKind, Version};
+use super::event::{EventDecl, EventKeys, read_events};
+use super::fields::{Field, Fields};
+use super::kind::{DocumentKind, Family, KindOf, Version};
 use super::messages;
 use super::node::Node;
-use super::reader::{Field, Fields, Path, Reader};
-use super::schema::{Property, Role, Schema, read_alone, read_properties};
+use super::reader::{Path, Reader};
+use super::schema::{Alone, Parameters, Property, Schema, Settings};
+use super::shape::{
+    Anything, Boolean, Expression, List, Mapping, Name, Part, Required, Row, Text, mapping, shape,
+};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
 use std::collections::HashMap;
@@ -137,6 +141,71 @@ const RUNTIMES: [(&str, RuntimeKind); 6] = [
     ("filesystem", RuntimeKind::Filesystem),
 ];
 
+mapping! {
+    /// Actions that go out, and events that come in.
+    pub(super) ToolKeys as "tool" = "a tool" {
+        /// Version and type of the manifest.
+        _kind = "kind": Required<KindOf<{ Family::Tool as usize }>>,
+        /// The namespace of the tool.
+        namespace: Required<Name>,
+        /// A name, unique in the namespace.
+        name: Required<Name>,
+        /// What the tool is for.
+        description: Text,
+        /// Whether a task waits until its actions have run.
+        synchronous: Boolean,
+        /// What operators configure; the model never sees it.
+        settings: Settings,
+        /// Parameters of every action and event.
+        parameters: Parameters,
+        runtimes: Part<RuntimeKeys>,
+        /// What the model may call.
+        actions: List<ActionKeys>,
+        /// Of v1: the old name of `actions`.
+        capabilities: List<ActionKeys>,
+        /// What may come in from outside.
+        events: List<EventKeys>,
+    }
+
+    /// What the model may call.
+    ActionKeys as "action" = "an action" {
+        /// Of v1: without effect.
+        filesystem: Anything,
+        /// A name, unique in the tool.
+        name: Name,
+        /// What the model is told.
+        description: Text,
+        /// Parameters of this action alone.
+        parameters: Parameters,
+        /// A JSON Schema of what the action returns where it succeeds.
+        output: Alone,
+        /// How the action is carried out: exactly one way.
+        execute: ExecuteKeys,
+    }
+
+    #[rules = { "minProperties": 1, "maxProperties": 1 }]
+    ExecuteKeys = "`execute`" {
+        /// By an expression.
+        cel: CelKeys,
+        runtimes: Part<RuntimeKeys>,
+    }
+
+    CelKeys = "`cel`" {
+        /// The result of the action.
+        expression: Required<Expression>,
+    }
+}
+
+shape! {
+    /// The runtimes, one key each.
+    RuntimeKeys = Anything::schema;
+}
+
+impl Mapping for RuntimeKeys {
+    const OWNER: &'static str = "a runtime";
+    const ROWS: &'static [Row] = &Row::all::<Anything, _, _>(&RUNTIMES);
+}
+
 impl Tool {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
@@ -145,26 +214,25 @@ impl Tool {
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
-        let mut fields = reader.fields(&document.node, path)?;
-        fields.written("kind");
-        let namespace = fields.name("namespace", "KV-03", reader);
-        let name = fields.name("name", "KV-03", reader);
-        let description = fields.text("description", reader);
-        let synchronous = fields.boolean("synchronous", false, reader);
-        let settings = read_block(&mut fields, "settings", Role::Settings, reader);
-        let parameters = read_block(&mut fields, "parameters", Role::Parameters, reader);
-        let runtimes = read_runtimes(&mut fields, reader);
-        let mut actions = fields.get("actions");
-        if actions.is_none() && kind.version == Version::V1 {
-            actions = fields.get("capabilities");
-        }
+        let fields = reader.fields::<ToolKeys>(&document.node, path)?;
+        let namespace = fields.namespace().text_or_empty("KV-03", reader);
+        let name = fields.name().text_or_empty("KV-03", reader);
+        let description = fields.description().text(reader);
+        let synchronous = fields.synchronous().boolean(reader).unwrap_or(false);
+        let settings = fields.settings().properties(reader);
+        let parameters = fields.parameters().properties(reader);
+        let runtimes = read_runtimes(&fields.runtimes().part(), reader);
+        let (new_name, old_name) = (fields.actions(), fields.capabilities());
+        let has_old_name = new_name.get().is_none() && kind.version == Version::V1;
+        let actions = if has_old_name { old_name.get() } else { new_name.get() };
         let actions = actions.map(|field| read_actions(&field, &runtimes, reader)).unwrap_or_default();
         if actions.is_empty() && !reader.has_errors() {
-            reader.report(&path.key("actions"), messages::tool_without_actions(fields.place));
+            reader.report(&new_name.path(), messages::tool_without_actions(fields.place));
         }
-        let events = fields.get("events").map(|field| read_events(&field, reader)).unwrap_or_default();
+        let events = read_events(&fields.events(), reader);
         let place = fields.place.clone();
-        fields.warn_of_others("a tool", &["parameters"], reader);
+        let strange = (!has_old_name).then_some(old_name.name());
+        fields.warn_of_others_but(strange.as_slice(), &["parameters"], reader);
         Some(Self {
             place,
             path: path.to_string(),
@@ -183,16 +251,11 @@ impl Tool {
     }
 }
 
-fn read_block(fields: &mut Fields<'_>, key: &'static str, role: Role, reader: &mut Reader) -> Vec<Property> {
-    let field = fields.get(key);
-    field.map(|field| read_properties(field.node, &field.path, role, reader)).unwrap_or_default()
-}
-
 /// The runtime blocks of a mapping: at the top of a tool, or in `execute`.
-fn read_runtimes(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<DeclaredRuntime> {
+fn read_runtimes(fields: &Fields<'_, RuntimeKeys>, reader: &mut Reader) -> Vec<DeclaredRuntime> {
     let mut runtimes = Vec::new();
     for (key, kind) in RUNTIMES {
-        let Some(field) = fields.get(key) else { continue };
+        let Some(field) = fields.key::<Anything>(key).get() else { continue };
         if kind == RuntimeKind::Filesystem {
             reader.report(&field.path, messages::without_effect(&field.key.place, key));
         } else {
@@ -231,20 +294,19 @@ fn read_action(
     shared: &[DeclaredRuntime],
     reader: &mut Reader,
 ) -> Option<ActionDecl> {
-    let mut fields = reader.fields(node, path)?;
-    let shorthand = fields.get("filesystem");
+    let fields = reader.fields::<ActionKeys>(node, path)?;
+    let shorthand = fields.filesystem().get();
     if let Some(field) = &shorthand {
-        reader.report(&field.path, messages::without_effect(&field.key.place, "filesystem"));
+        reader.report(&field.path, messages::without_effect(&field.key.place, &field.key.text));
     }
     let name = match shorthand.as_ref().and_then(|field| field.node.as_string()) {
-        Some(name) if fields.get("name").is_none() => name.clone(),
-        _ => fields.name("name", "TOOL-04", reader),
+        Some(name) if fields.name().get().is_none() => name.clone(),
+        _ => fields.name().text_or_empty("TOOL-04", reader),
     };
-    let description = fields.text("description", reader);
-    let parameters = read_block(&mut fields, "parameters", Role::Parameters, reader);
-    let output = fields.get("output");
-    let output = output.and_then(|field| read_alone(field.node, &field.path, reader));
-    let execute = match (fields.get("execute"), shorthand) {
+    let description = fields.description().text(reader);
+    let parameters = fields.parameters().properties(reader);
+    let output = fields.output().alone(reader);
+    let execute = match (fields.execute().get(), shorthand) {
         (Some(field), _) => read_execute(&field, reader),
         (None, Some(field)) => Some(DeclaredExecute::Runtime(DeclaredRuntime {
             kind: RuntimeKind::Filesystem,
@@ -253,16 +315,16 @@ fn read_action(
         })),
         (None, None) => inherited(fields.place, path, shared, reader),
     };
-    fields.warn_of_others("an action", &["parameters", "output"], reader);
+    fields.warn_of_others(&["parameters", "output"], reader);
     Some(ActionDecl { path: path.to_string(), name, description, parameters, output, execute: execute? })
 }
 
 /// The one backend of `execute` (TOOL-01).
 fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<DeclaredExecute> {
-    let mut fields = reader.fields(field.node, &field.path)?;
-    let cel = fields.get("cel");
-    let mut runtimes = read_runtimes(&mut fields, reader);
-    let cel_name = cel.iter().map(|_| "cel");
+    let fields = reader.fields::<ExecuteKeys>(field.node, &field.path)?;
+    let cel = fields.cel().get();
+    let mut runtimes = read_runtimes(&fields.runtimes().part(), reader);
+    let cel_name = cel.iter().map(|_| fields.cel().name());
     let found = cel_name.chain(runtimes.iter().map(|runtime| runtime.kind.name())).collect::<Vec<_>>();
     if found.len() != 1 {
         let finding = if found.is_empty() {
@@ -272,12 +334,12 @@ fn read_execute(field: &Field<'_>, reader: &mut Reader) -> Option<DeclaredExecut
         };
         reader.report(&field.path, finding);
     }
-    fields.warn_of_others("`execute`", &[], reader);
+    fields.warn_of_others(&[], reader);
     let Some(cel) = cel else { return runtimes.pop().map(DeclaredExecute::Runtime) };
-    let mut fields = reader.fields(cel.node, &cel.path)?;
-    let expression = fields.required("expression", "TOOL-06", reader);
-    let expression = expression.and_then(|field| reader.expression(field.node, &field.path, "TOOL-06"));
-    fields.warn_of_others("`cel`", &[], reader);
+    let fields = reader.fields::<CelKeys>(cel.node, &cel.path)?;
+    let expression = fields.expression().required("TOOL-06", reader);
+    let expression = expression.and_then(|key| key.expression("TOOL-06", reader));
+    fields.warn_of_others(&[], reader);
     expression.map(DeclaredExecute::Cel)
 }
 

@@ -3,11 +3,12 @@
 //! In: the mapping of one document. Out: a [`DeclaredTrigger`] with its asserts and its message still as text. Whether an event
 //! makes a task is for the layer above, which compiles them. Who may see or change a trigger (TRG-13) is the host's affair.
 
-use super::kind::DocumentKind;
-use super::launch::{Launch, Launches};
+use super::kind::{DocumentKind, Family, KindOf};
+use super::launch::{Launch, LaunchKeys, Launches};
 use super::reader::{Path, Reader};
-use super::schema::{Schema, read_payload};
-use super::step::{DeclaredStep, Hook};
+use super::schema::{Payload, Schema};
+use super::shape::{Name, Part, Required, mapping};
+use super::step::{DeclaredStep, Hook, Steps};
 use super::yaml::YamlDocument;
 use crate::source::Embedded;
 use std::sync::Arc;
@@ -25,6 +26,26 @@ pub struct DeclaredTrigger {
     pub before: Vec<DeclaredStep>,
 }
 
+mapping! {
+    /// Tasks by events from outside.
+    pub(super) TriggerKeys as "trigger" = "a trigger" {
+        /// Version and type of the manifest.
+        _kind = "kind": Required<KindOf<{ Family::Trigger as usize }>>,
+        launch: Part<LaunchKeys>,
+        /// Where the events come from.
+        source: Required<SourceKeys>,
+    }
+
+    SourceKeys = "`source`" {
+        /// The kind of source, such as `email` or `github`: a word of the host's.
+        kind = "type": Required<Name>,
+        /// A JSON Schema of the payload; an event that does not fit makes no task.
+        payload: Payload,
+        /// Steps on each event; all of them must pass.
+        before: Steps<{ Hook::Trigger as usize }>,
+    }
+}
+
 impl DeclaredTrigger {
     /// Reads the mapping of one document; none if it is no mapping. `kind` has been read from it.
     pub(super) fn read(
@@ -33,24 +54,20 @@ impl DeclaredTrigger {
         path: &Path,
         reader: &mut Reader,
     ) -> Option<Self> {
-        let mut fields = reader.fields(&document.node, path)?;
-        let mut launch = Launch::read(&mut fields, kind, reader);
+        let fields = reader.fields::<TriggerKeys>(&document.node, path)?;
+        let mut launch = Launch::read(&fields.launch().part(), kind, reader);
         let mut source_type = None;
         let mut payload = None;
         let mut before = Vec::new();
-        if let Some(field) = fields.required("source", "TRG-01", reader)
-            && let Some(mut source) = reader.fields(field.node, &field.path)
+        if let Some(source) = fields.source().required("TRG-01", reader)
+            && let Some(source) = source.fields(reader)
         {
-            source_type = Some(source.name("type", "TRG-01", reader));
-            if let Some(field) = source.get("payload") {
-                payload = read_payload(&field, reader);
-            }
-            if let Some(field) = source.get("before") {
-                before = DeclaredStep::read_all(field.node, &field.path, Hook::Trigger, reader);
-            }
-            source.refuse_others("`source`", reader);
+            source_type = Some(source.kind().text_or_empty("TRG-01", reader));
+            payload = source.payload().payload(reader);
+            before = source.before().steps(reader);
+            source.refuse_others(reader);
         }
-        fields.warn_of_others("a trigger", &["source", "inputs", "message", "enabled"], reader);
+        fields.warn_of_others(&["source", "inputs", "message", "enabled"], reader);
         launch.settle(document, reader);
         let source_type = source_type.unwrap_or_else(|| Embedded::new("", launch.place.clone(), []));
         Some(Self { launch, source_type, payload, before })

@@ -47,6 +47,36 @@ pub enum Execute {
 }
 
 /// The action of a tool, or the agent, that a call carries out.
+///
+/// ```
+/// use celador::{Call, CallResult, Engine, EngineLimits, InvocationTarget, Json, Outcome, Request, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "support", "support-desk", User::default(), now))?;
+/// # let json = |value: serde_json::Value| -> Json { value.into() };
+/// # assert!(task.input(&json(serde_json::json!({"message": "Answer this customer.", "ticket_id": "T-1041"})), now).outcome().is_allowed());
+/// # let fetch = Call { function: "zendesk_fetch_ticket".into(), arguments: json(serde_json::json!({})) };
+/// # let Outcome::Allowed(fetch) = task.before(&fetch, now).outcome() else { panic!("reading is allowed") };
+/// # let ticket = serde_json::json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
+/// #     "order_id": "ord-77", "order_total": 240, "customer_id": "cus-5"});
+/// # assert!(task.after(fetch.call, CallResult::successful(json(ticket)), now)?.outcome().is_allowed());
+///
+/// // where a host sends what it is to carry out
+/// let address = |target: &InvocationTarget| match target {
+///     InvocationTarget::Action { tool, action, .. } => format!("https://tools.example.com/{tool}/{action}"),
+///     InvocationTarget::Agent { namespace, agent } => format!("a task of {namespace}/{agent}"),
+/// };
+///
+/// // before a refund the policy asks for the score of the customer
+/// let arguments = json(serde_json::json!({"amount": 80, "reason": "Broken."}));
+/// let refund = Call { function: "payments_refund".into(), arguments };
+/// let operation = task.before(&refund, now);
+/// let Some(Request::Invoke(invocation)) = operation.request() else { panic!("a step invokes the check") };
+/// assert_eq!(address(&invocation.target), "https://tools.example.com/fraud-check/score");
+/// assert_eq!(invocation.arguments.root().get("customer_id").map(|id| id.to_string()), Some(r#""cus-5""#.to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Target"))]

@@ -3,9 +3,11 @@
 //! In: the fields of a mapping. Out: an [`Arrival`], which can be brought to a task. A `payload` is data that the host
 //! vouches for; a `raw_body` is a request, and with its `headers` what is signed, byte for byte.
 
-use super::{messages, values};
+use super::messages;
 use crate::cel::{Json, Timestamp};
-use crate::manifest::reader::{Fields, Reader};
+use crate::manifest::fields::Fields;
+use crate::manifest::reader::Reader;
+use crate::manifest::shape::{Anything, ByName, Required, Text, mapping};
 use crate::source::Embedded;
 use crate::task::{Content, Delivery, Progress, Task};
 use std::collections::BTreeMap;
@@ -33,17 +35,37 @@ pub enum ArrivalBody {
     Raw(Arc<str>),
 }
 
+mapping! {
+    /// Something that happens outside, with a `payload` or a `raw_body`.
+    pub(super) ArrivalKeys = "an event" {
+        /// The capability whose event it is.
+        capability: Required<Text>,
+        /// The event.
+        event: Required<Text>,
+        /// Data that the host vouches for.
+        payload: Anything,
+        /// The body of a request, byte for byte.
+        raw_body: Text,
+        /// The headers of the request.
+        headers: ByName<Text>,
+    }
+}
+
 impl Arrival {
     /// Reads one; `what` is blamed if it does not say what comes.
-    pub(super) fn read(what: &Embedded, fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Self> {
-        let capability = values::required_text(fields, "capability", reader);
-        let event = values::required_text(fields, "event", reader);
-        let payload = values::json(fields, "payload").map(ArrivalBody::Payload);
-        let raw = fields.text("raw_body", reader).map(|text| ArrivalBody::Raw(text.text));
+    pub(super) fn read(
+        what: &Embedded,
+        fields: &Fields<'_, ArrivalKeys>,
+        reader: &mut Reader,
+    ) -> Option<Self> {
+        let capability = fields.capability().required_text(reader);
+        let event = fields.event().required_text(reader);
+        let payload = fields.payload().json().map(ArrivalBody::Payload);
+        let raw = fields.raw_body().text(reader).map(|text| ArrivalBody::Raw(text.text));
         if payload.is_some() == raw.is_some() {
             reader.report(&fields.path, messages::payload(&what.place));
         }
-        let headers = values::strings(fields, "headers", reader);
+        let headers = fields.headers().strings(reader);
         Some(Self { capability: capability?, event: event?, body: payload.or(raw)?, headers })
     }
 

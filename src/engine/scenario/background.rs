@@ -2,14 +2,15 @@
 //!
 //! In: the keys `env` and `state` of a case, or a file with these two alone. Out: a task with that past on record.
 
-use super::environment::Environment;
+use super::environment::{Environment, EnvironmentKeys};
 use super::messages;
 use super::one_document::read_one;
-use super::past::{StateEntry, read_state};
+use super::past::{PastKeys, StateEntry, read_state};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::Agent;
+use crate::manifest::shape::{List, mapping};
 use crate::source::{Place, Source};
 use crate::task::Task;
 
@@ -22,15 +23,25 @@ pub struct Background {
     pub state: Vec<StateEntry>,
 }
 
+mapping! {
+    /// Where a task stands.
+    pub(super) BackgroundKeys = "the state of a task" {
+        /// Who runs the task, where and when.
+        env: EnvironmentKeys,
+        /// What happened so far.
+        state: List<PastKeys>,
+    }
+}
+
 impl Background {
     /// Reads a file with `env` and `state`.
     ///
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
-        read_one(source, limits, "the state of a task", &["env", "state"], |fields, reader| {
-            let environment = Environment::read(fields, reader);
-            Some(Self { environment, state: read_state(fields, reader) })
+        read_one::<BackgroundKeys, _>(source, limits, &["env", "state"], |fields, reader| {
+            let environment = Environment::read(&fields.env(), reader);
+            Some(Self { environment, state: read_state(&fields.state(), reader) })
         })
     }
 

@@ -2,12 +2,14 @@
 //!
 //! In: the `env` mapping. Out: an [`Environment`] and a finding for every key and value that is not as it must be.
 
-use super::values;
+use super::values::Time;
 use crate::cel::Timestamp;
 use crate::context::Runtime;
 use crate::engine::Engine;
 use crate::manifest::agent::Agent;
-use crate::manifest::reader::{Fields, Reader};
+use crate::manifest::fields::Key;
+use crate::manifest::reader::Reader;
+use crate::manifest::shape::{Text, mapping};
 use crate::task::{StartTask, Task, TaskError, User};
 
 /// The data that a task starts with.
@@ -52,46 +54,85 @@ fn constant(text: &str) -> Timestamp {
     text.parse().expect("an RFC 3339 time")
 }
 
+mapping! {
+    /// Who runs the task, where and when.
+    pub(super) EnvironmentKeys as "env" = "`env`" {
+        /// When the operation happens.
+        now: Time,
+        /// For whom the task runs.
+        user: UserKeys,
+        /// The task.
+        task: TaskKeys,
+        /// The platform.
+        runtime: RuntimeKeys,
+        /// The resolved model.
+        model: Text,
+    }
+
+    UserKeys = "`user`" {
+        /// The id of the user.
+        id: Text,
+        /// The address of the user.
+        email: Text,
+    }
+
+    TaskKeys = "`task`" {
+        /// The id of the task.
+        id: Text,
+        /// When the task was created.
+        started_at: Time,
+    }
+
+    RuntimeKeys = "`runtime`" {
+        /// The version of the platform.
+        version: Text,
+        /// The address of its dashboard.
+        dashboard_url: Text,
+        /// The address of its API.
+        api_root: Text,
+    }
+}
+
 impl Environment {
     /// Reads the field `env`, if there is one.
-    pub(super) fn read(owner: &mut Fields<'_>, reader: &mut Reader) -> Self {
+    pub(super) fn read(key: &Key<'_, '_, EnvironmentKeys>, reader: &mut Reader) -> Self {
         let mut environment = Self::default();
-        let Some(mut fields) = values::fields(owner, "env", reader) else { return environment };
-        if let Some(now) = values::time(&mut fields, "now", reader) {
+        let Some(fields) = key.fields(reader) else { return environment };
+        if let Some(now) = fields.now().time(reader) {
             environment.now = now;
         }
-        if let Some(mut user) = values::fields(&mut fields, "user", reader) {
+        if let Some(user) = fields.user().fields(reader) {
             // an address that is not given is unknown, not the default's
             environment.user = User {
-                id: values::string(&mut user, "id", reader).unwrap_or(environment.user.id),
-                email: values::string(&mut user, "email", reader),
+                id: user.id().string(reader).unwrap_or(environment.user.id),
+                email: user.email().string(reader),
             };
-            user.refuse_others("`user`", reader);
+            user.refuse_others(reader);
         }
-        if let Some(mut task) = values::fields(&mut fields, "task", reader) {
-            if let Some(id) = values::string(&mut task, "id", reader) {
+        if let Some(task) = fields.task().fields(reader) {
+            if let Some(id) = task.id().string(reader) {
                 environment.task_id = id;
             }
-            if let Some(started_at) = values::time(&mut task, "started_at", reader) {
+            if let Some(started_at) = task.started_at().time(reader) {
                 environment.started_at = started_at;
             }
-            task.refuse_others("`task`", reader);
+            task.refuse_others(reader);
         }
-        if let Some(mut runtime) = values::fields(&mut fields, "runtime", reader) {
+        if let Some(runtime) = fields.runtime().fields(reader) {
             let known = &mut environment.runtime;
             for (key, value) in [
-                ("version", &mut known.version),
-                ("dashboard_url", &mut known.dashboard_url),
-                ("api_root", &mut known.api_root),
+                (runtime.version(), &mut known.version),
+                (runtime.dashboard_url(), &mut known.dashboard_url),
+                (runtime.api_root(), &mut known.api_root),
             ] {
-                if let Some(text) = values::string(&mut runtime, key, reader) {
+                if let Some(text) = key.string(reader) {
                     *value = text.into();
                 }
             }
-            runtime.refuse_others("`runtime`", reader);
+            runtime.refuse_others(reader);
         }
-        environment.model = values::string(&mut fields, "model", reader);
-        fields.refuse_others("`env`", reader);
+        environment.model = fields.model().string(reader);
+        fields.refuse_others(reader);
         environment
     }
 

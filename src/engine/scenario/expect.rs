@@ -10,6 +10,10 @@ use crate::cel::Json;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::{
+    Anything, ByName, List, Nullable, Object, Required, Row, Text, TextOrTexts, closed, mapping, names,
+    shape, with,
+};
 use crate::source::{Embedded, Place};
 use crate::task::{Finding, Origin};
 use serde_json::{Value, json};
@@ -66,26 +70,110 @@ impl Found {
     }
 }
 
-const KEYS: [&str; 18] = [
-    "decision",
-    "value",
-    "message",
-    "message_contains",
-    "message_excludes",
-    "stage",
-    "limit",
-    "reason",
-    "reviewer",
-    "task",
-    "invoked",
-    "trace",
-    "exposes",
-    "files",
-    "error_at",
-    "warn_at",
-    "no_warnings",
-    "context",
-];
+mapping! {
+    ExecutionKeys = "an execution" {
+        /// The function.
+        function = "fn": Required<Text>,
+        /// The arguments, if they are to be compared.
+        input: Object,
+    }
+}
+
+shape! {
+    /// A step and its outcome.
+    TracedStep =
+        |definitions| with(with(<List<Text>>::schema(definitions), "minItems", 2), "maxItems", 2);
+    /// `true`.
+    True = |_| json!({ "const": true });
+    /// What must hold.
+    pub(super) Expectations as "expect" =
+        |definitions| with(Value::Object(closed(ROWS, definitions)), "minProperties", 1);
+}
+
+/// What a key of `expect` becomes: checks, each with its place if that is not the key's.
+type Wants = Vec<(Option<Place>, Want)>;
+
+/// A key of `expect`: its name, its shape and a sentence, and how it is read.
+struct Expectation {
+    name: &'static str,
+    read: fn(&Node, &Path, &mut Reader) -> Wants,
+}
+
+/// The keys of `expect`, one row each: the sentence for people, the name, the shape, and the reader.
+macro_rules! expectations {
+    ($($(#[doc = $about:literal])* ($name:expr): $shape:ty => $read:expr;)*) => {
+        const ROWS: &[Row] = &[$(Row::of::<$shape>($name, concat!($($about),*))),*];
+        const EXPECTATIONS: &[Expectation] = &[$(Expectation { name: $name, read: $read }),*];
+    };
+}
+
+expectations! {
+    /// What was decided.
+    (Aspect::Decision.key()): Nullable<Text> => |node, path, reader| text(Aspect::Decision, node, path, reader);
+    /// The value to go on with.
+    ("value"): Anything => |node, _, _| one(Some(Want::Value(node.to_json().into())));
+    /// The message of the decision.
+    (Aspect::Message.key()): Nullable<Text> => |node, path, reader| text(Aspect::Message, node, path, reader);
+    /// Texts that the message contains.
+    ("message_contains"): TextOrTexts => |node, path, reader| {
+        one(read_texts(node, path, reader).map(Want::MessageContains))
+    };
+    /// Texts that the message does not contain.
+    ("message_excludes"): TextOrTexts => |node, path, reader| {
+        one(read_texts(node, path, reader).map(Want::MessageExcludes))
+    };
+    /// Where the operation was decided.
+    (Aspect::Stage.key()): Nullable<Text> => |node, path, reader| text(Aspect::Stage, node, path, reader);
+    /// The limit that was reached.
+    (Aspect::Limit.key()): Nullable<Text> => |node, path, reader| text(Aspect::Limit, node, path, reader);
+    /// The reason.
+    (Aspect::Reason.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reason, node, path, reader);
+    /// The reviewer who is asked.
+    (Aspect::Reviewer.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reviewer, node, path, reader);
+    /// What becomes of the task.
+    (Aspect::Task.key()): Nullable<Text> => |node, path, reader| text(Aspect::Task, node, path, reader);
+    /// All executions, in order.
+    ("invoked"): List<ExecutionKeys> => |node, path, reader| {
+        one(Some(Want::Invoked(values::list(node, path, reader, read_invoked))))
+    };
+    /// All steps and their outcomes, in order.
+    ("trace"): List<TracedStep> => |node, path, reader| {
+        one(Some(Want::Trace(values::list(node, path, reader, read_step))))
+    };
+    /// The values that `exposes` adds to a response.
+    ("exposes"): Object => |node, path, reader| {
+        one(reader.mapping(node, path).map(|_| Want::Exposes(node.to_json().into())))
+    };
+    /// The content of files afterwards, by path.
+    ("files"): ByName<Text> => |node, path, reader| {
+        each(node, path, reader, |entry, path, reader| {
+            let content = reader.text(&entry.value, path)?;
+            Some(Want::File(entry.key.text.to_string(), content.text.to_string()))
+        })
+    };
+    /// What the path of some error begins with.
+    ("error_at"): Text => |node, path, reader| {
+        one(reader.text(node, path).map(|text| Want::ErrorAt(text.text.to_string())))
+    };
+    /// What the paths of some warnings begin with.
+    ("warn_at"): TextOrTexts => |node, path, reader| {
+        let paths = read_texts(node, path, reader).unwrap_or_default();
+        paths.into_iter().map(|path| (None, Want::WarnAt(path))).collect()
+    };
+    /// No warning is given.
+    ("no_warnings"): True => |node, path, reader| {
+        if !matches!(node.data, Data::Bool(true)) {
+            reader.report(path, messages::only_true(node));
+        }
+        one(Some(Want::NoWarnings))
+    };
+    /// Expressions over `context`, `c` and `now`, and their values.
+    ("context"): Object => |node, path, reader| {
+        each(node, path, reader, |entry, _, _| {
+            Some(Want::Context(entry.key.clone(), entry.value.to_json().into()))
+        })
+    };
+}
 
 /// Reads `expect`.
 pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Check> {
@@ -103,45 +191,24 @@ pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Check> 
     checks
 }
 
-/// The checks of one key, each with its place if that is not the key's.
-fn read_wants(entry: &Entry, path: &Path, reader: &mut Reader) -> Vec<(Option<Place>, Want)> {
-    let node = &entry.value;
-    let key = &*entry.key.text;
-    if let Some(aspect) = Aspect::ALL.into_iter().find(|aspect| aspect.key() == key) {
-        let text = if node.is_null() { None } else { reader.text(node, path) };
-        return vec![(None, Want::Text(aspect, text.map(|text| text.text.to_string())))];
-    }
-    let one = |want: Option<Want>| want.map(|want| (None, want)).into_iter().collect();
-    match key {
-        "value" => one(Some(Want::Value(node.to_json().into()))),
-        "message_contains" => one(read_texts(node, path, reader).map(Want::MessageContains)),
-        "message_excludes" => one(read_texts(node, path, reader).map(Want::MessageExcludes)),
-        "invoked" => one(Some(Want::Invoked(values::list(node, path, reader, read_invoked)))),
-        "trace" => one(Some(Want::Trace(values::list(node, path, reader, read_step)))),
-        "exposes" => one(reader.mapping(node, path).map(|_| Want::Exposes(node.to_json().into()))),
-        "files" => each(node, path, reader, |entry, path, reader| {
-            let content = reader.text(&entry.value, path)?;
-            Some(Want::File(entry.key.text.to_string(), content.text.to_string()))
-        }),
-        "error_at" => one(reader.text(node, path).map(|text| Want::ErrorAt(text.text.to_string()))),
-        "warn_at" => {
-            let paths = read_texts(node, path, reader).unwrap_or_default();
-            paths.into_iter().map(|path| (None, Want::WarnAt(path))).collect()
-        }
-        "no_warnings" => {
-            if !matches!(node.data, Data::Bool(true)) {
-                reader.report(path, messages::only_true(node));
-            }
-            one(Some(Want::NoWarnings))
-        }
-        "context" => each(node, path, reader, |entry, _, _| {
-            Some(Want::Context(entry.key.clone(), entry.value.to_json().into()))
-        }),
-        _ => {
-            reader.report(path, messages::unknown_key(&entry.key, "`expect`", &KEYS));
-            Vec::new()
-        }
-    }
+/// The checks of one key.
+fn read_wants(entry: &Entry, path: &Path, reader: &mut Reader) -> Wants {
+    let known = EXPECTATIONS.iter().find(|known| *known.name == *entry.key.text);
+    let Some(expectation) = known else {
+        reader.report(path, messages::unknown_key(&entry.key, "`expect`", &names(ROWS)));
+        return Vec::new();
+    };
+    (expectation.read)(&entry.value, path, reader)
+}
+
+fn one(want: Option<Want>) -> Wants {
+    want.map(|want| (None, want)).into_iter().collect()
+}
+
+/// A text, or null if it must be absent.
+fn text(aspect: Aspect, node: &Node, path: &Path, reader: &mut Reader) -> Wants {
+    let text = if node.is_null() { None } else { reader.text(node, path) };
+    one(Some(Want::Text(aspect, text.map(|text| text.text.to_string()))))
 }
 
 /// A check for each entry of a mapping, at the place of its key.
@@ -150,7 +217,7 @@ fn each(
     path: &Path,
     reader: &mut Reader,
     mut read: impl FnMut(&Entry, &Path, &mut Reader) -> Option<Want>,
-) -> Vec<(Option<Place>, Want)> {
+) -> Wants {
     let entries = reader.mapping(node, path).unwrap_or_default();
     let wants = entries.iter().filter_map(|entry| {
         let want = read(entry, &path.key(&entry.key.text), reader)?;
@@ -169,10 +236,10 @@ fn read_texts(node: &Node, path: &Path, reader: &mut Reader) -> Option<Vec<Strin
 }
 
 fn read_invoked(node: &Node, path: &Path, reader: &mut Reader) -> Option<(String, Option<Json>)> {
-    let mut fields = reader.fields(node, path)?;
-    let function = values::required_text(&mut fields, "fn", reader);
-    let input = values::object(&mut fields, "input", reader);
-    fields.refuse_others("an execution", reader);
+    let fields = reader.fields::<ExecutionKeys>(node, path)?;
+    let function = fields.function().required_text(reader);
+    let input = fields.input().object(reader);
+    fields.refuse_others(reader);
     Some((function?.text.to_string(), input))
 }
 

@@ -180,9 +180,9 @@ pub(super) fn result_of_refused(place: &Place, id: &str, verdict: Verdict) -> Di
 }
 
 pub(super) fn result_while_waiting(place: &Place, id: &str) -> Diagnostic {
-    let message = format!("the call `{id}` waits for a review, so it has no result yet");
+    let message = format!("the call `{id}` waits for a review or for other calls, so it has no result yet");
     Diagnostic::error("result_while_waiting", message, place.clone())
-        .help("write the review as a step, and the result as one behind it")
+        .help("write the review, or the results of the other calls, as steps, and this result behind them")
 }
 
 pub(super) fn result_twice(place: &Place, id: &str) -> Diagnostic {

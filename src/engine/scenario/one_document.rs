@@ -1,23 +1,24 @@
 //! A file that holds one thing: a case, a recorded task, or the state of a task.
 //!
-//! In: the text of the file, what it should be and the keys that mark it as that, and the function that reads those keys.
+//! In: the text of the file, the keys that mark it as what it should be, and the function that reads its keys.
 //! Out: the thing, or everything that is wrong with the file.
 
 use super::messages;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::manifest::reader::{Fields, Path, Reader};
+use crate::manifest::fields::Fields;
+use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::Mapping;
 use crate::manifest::yaml::{self, YamlDocument};
 use crate::source::{Place, Source, Span};
 
-/// Reads the one document of a file, unless it has none of the keys that mark it as `what`. What is wrong with it are
+/// Reads the one document of a file, unless it has none of the keys that mark it. What is wrong with it are
 /// errors of the format, not of a rule of the specification, so the findings name none.
-pub(super) fn read_one<T>(
+pub(super) fn read_one<M: Mapping, T>(
     source: &Source,
     limits: &EngineLimits,
-    what: &str,
     marks: &[&str],
-    read: impl FnOnce(&mut Fields<'_>, &mut Reader) -> Option<T>,
+    read: impl FnOnce(&Fields<'_, M>, &mut Reader) -> Option<T>,
 ) -> Result<T, Vec<Diagnostic>> {
     let mut findings = Vec::new();
     let documents = yaml::parse(source, limits, &mut findings);
@@ -29,13 +30,13 @@ pub(super) fn read_one<T>(
         return Err(findings);
     };
     if !marks.iter().any(|mark| node.get(mark).is_some()) {
-        return Err(vec![messages::something_else(&node.place, what, marks)]);
+        return Err(vec![messages::something_else(&node.place, M::OWNER, marks)]);
     }
     let mut reader = Reader::default();
     let path = Path::document("");
-    let thing = reader.fields(node, &path).and_then(|mut fields| {
-        let thing = read(&mut fields, &mut reader);
-        fields.refuse_others(what, &mut reader);
+    let thing = reader.fields(node, &path).and_then(|fields| {
+        let thing = read(&fields, &mut reader);
+        fields.refuse_others(&mut reader);
         thing
     });
     findings.extend(reader.into_findings().into_iter().map(|finding| Diagnostic { rule: None, ..finding }));

@@ -3,11 +3,16 @@
 //! In: the key `state` of a case, or of a file with `env` and `state` alone. Out: a [`StateEntry`] for each entry, in order,
 //! and a finding for each that is not as it must be. Whether a task can have had that past is not asked here.
 
+use super::values::{Entry, Time, UsageKeys};
 use super::{messages, values};
 use crate::cel::Timestamp;
 use crate::context::InvocationStatus;
+use crate::manifest::fields::Key;
 use crate::manifest::node::Node;
-use crate::manifest::reader::{Fields, Path, Reader};
+use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::{
+    Anything, Boolean, List, Mapping, Object, OneOf, Required, Text, Vocabulary, mapping, names,
+};
 use crate::source::Place;
 use crate::task::{Past, PastCall};
 
@@ -22,60 +27,112 @@ pub struct StateEntry {
     pub past: Past,
 }
 
-/// `state`: what happened so far.
-pub(super) fn read_state(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<StateEntry> {
-    values::items(fields, "state", reader, read_past)
+mapping! {
+    /// Something that happened, and when.
+    #[rules = { "oneOf": [
+        { "required": ["input"] }, { "required": ["llm"] }, { "required": ["call"] }, { "required": ["invoke"] },
+        { "required": ["output"] }, { "required": ["interrupt"] }, { "required": ["locked"] }
+    ] }]
+    pub(super) PastKeys as "past" = "an entry of `state`" {
+        /// When it happened, RFC 3339; as the entry before without it.
+        at: Time,
+        /// Somebody said something.
+        input: Entry,
+        /// The model answered.
+        llm: UsageKeys,
+        /// The model called a function.
+        call: PastCallKeys,
+        /// A step called a function.
+        invoke: PastCallKeys,
+        /// The model had a response.
+        output: Entry,
+        /// The work on a response was broken off.
+        interrupt: InterruptKeys,
+        /// A step locked the task.
+        locked: LockedKeys,
+    }
+
+    /// A call and what came of it.
+    PastCallKeys as "pastCall" = "a call" {
+        /// The function.
+        function = "fn": Required<Text>,
+        /// The arguments.
+        args: Object,
+        /// What became of the call; `successful` without it.
+        status: OneOf<InvocationStatus>,
+        /// The output.
+        output: Anything,
+        /// The task of a sub-agent.
+        task_id: Text,
+        /// When the call was made, RFC 3339.
+        at: Time,
+        /// Whether the function has run; `true` without it, unless the call was restricted.
+        executed: Boolean,
+    }
+
+    InterruptKeys = "`interrupt`" {}
+
+    LockedKeys = "`locked`" {
+        /// Why.
+        reason: Text,
+    }
 }
 
-const EVENTS: [&str; 7] = ["input", "llm", "call", "invoke", "output", "interrupt", "locked"];
+impl Vocabulary for InvocationStatus {
+    type Meaning = Self;
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("successful", Self::Successful), ("errored", Self::Errored), ("restricted", Self::Restricted)];
+}
+
+/// `state`: what happened so far.
+pub(super) fn read_state(key: &Key<'_, '_, List<PastKeys>>, reader: &mut Reader) -> Vec<StateEntry> {
+    key.items(reader, read_past)
+}
 
 fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry> {
-    let mut fields = reader.fields(node, path)?;
-    let at = values::time(&mut fields, "at", reader);
-    let Some((key, value)) = values::only_key(node, &["at"]) else {
-        reader.report(path, messages::one_key_of(&node.place, "an entry of `state`", &EVENTS));
+    let fields = reader.fields::<PastKeys>(node, path)?;
+    let at = fields.at().time(reader);
+    let mut events = names(PastKeys::ROWS);
+    events.retain(|name| *name != fields.at().name());
+    let Some((key, _)) = values::only_key(node, &[fields.at().name()]) else {
+        reader.report(path, messages::one_key_of(&node.place, PastKeys::OWNER, &events));
         return None;
     };
-    let path = path.key(&key.text);
-    let past = match &*key.text {
-        "input" => Past::Input(values::entry(value, &path, reader)?),
-        "output" => Past::Output(values::entry(value, &path, reader)?),
-        "llm" => Past::ModelTurn(values::usage(value, &path, reader)?),
-        "call" => Past::Call(read_past_call(value, &path, reader)?),
-        "invoke" => Past::Invoke(read_past_call(value, &path, reader)?),
-        "interrupt" => {
-            reader.fields(value, &path)?.refuse_others("`interrupt`", reader);
-            Past::Interrupt
-        }
-        "locked" => {
-            let mut fields = reader.fields(value, &path)?;
-            let reason = values::string(&mut fields, "reason", reader).unwrap_or_default();
-            fields.refuse_others("`locked`", reader);
-            Past::Locked(reason)
-        }
-        _ => {
-            reader.report(&path, messages::unknown_key(key, "an entry of `state`", &EVENTS));
-            return None;
-        }
+    let past = if let Some(field) = fields.input().written() {
+        Past::Input(values::entry(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.output().written() {
+        Past::Output(values::entry(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.llm().written() {
+        Past::ModelTurn(values::usage(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.call().written() {
+        Past::Call(read_past_call(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.invoke().written() {
+        Past::Invoke(read_past_call(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.interrupt().written() {
+        reader.fields::<InterruptKeys>(field.node, &field.path)?.refuse_others(reader);
+        Past::Interrupt
+    } else if let Some(field) = fields.locked().written() {
+        let fields = reader.fields::<LockedKeys>(field.node, &field.path)?;
+        let reason = fields.reason().string(reader).unwrap_or_default();
+        fields.refuse_others(reader);
+        Past::Locked(reason)
+    } else {
+        reader.report(&path.key(&key.text), messages::unknown_key(key, PastKeys::OWNER, &events));
+        return None;
     };
     Some(StateEntry { place: key.place.clone(), at, past })
 }
 
 fn read_past_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {
-    let mut fields = reader.fields(node, path)?;
-    let words = [
-        ("successful", InvocationStatus::Successful),
-        ("errored", InvocationStatus::Errored),
-        ("restricted", InvocationStatus::Restricted),
-    ];
-    let function = values::required_text(&mut fields, "fn", reader);
-    let arguments = values::arguments(&mut fields, reader);
-    let status = values::word(&mut fields, "status", &words, reader).unwrap_or(InvocationStatus::Successful);
-    let output = values::json(&mut fields, "output");
-    let task_id = values::string(&mut fields, "task_id", reader);
-    let at = values::time(&mut fields, "at", reader);
-    let executed = fields.boolean("executed", status != InvocationStatus::Restricted, reader);
-    fields.refuse_others("a call", reader);
+    let fields = reader.fields::<PastCallKeys>(node, path)?;
+    let function = fields.function().required_text(reader);
+    let arguments = fields.args().object_or_empty(reader);
+    let status = fields.status().word(reader).unwrap_or(InvocationStatus::Successful);
+    let output = fields.output().json();
+    let task_id = fields.task_id().string(reader);
+    let at = fields.at().time(reader);
+    let executed = fields.executed().boolean(reader).unwrap_or(status != InvocationStatus::Restricted);
+    fields.refuse_others(reader);
     let function = function?.text.to_string();
     Some(PastCall { function, arguments, output, status, executed, task_id, at })
 }

@@ -4,50 +4,143 @@
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
-use super::arrival::Arrival;
+use super::arrival::{Arrival, ArrivalKeys};
 use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
-use super::environment::Environment;
+use super::environment::{Environment, EnvironmentKeys};
+use super::expect::Expectations;
 use super::one_document::read_one;
-use super::past::read_state;
+use super::past::{PastKeys, read_state};
+use super::values::{Entry, Mocks, ResultKeys, Verdict};
 use super::{expect, messages, values};
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
+use crate::manifest::fields::{Fields, Key};
 use crate::manifest::node::Node;
-use crate::manifest::reader::{Fields, Path, Reader};
+use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::{
+    Anything, ByName, Expression, List, Mapping, Object, OneOf, Part, Required, Row, Shape, Text, Vocabulary,
+    closed, document, mapping, names, shape, with, words,
+};
 use crate::source::{Embedded, Place, Source};
 use crate::task::{Call, Next, TemplateKind};
+use serde_json::{Value, json};
+
+mapping! {
+    /// What should happen: a past, one operation, and what must come of it.
+    CaseKeys as "case" = "a case" {
+        /// The name of the file.
+        name: Required<Text>,
+        /// The requirements that the case shows.
+        requirements: List<Text>,
+        /// One sentence about the case.
+        about: Text,
+        /// The manifests of the task.
+        manifest: ManifestsValue,
+        /// Settings of the namespace, by their whole keys.
+        settings: ByName<Anything>,
+        /// Tokens by provider.
+        auth: ByName<Text>,
+        /// Who runs the task, where and when.
+        env: EnvironmentKeys,
+        /// By function, what executions give in turn; the last repeats.
+        mocks: Mocks,
+        /// The verdicts of reviewers; one who is not named is undecided.
+        reviews: ByName<OneOf<Verdict>>,
+        /// Files below the mount prefix, by path.
+        files: ByName<Text>,
+        /// What happened so far.
+        state: List<PastKeys>,
+        /// Verdicts that are given, one each time the operation waits.
+        resume: List<NamedVerdict>,
+        /// The operation under test.
+        call: Required<Operation>,
+        /// What must hold; an absent key is not looked at.
+        expect: Required<Expectations>,
+    }
+
+    FileKeys = "`manifest`" {
+        /// Files and folders, relative to the case.
+        files: Required<List<Text>>,
+        /// The name of the agent under test.
+        agent: Required<Text>,
+    }
+
+    InlineKeys = "`manifest`" {
+        files: Elsewhere,
+        /// The agent under test.
+        agent: Object,
+        /// Its tools.
+        tools: List<Object>,
+        /// Its sub-agents.
+        agents: List<Object>,
+        /// The mount.
+        mount: Object,
+        /// A trigger.
+        trigger: Object,
+        /// A schedule.
+        schedule: Object,
+    }
+}
+
+shape! {
+    /// A key that is there only in the other form of the mapping.
+    Elsewhere = |_| json!({ "not": {} });
+    /// Where the manifests of a case stand.
+    ManifestsValue = |definitions| {
+        let (files, inline) = (FileKeys::schema(definitions), InlineKeys::schema(definitions));
+        json!({ "anyOf": [{ "type": "null" }, files, inline] })
+    };
+    /// One reviewer and the verdict.
+    NamedVerdict = |definitions| {
+        let one = with(<ByName<OneOf<Verdict>>>::schema(definitions), "minProperties", 1);
+        with(one, "maxProperties", 1)
+    };
+    /// The operation under test.
+    Operation as "call" = |definitions| {
+        let operations = OPERATIONS.iter().map(|(word, rows)| {
+            let mut schema = closed(OperationKeys::ROWS.iter().chain(*rows), definitions);
+            if let Some(Value::Object(keys)) = schema.get_mut("properties") {
+                keys.insert("op".to_owned(), json!({ "const": word }));
+            }
+            Value::Object(schema)
+        });
+        json!({ "oneOf": operations.collect::<Value>() })
+    };
+}
 
 /// Reads a case file.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn read(source: &Source, limits: &EngineLimits) -> Result<Case, Vec<Diagnostic>> {
-    read_one(source, limits, "a case", &["call", "expect"], read_case)
+    read_one(source, limits, &["call", "expect"], read_case)
 }
 
-fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
-    let name = read_name(fields, reader);
-    let requirements = values::items(fields, "requirements", reader, |node, path, reader| {
-        Some(reader.text(node, path)?.text.to_string())
-    });
-    let about = values::string(fields, "about", reader).unwrap_or_default();
-    let manifests = read_manifests(fields, reader);
-    let settings = values::by_name(fields, "settings", reader, |node, _, _| Some(node.to_json().into()));
-    let auth = values::strings(fields, "auth", reader);
-    let environment = Environment::read(fields, reader);
-    let mocks = values::mocks(fields, reader);
-    let reviews = values::by_name(fields, "reviews", reader, |node, path, reader| {
+fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case> {
+    let name = read_name(&fields.name(), reader);
+    let requirements = fields
+        .requirements()
+        .items(reader, |node, path, reader| Some(reader.text(node, path)?.text.to_string()));
+    let about = fields.about().string(reader).unwrap_or_default();
+    let manifests = read_manifests(&fields.manifest(), reader);
+    let settings = fields.settings().values(reader);
+    let auth = fields.auth().strings(reader);
+    let environment = Environment::read(&fields.env(), reader);
+    let mocks = fields.mocks().mocks(reader);
+    let reviews = fields.reviews().by_name(reader, |node, path, reader| {
         let verdict = reader.text(node, path)?;
-        values::one_of(&verdict, path, &values::VERDICTS, reader)
+        values::one_of(&verdict, path, Verdict::WORDS, reader)
     });
-    let files = values::strings(fields, "files", reader);
-    let background = Background { environment, state: read_state(fields, reader) };
-    let resume = values::items(fields, "resume", reader, read_verdict);
-    let operation = read_operation(fields, reader);
+    let files = fields.files().strings(reader);
+    let background = Background { environment, state: read_state(&fields.state(), reader) };
+    let resume = fields.resume().items(reader, read_verdict);
+    let operation = read_operation(&fields.call(), reader);
     let expect = fields
-        .required("expect", "", reader)
+        .expect()
+        .required("", reader)
+        .and_then(|key| key.get())
         .map(|field| expect::read(field.node, &field.path, reader))
         .unwrap_or_default();
     let (operation, operation_place) = operation?;
@@ -73,37 +166,40 @@ fn read_case(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Case> {
 }
 
 /// The name, which must be that of the file: a report names the case, and a reader looks for the file.
-fn read_name(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Embedded> {
-    let name = values::required_text(fields, "name", reader)?;
+fn read_name(key: &Key<'_, '_, Required<Text>>, reader: &mut Reader) -> Option<Embedded> {
+    let name = key.required_text(reader)?;
     let file = name.place.source.name();
     let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file);
     if *name.text != *stem {
-        reader.report(&Path::document("name"), messages::other_name(&name, stem));
+        reader.report(&key.path(), messages::other_name(&name, stem));
     }
     Some(name)
 }
 
-fn read_manifests(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Manifests> {
-    let Some(mut manifests) = values::fields(fields, "manifest", reader) else {
+fn read_manifests(key: &Key<'_, '_, ManifestsValue>, reader: &mut Reader) -> Option<Manifests> {
+    let Some(field) = key.get() else { return Some(Manifests::None) };
+    let Some(fields) = reader.fields::<InlineKeys>(field.node, &field.path) else {
         return Some(Manifests::None);
     };
-    let files = manifests.get("files");
-    if let Some(files) = files {
-        let paths = reader.texts(files.node, &files.path).unwrap_or_default();
-        let agent = values::required_text(&mut manifests, "agent", reader);
-        manifests.refuse_others("`manifest`", reader);
+    if fields.files().get().is_some() {
+        let fields = fields.read_as::<FileKeys>();
+        let paths = fields.files().required("", reader);
+        let paths = paths.and_then(|key| key.texts(reader)).unwrap_or_default();
+        let agent = fields.agent().required_text(reader);
+        fields.refuse_others(reader);
         return Some(Manifests::Files { paths, agent: agent? });
     }
     let mut documents: Vec<(String, Node)> = Vec::new();
-    documents.extend(manifests.get("agent").map(|field| (String::new(), field.node.clone())));
-    for key in ["tools", "agents"] {
-        let found = values::items(&mut manifests, key, reader, |node, _, _| Some(node.clone()));
-        documents.extend(found.into_iter().enumerate().map(|(at, node)| (format!("{key}[{at}]"), node)));
+    documents.extend(fields.agent().get().map(|field| (String::new(), field.node.clone())));
+    for list in [fields.tools(), fields.agents()] {
+        let found = list.items(reader, |node, _, _| Some(node.clone()));
+        let found = found.into_iter().enumerate();
+        documents.extend(found.map(|(at, node)| (format!("{}[{at}]", list.name()), node)));
     }
-    for key in ["mount", "trigger", "schedule"] {
-        documents.extend(manifests.get(key).map(|field| (key.to_owned(), field.node.clone())));
+    for one in [fields.mount(), fields.trigger(), fields.schedule()] {
+        documents.extend(one.get().map(|field| (one.name().to_owned(), field.node.clone())));
     }
-    manifests.refuse_others("`manifest`", reader);
+    fields.refuse_others(reader);
     Some(Manifests::Inline(documents))
 }
 
@@ -114,31 +210,9 @@ fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<ReviewA
     };
     let path = path.key(&reviewer.text);
     let verdict = reader.text(verdict, &path)?;
-    let approved = values::one_of(&verdict, &path, &values::VERDICTS, reader)?;
+    let approved = values::one_of(&verdict, &path, Verdict::WORDS, reader)?;
     Some(ReviewAnswer { reviewer: reviewer.clone(), approved })
 }
-
-const OPERATIONS: [&str; 19] = [
-    "validate",
-    "functions",
-    "schema",
-    "binding",
-    "before",
-    "after",
-    "invoke",
-    "input",
-    "output",
-    "prompt",
-    "limits",
-    "event",
-    "subscription",
-    "allowlist",
-    "trigger",
-    "cel",
-    "interpolate",
-    "script",
-    "bundle",
-];
 
 /// The scopes of `cel`, by their words in a case.
 pub const SCOPES: [(&str, Scope); 9] = [
@@ -153,99 +227,238 @@ pub const SCOPES: [(&str, Scope); 9] = [
     ("trigger", Scope::Trigger),
 ];
 
-const TEMPLATE_KINDS: [(&str, TemplateKind); 4] = [
-    ("tool", TemplateKind::Tool),
-    ("prompt", TemplateKind::Prompt),
-    ("event", TemplateKind::Event),
-    ("error_message", TemplateKind::ErrorMessage),
-];
+impl Vocabulary for Scope {
+    type Meaning = Self;
+    const WORDS: &'static [(&'static str, Self)] = &SCOPES;
+}
 
-fn read_operation(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<(TestedOperation, Place)> {
-    let call = fields.required("call", "", reader)?;
-    let mut fields = reader.fields(call.node, &call.path)?;
-    let op = values::required_text(&mut fields, "op", reader)?;
-    let operation = read_operation_keys(&op, &mut fields, reader);
-    if operation.is_some() {
-        fields.refuse_others(&format!("`{}`", op.text), reader);
+impl Vocabulary for TemplateKind {
+    type Meaning = Self;
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("tool", Self::Tool),
+        ("prompt", Self::Prompt),
+        ("event", Self::Event),
+        ("error_message", Self::ErrorMessage),
+    ];
+}
+
+impl Vocabulary for Next {
+    type Meaning = Self;
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("llm", Self::ModelTurn), ("capability", Self::Capability), ("none", Self::Other)];
+}
+
+mapping! {
+    OperationKeys = "`call`" {
+        /// The operation.
+        op: Required<Text>,
     }
-    Some((operation?, op.place))
+
+    NoKeys = "an operation of `call`" {}
+
+    FunctionKeys = "an operation of `call`" {
+        /// A function.
+        function = "fn": Required<Text>,
+    }
+
+    CallKeys = "an operation of `call`" {
+        function: Part<FunctionKeys>,
+        /// The arguments.
+        args: Object,
+    }
+
+    AfterKeys = "an operation of `call`" {
+        result: Part<ResultKeys>,
+        call: Part<CallKeys>,
+    }
+
+    InputKeys = "an operation of `call`" {
+        /// The input.
+        input: Required<Entry>,
+    }
+
+    OutputKeys = "an operation of `call`" {
+        /// The response.
+        output: Required<Entry>,
+    }
+
+    LimitsKeys = "an operation of `call`" {
+        /// What comes next.
+        next: Required<OneOf<Next>>,
+    }
+
+    EventKeys = "an operation of `call`" {
+        arrival: Part<ArrivalKeys>,
+    }
+
+    SubscriptionKeys = "an operation of `call`" {
+        /// The capability.
+        capability: Required<Text>,
+        /// The event.
+        event: Required<Text>,
+    }
+
+    AllowListKeys = "an operation of `call`" {
+        /// The capability.
+        capability: Required<Text>,
+    }
+
+    TriggerKeys = "an operation of `call`" {
+        /// The payload of the event.
+        payload: Required<Anything>,
+    }
+
+    CelKeys = "an operation of `call`" {
+        /// Where the expression would stand.
+        scope: Required<OneOf<Scope>>,
+        expr: Required<Expression>,
+        bound: Part<BoundKeys>,
+    }
+
+    InterpolateKeys = "an operation of `call`" {
+        /// Where the template would stand.
+        scope: Required<OneOf<TemplateKind>>,
+        template: Required<Text>,
+        /// The resolved parameters.
+        parameters: Object,
+        bound: Part<BoundKeys>,
+    }
+
+    BoundKeys = "an operation of `call`" {
+        /// The variable `input`.
+        input: Anything,
+        /// The variable `output`.
+        output: Anything,
+        /// The variable `event`.
+        event: Anything,
+    }
+
+    ScriptKeys = "an operation of `call`" {
+        /// The script of the model.
+        source: Required<Expression>,
+    }
+
+    BundleKeys = "an operation of `call`" {
+        /// The documents of the bundle, as one text.
+        text: Required<Text>,
+    }
 }
 
-fn read_operation_keys(
-    op: &Embedded,
-    fields: &mut Fields<'_>,
+/// The word, the keys and the reader of each operation, in one row.
+macro_rules! operations {
+    ($($word:literal: $keys:ty => $read:expr,)*) => {
+        const OPERATIONS: &[(&str, &[Row])] = &[$(($word, <$keys as Mapping>::ROWS)),*];
+
+        fn read_keys_of(
+            op: &Embedded,
+            fields: &Fields<'_, OperationKeys>,
+            reader: &mut Reader,
+        ) -> Option<TestedOperation> {
+            match &*op.text {
+                $($word => {
+                    let fields = fields.read_as::<$keys>();
+                    let read: fn(&Fields<'_, $keys>, &Embedded, &mut Reader) -> Option<TestedOperation> = $read;
+                    let operation = read(&fields, op, reader)?;
+                    fields.refuse_others_of(&format!("`{}`", op.text), &names(OperationKeys::ROWS), reader);
+                    Some(operation)
+                })*
+                _ => {
+                    reader.report(&fields.op().path(), messages::unknown_word(op, &words(OPERATIONS)));
+                    None
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    "validate": NoKeys => |_, _, _| Some(TestedOperation::Validate),
+    "functions": NoKeys => |_, _, _| Some(TestedOperation::Functions),
+    "schema": FunctionKeys => |fields, _, reader| {
+        Some(TestedOperation::Schema(fields.function().required_text(reader)?))
+    },
+    "binding": CallKeys => |fields, _, reader| Some(TestedOperation::Binding(read_call(fields, reader)?)),
+    "before": CallKeys => |fields, _, reader| Some(TestedOperation::Before(read_call(fields, reader)?)),
+    "after": AfterKeys => |fields, _, reader| {
+        let result = values::call_result(&fields.result().part(), reader);
+        Some(TestedOperation::After(read_call(&fields.call().part(), reader)?, result))
+    },
+    "invoke": CallKeys => |fields, _, reader| Some(TestedOperation::Invoke(read_call(fields, reader)?)),
+    "input": InputKeys => |fields, _, reader| {
+        let field = fields.input().required("", reader)?.get()?;
+        Some(TestedOperation::Input(values::entry(field.node, &field.path, reader)?))
+    },
+    "output": OutputKeys => |fields, _, reader| {
+        let field = fields.output().required("", reader)?.get()?;
+        Some(TestedOperation::Output(values::entry(field.node, &field.path, reader)?))
+    },
+    "prompt": NoKeys => |_, _, _| Some(TestedOperation::Prompt),
+    "limits": LimitsKeys => |fields, _, reader| {
+        Some(TestedOperation::Limits(fields.next().required("", reader)?.word(reader)?))
+    },
+    "event": EventKeys => |fields, op, reader| {
+        Some(TestedOperation::Event(Arrival::read(op, &fields.arrival().part(), reader)?))
+    },
+    "subscription": SubscriptionKeys => |fields, _, reader| {
+        let capability = fields.capability().required_text(reader);
+        let event = fields.event().required_text(reader);
+        Some(TestedOperation::Subscription { capability: capability?, event: event? })
+    },
+    "allowlist": AllowListKeys => |fields, _, reader| {
+        Some(TestedOperation::AllowList(fields.capability().required_text(reader)?))
+    },
+    "trigger": TriggerKeys => |fields, _, reader| {
+        Some(TestedOperation::Trigger(fields.payload().required("", reader)?.json()?))
+    },
+    "cel": CelKeys => |fields, _, reader| {
+        let scope = fields.scope().required("", reader)?.word(reader);
+        let expr = fields.expr().required_expression(reader);
+        let bound = read_bound(&fields.bound().part());
+        Some(TestedOperation::Cel { scope: scope?, expr: expr?, bound })
+    },
+    "interpolate": InterpolateKeys => |fields, _, reader| {
+        let kind = fields.scope().required("", reader)?.word(reader);
+        let template = fields.template().required_text(reader);
+        let parameters = fields.parameters().object(reader);
+        let bound = read_bound(&fields.bound().part());
+        Some(TestedOperation::Interpolate { kind: kind?, template: template?, parameters, bound })
+    },
+    "script": ScriptKeys => |fields, _, reader| {
+        Some(TestedOperation::Script(fields.source().required_expression(reader)?))
+    },
+    "bundle": BundleKeys => |fields, _, reader| {
+        Some(TestedOperation::Bundle(fields.text().required_text(reader)?))
+    },
+}
+
+fn read_operation(
+    key: &Key<'_, '_, Required<Operation>>,
     reader: &mut Reader,
-) -> Option<TestedOperation> {
-    Some(match &*op.text {
-        "validate" => TestedOperation::Validate,
-        "functions" => TestedOperation::Functions,
-        "schema" => TestedOperation::Schema(values::required_text(fields, "fn", reader)?),
-        "binding" => TestedOperation::Binding(read_call(fields, reader)?),
-        "before" => TestedOperation::Before(read_call(fields, reader)?),
-        "after" => {
-            let result = values::call_result(fields, reader);
-            TestedOperation::After(read_call(fields, reader)?, result)
-        }
-        "invoke" => TestedOperation::Invoke(read_call(fields, reader)?),
-        "input" => TestedOperation::Input(read_required_object(fields, "input", reader)?),
-        "output" => TestedOperation::Output(read_required_object(fields, "output", reader)?),
-        "prompt" => TestedOperation::Prompt,
-        "limits" => {
-            let words = [("llm", Next::ModelTurn), ("capability", Next::Capability), ("none", Next::Other)];
-            fields.required("next", "", reader)?;
-            TestedOperation::Limits(values::word(fields, "next", &words, reader)?)
-        }
-        "cel" => {
-            fields.required("scope", "", reader)?;
-            let scope = values::word(fields, "scope", &SCOPES, reader);
-            let expr = values::required_text(fields, "expr", reader);
-            let bound = read_bound(fields);
-            TestedOperation::Cel { scope: scope?, expr: expr?, bound }
-        }
-        "interpolate" => {
-            fields.required("scope", "", reader)?;
-            let kind = values::word(fields, "scope", &TEMPLATE_KINDS, reader);
-            let template = values::required_text(fields, "template", reader);
-            let parameters = values::object(fields, "parameters", reader);
-            let bound = read_bound(fields);
-            TestedOperation::Interpolate { kind: kind?, template: template?, parameters, bound }
-        }
-        "script" => TestedOperation::Script(values::required_text(fields, "source", reader)?),
-        "bundle" => TestedOperation::Bundle(values::required_text(fields, "text", reader)?),
-        "subscription" => {
-            let capability = values::required_text(fields, "capability", reader);
-            let event = values::required_text(fields, "event", reader);
-            TestedOperation::Subscription { capability: capability?, event: event? }
-        }
-        "event" => TestedOperation::Event(Arrival::read(op, fields, reader)?),
-        "allowlist" => TestedOperation::AllowList(values::required_text(fields, "capability", reader)?),
-        "trigger" => {
-            let payload = fields.required("payload", "", reader)?;
-            TestedOperation::Trigger(payload.node.to_json().into())
-        }
-        _ => {
-            reader.report(&fields.path.key("op"), messages::unknown_word(op, &OPERATIONS));
-            return None;
-        }
-    })
+) -> Option<(TestedOperation, Place)> {
+    let call = key.required("", reader)?.get()?;
+    let fields = reader.fields::<OperationKeys>(call.node, &call.path)?;
+    let op = fields.op().required_text(reader)?;
+    Some((read_keys_of(&op, &fields, reader)?, op.place))
 }
 
-fn read_call(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Call> {
-    let function = values::required_text(fields, "fn", reader);
-    let arguments = values::arguments(fields, reader);
+fn read_call(fields: &Fields<'_, CallKeys>, reader: &mut Reader) -> Option<Call> {
+    let function = fields.function().part().function().required_text(reader);
+    let arguments = fields.args().object_or_empty(reader);
     Some(Call { function: function?.text.to_string(), arguments })
 }
 
-fn read_required_object(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    reader: &mut Reader,
-) -> Option<crate::cel::Json> {
-    fields.required(key, "", reader)?;
-    values::object(fields, key, reader)
+fn read_bound(fields: &Fields<'_, BoundKeys>) -> BoundVariables {
+    BoundVariables {
+        input: fields.input().json(),
+        output: fields.output().json(),
+        event: fields.event().json(),
+    }
 }
 
-fn read_bound(fields: &mut Fields<'_>) -> BoundVariables {
-    let [input, output, event] = ["input", "output", "event"].map(|key| values::json(fields, key));
-    BoundVariables { input, output, event }
+impl Case {
+    /// The JSON Schema of such a file.
+    #[must_use]
+    pub fn json_schema() -> Value {
+        document(CaseKeys::schema)
+    }
 }

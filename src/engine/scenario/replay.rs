@@ -14,7 +14,8 @@ use crate::manifest::Catalog;
 use crate::policy::{Execute, Policy};
 use crate::source::{Embedded, Place};
 use crate::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, Task, TaskState, Usage, Verdict,
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Request, Task, TaskState, Usage,
+    Verdict,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,8 +29,8 @@ pub struct Replay {
     told: usize,
     /// The calls so far, by the names that the script gives them.
     calls: HashMap<String, KnownCall>,
-    /// The call whose admission waits for a review.
-    waiting: Option<String>,
+    /// The calls whose admission waits for a review, by the question that is asked.
+    waiting: HashMap<QuestionId, String>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ struct KnownCall {
 enum Stage {
     /// Whether it may run waits for a review.
     Waits,
+    /// Whether it may run waits for other calls.
+    Queued(CallId),
     /// It was let through, and its result is awaited.
     Open(CallId),
     /// It was not let through.
@@ -57,6 +60,7 @@ impl Stage {
     fn after(decision: &Decision) -> Self {
         match (decision.verdict, decision.call) {
             (Verdict::Suspend, _) => Self::Waits,
+            (Verdict::Wait, Some(id)) => Self::Queued(id),
             (Verdict::Allow, Some(id)) => Self::Open(id),
             (Verdict::Allow, None) => Self::Evaluated,
             (verdict, _) => Self::Refused(verdict),
@@ -94,6 +98,11 @@ pub enum Happened {
         id: String,
         /// The function and its arguments.
         call: Call,
+    },
+    /// A call that waited for other calls is decided.
+    Decided {
+        /// The name of the call.
+        id: String,
     },
     /// A function that was let through has run.
     Result {
@@ -138,6 +147,7 @@ impl ReplayedEvent {
             }
             other @ (Happened::ModelTurn(_)
             | Happened::Review { .. }
+            | Happened::Decided { .. }
             | Happened::Event { .. }
             | Happened::Output(_)) => other,
         };
@@ -173,7 +183,7 @@ impl Replay {
             settings: script.settings.clone(),
             told: 0,
             calls: HashMap::new(),
-            waiting: None,
+            waiting: HashMap::new(),
         })
     }
 
@@ -183,7 +193,7 @@ impl Replay {
         &self.task
     }
 
-    /// Takes a step: one decision, or two for a call that comes with its result.
+    /// Takes a step: one decision, two for a call that comes with its result, and one for each call that has waited for it.
     ///
     /// # Errors
     /// A step that cannot have happened.
@@ -193,6 +203,12 @@ impl Replay {
             return Err(messages::back_in_time(&step.place).into());
         }
         self.world.now = at;
+        let mut events = self.act(step, at)?;
+        self.follow_queue(step, &mut events)?;
+        Ok(events)
+    }
+
+    fn act(&mut self, step: &ScriptStep, at: Timestamp) -> Result<Vec<ReplayedEvent>, Box<Diagnostic>> {
         Ok(match &step.action {
             ScriptAction::Input(input) => {
                 let progress = self.task.input(input, at).into_progress();
@@ -220,6 +236,39 @@ impl Replay {
             ScriptAction::Result { id, result } => vec![self.result(step, id, &id.place, result.clone())?],
             ScriptAction::Review { reviewer, approved } => vec![self.review(step, reviewer, *approved)?],
         })
+    }
+
+    /// Tells of the calls that have waited for others and wait for them no more, in the order in which they were made.
+    fn follow_queue(
+        &mut self,
+        step: &ScriptStep,
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Box<Diagnostic>> {
+        while let Some((id, name)) = self.no_longer_queued() {
+            let question = self.task.questions().find(|question| {
+                self.task.suspension_at(question.id).is_some_and(|decision| decision.call == Some(id))
+            });
+            let happened = Happened::Decided { id: name.clone() };
+            let event = match question {
+                Some(question) => self.drive(step, happened, Progress::Asks(question))?,
+                None => {
+                    let decision = self.task.standing(id).unwrap_or_else(|| Decision::new(Verdict::Rejected));
+                    self.event(step, happened, decision)
+                }
+            };
+            self.enter_stage(name, &event.decision);
+            events.push(event);
+        }
+        Ok(())
+    }
+
+    fn no_longer_queued(&self) -> Option<(CallId, String)> {
+        let queued: Vec<CallId> = self.task.queued().collect();
+        let decided = self.calls.iter().filter_map(|(name, known)| match known.stage {
+            Stage::Queued(id) if !queued.contains(&id) => Some((id, name.clone())),
+            _ => None,
+        });
+        decided.min()
     }
 
     /// Whether nothing has happened yet; `env.now` is the time of the first step only if that has none.
@@ -253,11 +302,8 @@ impl Replay {
         };
         let function = call.function.clone();
         let event = self.drive(step, Happened::Call { id: name.clone(), call }, progress)?;
-        let stage = Stage::after(&event.decision);
-        if matches!(stage, Stage::Waits) {
-            self.waiting = Some(name.clone());
-        }
-        self.calls.insert(name, KnownCall { function, stage });
+        self.calls.insert(name.clone(), KnownCall { function, stage: Stage::Waits });
+        self.enter_stage(name, &event.decision);
         Ok(event)
     }
 
@@ -279,7 +325,7 @@ impl Replay {
         let known = self.calls.get_mut(name).ok_or_else(|| messages::unknown_call(id))?;
         let call = match known.stage {
             Stage::Open(call) => call,
-            Stage::Waits => return Err(messages::result_while_waiting(place, name).into()),
+            Stage::Waits | Stage::Queued(_) => return Err(messages::result_while_waiting(place, name).into()),
             Stage::Refused(verdict) => return Err(messages::result_of_refused(place, name, verdict).into()),
             Stage::Done => return Err(messages::result_twice(place, name).into()),
             Stage::Evaluated => return Err(messages::result_of_evaluated(place, name).into()),
@@ -297,23 +343,35 @@ impl Replay {
         reviewer: &Embedded,
         approved: bool,
     ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let asked = self.task.suspension().and_then(|decision| decision.reviewer);
-        let asked = asked.ok_or_else(|| messages::no_review(reviewer))?;
-        if *reviewer.text != *asked {
-            return Err(messages::other_reviewer(reviewer, &asked).into());
-        }
-        let progress = self.task.resume(Answer::Review(approved), self.world.now);
+        let reviews = self.task.questions().filter_map(|question| match question.request {
+            Request::Review { reviewer } => Some((question.id, reviewer)),
+            _ => None,
+        });
+        let reviews: Vec<_> = reviews.collect();
+        let (_, first) = reviews.first().ok_or_else(|| messages::no_review(reviewer))?;
+        let asked = reviews.iter().find(|(_, asked)| **asked == *reviewer.text);
+        let Some((question, asked)) = asked.cloned() else {
+            return Err(messages::other_reviewer(reviewer, first).into());
+        };
+        let progress = self.task.answer(question, Answer::Review(approved), self.world.now);
         let progress =
             progress.map_err(|error| messages::impossible_call(&step.place, &error))?.into_progress();
         let happened = Happened::Review { reviewer: asked, approved };
         let event = self.drive(step, happened, progress)?;
-        let stage = Stage::after(&event.decision);
-        if !matches!(stage, Stage::Waits)
-            && let Some(call) = self.waiting.take().and_then(|name| self.calls.get_mut(&name))
-        {
-            call.stage = stage;
+        if let Some(name) = self.waiting.remove(&question) {
+            self.enter_stage(name, &event.decision);
         }
         Ok(event)
+    }
+
+    /// Notes how far the decision on a call has come.
+    fn enter_stage(&mut self, name: String, decision: &Decision) {
+        if let Some(known) = self.calls.get_mut(&name) {
+            known.stage = Stage::after(decision);
+        }
+        if let Some(question) = decision.question {
+            self.waiting.insert(question, name);
+        }
     }
 
     fn drive(

@@ -5,128 +5,202 @@
 
 use super::messages;
 use crate::cel::{Json, Timestamp};
+use crate::manifest::fields::{Fields, Key};
 use crate::manifest::node::{Data, Node};
-use crate::manifest::reader::{Fields, Path, Reader};
+use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::{
+    Anything, ByName, Count, Expression, List, Object, OneOf, Required, Text, Vocabulary, mapping, shape,
+    words,
+};
 use crate::source::Embedded;
 use crate::task::{CallResult, CallStatus, Usage};
+use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The fields of a mapping under a key.
-pub(super) fn fields<'a>(
-    owner: &mut Fields<'a>,
-    key: &'static str,
-    reader: &mut Reader,
-) -> Option<Fields<'a>> {
-    let field = owner.get(key)?;
-    reader.fields(field.node, &field.path)
-}
-
-/// A text that must be there.
-pub(super) fn required_text(
-    owner: &mut Fields<'_>,
-    key: &'static str,
-    reader: &mut Reader,
-) -> Option<Embedded> {
-    let field = owner.required(key, "", reader)?;
-    reader.text(field.node, &field.path)
-}
-
-/// A text without its place.
-pub(super) fn string(owner: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<String> {
-    owner.text(key, reader).map(|text| text.text.to_string())
-}
-
-/// A point in time, RFC 3339.
-pub(super) fn time(owner: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Timestamp> {
-    let field = owner.get(key)?;
-    let text = reader.text(field.node, &field.path)?;
-    let time = text.text.parse().ok();
-    if time.is_none() {
-        reader.report(&field.path, messages::not_a_time(&text));
+mapping! {
+    /// What an execution gives.
+    pub(super) ResultKeys as "result" = "a result" {
+        /// Whether the call succeeded; `successful` without it.
+        status: OneOf<CallStatus>,
+        /// The output; an empty object without it.
+        output: Anything,
+        /// The task of a sub-agent.
+        task_id: Text,
     }
-    time
+
+    /// A turn of the model.
+    pub(super) UsageKeys as "usage" = "a model turn" {
+        /// The tokens of the prompt.
+        prompt_tokens: Count,
+        /// The tokens of the completion.
+        completion_tokens: Count,
+    }
 }
 
-/// One of some words.
-pub(super) fn word<T: Copy>(
-    owner: &mut Fields<'_>,
-    key: &'static str,
-    words: &[(&'static str, T)],
-    reader: &mut Reader,
-) -> Option<T> {
-    let field = owner.get(key)?;
-    let text = reader.text(field.node, &field.path)?;
-    one_of(&text, &field.path, words, reader)
+/// By function key, what executions give in turn.
+pub(super) type Mocks = ByName<List<ResultKeys>>;
+
+shape! {
+    /// A message with its parameters.
+    pub(super) Entry as "entry" =
+        |_| json!({ "type": "object", "description": "A message with its parameters." });
+    /// A point in time.
+    pub(super) Time = |_| json!({ "type": "string", "description": "A point in time, RFC 3339." });
+}
+
+/// The verdict of a review.
+pub(super) enum Verdict {}
+
+impl Vocabulary for Verdict {
+    type Meaning = bool;
+    const WORDS: &'static [(&'static str, bool)] = &[("approved", true), ("denied", false)];
+}
+
+impl Vocabulary for CallStatus {
+    type Meaning = Self;
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("successful", Self::Successful),
+        ("errored", Self::Errored),
+        ("unrecoverable", Self::Unrecoverable),
+    ];
+}
+
+impl Key<'_, '_, Required<Text>> {
+    /// A text that must be there.
+    pub(super) fn required_text(&self, reader: &mut Reader) -> Option<Embedded> {
+        let field = self.required("", reader)?.get()?;
+        reader.text(field.node, &field.path)
+    }
+}
+
+impl Key<'_, '_, Required<Expression>> {
+    /// The text of an expression that must be there.
+    pub(super) fn required_expression(&self, reader: &mut Reader) -> Option<Embedded> {
+        let field = self.required("", reader)?.get()?;
+        reader.text(field.node, &field.path)
+    }
+}
+
+impl Key<'_, '_, Text> {
+    /// A text without its place.
+    pub(super) fn string(&self, reader: &mut Reader) -> Option<String> {
+        self.text(reader).map(|text| text.text.to_string())
+    }
+}
+
+impl Key<'_, '_, Time> {
+    /// A point in time, RFC 3339.
+    pub(super) fn time(&self, reader: &mut Reader) -> Option<Timestamp> {
+        let field = self.get()?;
+        let text = reader.text(field.node, &field.path)?;
+        let time = text.text.parse().ok();
+        if time.is_none() {
+            reader.report(&field.path, messages::not_a_time(&text));
+        }
+        time
+    }
+}
+
+impl<V: Vocabulary> Key<'_, '_, OneOf<V>> {
+    /// The meaning of one of some words.
+    pub(super) fn word(&self, reader: &mut Reader) -> Option<V::Meaning> {
+        let field = self.get()?;
+        let text = reader.text(field.node, &field.path)?;
+        one_of(&text, &field.path, V::WORDS, reader)
+    }
+}
+
+impl Key<'_, '_, Anything> {
+    /// Any value.
+    pub(super) fn json(&self) -> Option<Json> {
+        self.written().map(|field| field.node.to_json().into())
+    }
+}
+
+impl Key<'_, '_, Object> {
+    /// An object.
+    pub(super) fn object(&self, reader: &mut Reader) -> Option<Json> {
+        let field = self.get()?;
+        entry(field.node, &field.path, reader)
+    }
+
+    /// An object, empty if it is not there.
+    pub(super) fn object_or_empty(&self, reader: &mut Reader) -> Json {
+        self.object(reader).unwrap_or_else(|| Json::object([]))
+    }
+}
+
+impl<S> Key<'_, '_, ByName<S>> {
+    /// Values by name.
+    pub(super) fn by_name<T>(
+        &self,
+        reader: &mut Reader,
+        mut read: impl FnMut(&Node, &Path, &mut Reader) -> Option<T>,
+    ) -> BTreeMap<String, T> {
+        let Some(field) = self.get() else { return BTreeMap::new() };
+        let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
+        entries
+            .iter()
+            .filter_map(|entry| {
+                let value = read(&entry.value, &field.path.key(&entry.key.text), reader)?;
+                Some((entry.key.text.to_string(), value))
+            })
+            .collect()
+    }
+}
+
+impl Key<'_, '_, ByName<Text>> {
+    /// Texts by name.
+    pub(super) fn strings(&self, reader: &mut Reader) -> BTreeMap<String, String> {
+        self.by_name(reader, |node, path, reader| Some(reader.text(node, path)?.text.to_string()))
+    }
+}
+
+impl Key<'_, '_, ByName<Anything>> {
+    /// Any values by name.
+    pub(super) fn values(&self, reader: &mut Reader) -> BTreeMap<String, Json> {
+        self.by_name(reader, |node, _, _| Some(node.to_json().into()))
+    }
+}
+
+impl Key<'_, '_, Mocks> {
+    /// By function key, what executions give in turn.
+    pub(super) fn mocks(&self, reader: &mut Reader) -> BTreeMap<String, Vec<CallResult>> {
+        self.by_name(reader, |node, path, reader| {
+            Some(list(node, path, reader, |node, path, reader| {
+                let fields = reader.fields(node, path)?;
+                let result = call_result(&fields, reader);
+                fields.refuse_others(reader);
+                Some(result)
+            }))
+        })
+    }
+}
+
+impl<S> Key<'_, '_, List<S>> {
+    /// The items of a list.
+    pub(super) fn items<T>(
+        &self,
+        reader: &mut Reader,
+        read: impl FnMut(&Node, &Path, &mut Reader) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(field) = self.get() else { return Vec::new() };
+        list(field.node, &field.path, reader, read)
+    }
 }
 
 /// The meaning of a text that is one of some words.
 pub(super) fn one_of<T: Copy>(
     text: &Embedded,
     path: &Path,
-    words: &[(&'static str, T)],
+    table: &[(&'static str, T)],
     reader: &mut Reader,
 ) -> Option<T> {
-    let meaning = words.iter().find(|(word, _)| **word == *text.text).map(|(_, meaning)| *meaning);
+    let meaning = table.iter().find(|(word, _)| **word == *text.text).map(|(_, meaning)| *meaning);
     if meaning.is_none() {
-        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        reader.report(path, messages::unknown_word(text, &words));
+        reader.report(path, messages::unknown_word(text, &words(table)));
     }
     meaning
-}
-
-/// Any value.
-pub(super) fn json(owner: &mut Fields<'_>, key: &'static str) -> Option<Json> {
-    owner.written(key).map(|field| field.node.to_json().into())
-}
-
-/// An object.
-pub(super) fn object(owner: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Json> {
-    let field = owner.get(key)?;
-    reader.mapping(field.node, &field.path)?;
-    Some(field.node.to_json().into())
-}
-
-/// An object, empty if it is not there.
-pub(super) fn arguments(owner: &mut Fields<'_>, reader: &mut Reader) -> Json {
-    object(owner, "args", reader).unwrap_or_else(|| Json::object([]))
-}
-
-/// Texts by name.
-pub(super) fn strings(
-    owner: &mut Fields<'_>,
-    key: &'static str,
-    reader: &mut Reader,
-) -> BTreeMap<String, String> {
-    by_name(owner, key, reader, |node, path, reader| Some(reader.text(node, path)?.text.to_string()))
-}
-
-/// Values by name.
-pub(super) fn by_name<T>(
-    owner: &mut Fields<'_>,
-    key: &'static str,
-    reader: &mut Reader,
-    mut read: impl FnMut(&Node, &Path, &mut Reader) -> Option<T>,
-) -> BTreeMap<String, T> {
-    let Some(field) = owner.get(key) else { return BTreeMap::new() };
-    let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
-    entries
-        .iter()
-        .filter_map(|entry| {
-            let value = read(&entry.value, &field.path.key(&entry.key.text), reader)?;
-            Some((entry.key.text.to_string(), value))
-        })
-        .collect()
-}
-
-/// The items of a list under a key.
-pub(super) fn items<T>(
-    owner: &mut Fields<'_>,
-    key: &'static str,
-    reader: &mut Reader,
-    mut read: impl FnMut(&Node, &Path, &mut Reader) -> Option<T>,
-) -> Vec<T> {
-    let Some(field) = owner.get(key) else { return Vec::new() };
-    list(field.node, &field.path, reader, &mut read)
 }
 
 /// The items of a list.
@@ -140,55 +214,36 @@ pub(super) fn list<T>(
     items.iter().enumerate().filter_map(|(at, item)| read(item, &path.item(at), reader)).collect()
 }
 
-/// `mocks`: what executions return in turn, by function key.
-pub(super) fn mocks(owner: &mut Fields<'_>, reader: &mut Reader) -> BTreeMap<String, Vec<CallResult>> {
-    by_name(owner, "mocks", reader, |node, path, reader| {
-        Some(list(node, path, reader, |node, path, reader| {
-            let mut fields = reader.fields(node, path)?;
-            let result = call_result(&mut fields, reader);
-            fields.refuse_others("a result", reader);
-            Some(result)
-        }))
-    })
-}
-
 /// `status`, `output` and `task_id` of a result.
-pub(super) fn call_result(fields: &mut Fields<'_>, reader: &mut Reader) -> CallResult {
-    let words = [
-        ("successful", CallStatus::Successful),
-        ("errored", CallStatus::Errored),
-        ("unrecoverable", CallStatus::Unrecoverable),
-    ];
+pub(super) fn call_result(fields: &Fields<'_, ResultKeys>, reader: &mut Reader) -> CallResult {
     CallResult {
-        status: word(fields, "status", &words, reader).unwrap_or(CallStatus::Successful),
-        output: json(fields, "output").unwrap_or_else(|| Json::object([])),
-        task_id: string(fields, "task_id", reader),
+        status: fields.status().word(reader).unwrap_or(CallStatus::Successful),
+        output: fields.output().json().unwrap_or_else(|| Json::object([])),
+        task_id: fields.task_id().string(reader),
     }
 }
 
 /// `prompt_tokens` and `completion_tokens` of a model turn; absent ones are 0.
 pub(super) fn usage(node: &Node, path: &Path, reader: &mut Reader) -> Option<Usage> {
-    let mut fields = reader.fields(node, path)?;
-    let [prompt_tokens, completion_tokens] = ["prompt_tokens", "completion_tokens"].map(|key| {
-        let field = fields.get(key)?;
-        let count = match field.node.data {
-            Data::Int(count) => u64::try_from(count).ok(),
-            _ => None,
-        };
-        if count.is_none() {
-            reader.report(&field.path, messages::not_a_count(field.node));
-        }
-        count
-    });
-    fields.refuse_others("a model turn", reader);
+    let fields = reader.fields::<UsageKeys>(node, path)?;
+    let [prompt_tokens, completion_tokens] =
+        [fields.prompt_tokens(), fields.completion_tokens()].map(|key| {
+            let field = key.get()?;
+            let count = match field.node.data {
+                Data::Int(count) => u64::try_from(count).ok(),
+                _ => None,
+            };
+            if count.is_none() {
+                reader.report(&field.path, messages::not_a_count(field.node));
+            }
+            count
+        });
+    fields.refuse_others(reader);
     Some(Usage {
         prompt_tokens: prompt_tokens.unwrap_or_default(),
         completion_tokens: completion_tokens.unwrap_or_default(),
     })
 }
-
-/// The verdicts of a review.
-pub(super) const VERDICTS: [(&str, bool); 2] = [("approved", true), ("denied", false)];
 
 /// A message with its parameters: an object.
 pub(super) fn entry(node: &Node, path: &Path, reader: &mut Reader) -> Option<Json> {

@@ -69,8 +69,8 @@ impl Host for World {
 pub(super) fn drive(task: &mut Task, progress: Progress, world: &mut World) -> Result<Decision, TaskError> {
     match progress {
         Progress::Decided(decision) => Ok(decision),
-        Progress::Asks(_) => {
-            let pending = task.pending().ok_or(TaskError::NothingPending)?;
+        Progress::Asks(question) => {
+            let pending = task.pending_at(question.id).ok_or(TaskError::NothingPending)?;
             Ok(pending.drive(world)?.into_decision())
         }
     }

@@ -93,17 +93,10 @@ impl Task {
 
     /// A call that was let through, as an operation that goes on from there.
     pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { function, arguments, .. } = self.open.remove(position);
+        let OpenCall { id, function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
-        let call = CallUnderWay {
-            function,
-            arguments,
-            unbound: false,
-            extent: Extent::Whole,
-            output: None,
-            made: Made::default(),
-            record: None,
-        };
+        self.queue.settled.retain(|settled| settled.id != id);
+        let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
         UnderWay::new(Subject::Call(call), stage)
     }
 
@@ -114,7 +107,9 @@ impl Task {
     pub fn await_result(&mut self, call: &Call) -> Result<CallId, TaskError> {
         let position = self.policy.position(&call.function);
         let position = position.ok_or_else(|| TaskError::UnknownFunction(call.function.clone()))?;
-        Ok(self.open_call(position, call.arguments.clone()))
+        let id = self.next_call_id();
+        self.open_call(id, position, call.arguments.clone());
+        Ok(id)
     }
 
     /// The arguments that a call would run with, without middleware and without a trace on record: allow, or error.
@@ -137,9 +132,24 @@ impl Task {
     }
 
     pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
-        if let Some(decision) = self.hindrance(now).or_else(|| self.beyond(Next::Capability, now)) {
+        let hindrance = self.hindrance_of_calls(now);
+        if let Some(decision) = hindrance.or_else(|| self.beyond(Next::Capability, now)) {
             return decision.into();
         }
+        match self.enqueue(call, extent) {
+            Some(wait) => wait.into(),
+            None => self.begin_as(call, extent, None, now),
+        }
+    }
+
+    /// Begins a call that waits for no other. One that has waited has its id.
+    pub(super) fn begin_as(
+        &mut self,
+        call: &Call,
+        extent: Extent,
+        id: Option<CallId>,
+        now: Timestamp,
+    ) -> Progress {
         self.take_step(now);
         let policy = self.policy.clone();
         let Some((position, function)) = self.offered(&policy, &call.function) else {
@@ -153,15 +163,8 @@ impl Task {
         if let Some(decision) = self.beyond_bytes(size::of(&resolution.arguments)) {
             return decision.into();
         }
-        let subject = CallUnderWay {
-            function: position,
-            arguments: resolution.arguments,
-            unbound: !resolution.unbound.is_empty(),
-            extent,
-            output: None,
-            made: Made::default(),
-            record: None,
-        };
+        let mut subject = CallUnderWay::new(id, position, resolution.arguments, extent);
+        subject.unbound = !resolution.unbound.is_empty();
         if !resolution.faults.is_empty() {
             self.record_call(&subject, None, InvocationStatus::Errored, &moment);
             self.context.turn(TurnKind::Capability);
@@ -177,7 +180,7 @@ impl Task {
     }
 
     /// A function that the model may call, with its position.
-    fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p AgentFunction)> {
+    pub(super) fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p AgentFunction)> {
         let position = policy.position(key)?;
         let function = policy.function(position)?;
         function.offered.then_some((position, function))
@@ -185,7 +188,7 @@ impl Task {
 
     /// Bindings, then the model's arguments, then defaults. What is wrong with a binding is a finding; the call is told
     /// of it when its steps had their say (BND-08).
-    fn resolve_parameters(
+    pub(super) fn resolve_parameters(
         &self,
         function: &AgentFunction,
         given: &Json,
@@ -283,13 +286,17 @@ impl Task {
         })
     }
 
-    fn open_call(&mut self, function: usize, arguments: Json) -> CallId {
+    /// The name of a call that is made now.
+    pub(super) fn next_call_id(&mut self) -> CallId {
         let id = CallId(self.next_call);
         self.next_call = self.next_call.saturating_add(1);
+        id
+    }
+
+    fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let admitted = self.policy.fingerprint();
         self.open.push(OpenCall { id, function, arguments, admitted });
-        id
     }
 
     /// Ends an operation in which nothing stood in the way.
@@ -320,9 +327,10 @@ impl Task {
             let message = Some(messages::missing_policy_value());
             return Decision { message, ..operation.decide(Verdict::Error) };
         }
-        let (value, function) = (call.arguments.clone(), call.function);
+        let (id, value, function) = (call.id, call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
-        let id = self.open_call(function, value.clone());
+        let id = id.unwrap_or_else(|| self.next_call_id());
+        self.open_call(id, function, value.clone());
         Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }
 

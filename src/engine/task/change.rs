@@ -6,7 +6,7 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, Decision, DeliveriesChange, End, Pending, QuestionId, Task, TaskError, Verdict,
+    Activity, CallId, Decision, DeliveriesChange, End, Pending, QuestionId, Queue, Task, TaskError, Verdict,
     stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
@@ -48,6 +48,8 @@ pub struct TaskChange {
     waiting: Vec<Pending>,
     #[serde(default)]
     next_question: u32,
+    #[serde(default, skip_serializing_if = "Queue::is_empty")]
+    queue: Queue,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     opened: Vec<SavedCall>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -110,6 +112,7 @@ impl Task {
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
+            queue: self.queue.clone(),
             opened: opened.filter_map(|call| self.saved_call(call)).collect(),
             closed: mark.open.iter().filter(|id| !is_open(id)).copied().collect(),
             allowed: lists
@@ -126,7 +129,7 @@ impl SavedTask {
     /// Nothing for any other task, because what waits can be taken back under its policy only.
     #[must_use]
     pub fn ending(&self, reason: &str) -> Option<(TaskChange, Decision)> {
-        if self.has_ended() || !self.waiting.is_empty() {
+        if self.has_ended() || !self.waiting.is_empty() || !self.queue.waiting.is_empty() {
             return None;
         }
         let (message, words) = (Some(reason.to_owned()), Some(reason.to_owned()));
@@ -139,6 +142,7 @@ impl SavedTask {
             end: Some(End::Terminated(reason.to_owned())),
             waiting: Vec::new(),
             next_question: self.next_question,
+            queue: Queue::default(),
             opened: Vec::new(),
             closed: Vec::new(),
             allowed: Vec::new(),
@@ -163,6 +167,7 @@ impl SavedTask {
         self.end = change.end;
         self.waiting = change.waiting;
         self.next_question = self.next_question.max(change.next_question);
+        self.queue = change.queue;
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);
         if let Some(delivered) = change.delivered {

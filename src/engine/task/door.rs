@@ -8,7 +8,7 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, QuestionId, Ran,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, QuestionId, Queue, Ran,
     StartTask, Switches, Task, TaskError, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
@@ -43,6 +43,7 @@ impl Task {
             end: None,
             waiting: Vec::new(),
             next_question: 0,
+            queue: Queue::default(),
             open: Vec::new(),
             open_bytes: 0,
             script_bytes: 0,
@@ -58,28 +59,34 @@ impl Task {
     /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved (CTX-15), then
     /// `guardrails.before` tests it. Allow carries the admitted entry.
     pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
-        let progress = self.begin_input(input, now.into());
-        Operation::new(self, progress)
+        let now = now.into();
+        let progress = self.begin_input(input, now);
+        self.begun(progress, now)
     }
 
     /// Whether a step may be taken: allow, or terminate with the limit that it would exceed. Takes no step by itself;
     /// [`Task::before`], [`Task::invoke`] and [`Task::input`] ask for themselves.
     #[must_use]
     pub fn limits(&mut self, next: Next, now: impl Into<Timestamp>) -> Decision {
-        self.begin_limits(next, now.into())
+        let now = now.into();
+        let decision = self.begin_limits(next, now);
+        self.decision_with_decided(decision, now)
     }
 
     /// Records a turn of the model and what it used, then tests the token limits: nothing that the model asked for may
     /// run once they are exceeded (LIM-06).
     pub fn model_turn(&mut self, usage: Usage, now: impl Into<Timestamp>) -> Decision {
-        self.begin_model_turn(usage, now.into())
+        let now = now.into();
+        let decision = self.begin_model_turn(usage, now);
+        self.decision_with_decided(decision, now)
     }
 
     /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
     /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it.
     pub fn before(&mut self, call: &Call, now: impl Into<Timestamp>) -> Operation<'_, AllowedCall> {
-        let progress = self.begin_before(call, now.into());
-        Operation::new(self, progress)
+        let now = now.into();
+        let progress = self.begin_before(call, now);
+        self.begun(progress, now)
     }
 
     /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
@@ -95,8 +102,9 @@ impl Task {
         result: CallResult,
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
-        let progress = self.begin_after(call, result, now.into())?;
-        Ok(Operation::new(self, progress))
+        let now = now.into();
+        let progress = self.begin_after(call, result, now)?;
+        Ok(self.begun(progress, now))
     }
 
     /// Takes back a call that was let through and will never be reported. Block carries the message for the model. A call that
@@ -110,7 +118,9 @@ impl Task {
         ran: Ran,
         now: impl Into<Timestamp>,
     ) -> Result<Decision, TaskError> {
-        self.begin_withdraw(call, ran, now.into())
+        let now = now.into();
+        let decision = self.begin_withdraw(call, ran, now)?;
+        Ok(self.decision_with_decided(decision, now))
     }
 
     /// Takes back an operation that waits, by the question that it asks: its answer will never come. The call, input or response
@@ -125,7 +135,9 @@ impl Task {
         ran: Ran,
         now: impl Into<Timestamp>,
     ) -> Result<Decision, TaskError> {
-        self.begin_take_back(question, ran, now.into())
+        let now = now.into();
+        let decision = self.begin_take_back(question, ran, now)?;
+        Ok(self.decision_with_decided(decision, now))
     }
 
     /// Has a call carried out that was let through: an action with a `cel` backend by its own expression, anything else by
@@ -139,14 +151,16 @@ impl Task {
         call: CallId,
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
-        let progress = self.begin_execute(call, now.into())?;
-        Ok(Operation::new(self, progress))
+        let now = now.into();
+        let progress = self.begin_execute(call, now)?;
+        Ok(self.begun(progress, now))
     }
 
     /// A whole call: what [`Task::before`] does, the execution, and what [`Task::after`] does.
     pub fn invoke(&mut self, call: &Call, now: impl Into<Timestamp>) -> Operation<'_, Received> {
-        let progress = self.begin_invoke(call, now.into());
-        Operation::new(self, progress)
+        let now = now.into();
+        let progress = self.begin_invoke(call, now);
+        self.begun(progress, now)
     }
 
     /// Runs a script that the model wrote. Allow carries its result, with the summary of a file in the place of each
@@ -164,8 +178,9 @@ impl Task {
         source: &str,
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, Vec<Issue>> {
-        let progress = self.begin_script(source, now.into())?;
-        Ok(Operation::new(self, progress))
+        let now = now.into();
+        let progress = self.begin_script(source, now)?;
+        Ok(self.begun(progress, now))
     }
 
     /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
@@ -181,15 +196,17 @@ impl Task {
         delivery: &Delivery<'_>,
         now: impl Into<Timestamp>,
     ) -> Operation<'_, RoutedEvent> {
-        let progress = self.begin_event_of(capability, event, delivery, now.into());
-        Operation::new(self, progress)
+        let now = now.into();
+        let progress = self.begin_event_of(capability, event, delivery, now);
+        self.begun(progress, now)
     }
 
     /// Takes the model's response: `{message}`, or a text alone. `exposes` is computed, then `guardrails.after` tests the
     /// whole (GR-17). Allow carries the entry that is delivered.
     pub fn output(&mut self, output: &Json, now: impl Into<Timestamp>) -> Operation<'_, DeliveredOutput> {
-        let progress = self.begin_output(output, now.into());
-        Operation::new(self, progress)
+        let now = now.into();
+        let progress = self.begin_output(output, now);
+        self.begun(progress, now)
     }
 
     /// Marks the task as interrupted: its event subscriptions end until its next step (SUB-11).
@@ -203,7 +220,9 @@ impl Task {
     ///
     /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
     pub fn end(&mut self, reason: &str, now: impl Into<Timestamp>) -> Decision {
-        self.begin_end(reason, now.into())
+        let now = now.into();
+        let decision = self.begin_end(reason, now);
+        self.decision_with_decided(decision, now)
     }
 
     /// Goes on with the operation that waits, in this process or, after [`Task::save`], in another.
@@ -243,6 +262,13 @@ impl Task {
     #[must_use]
     pub fn pending(&mut self) -> Option<Operation<'_, Decision>> {
         let question = self.questions().next()?;
+        Some(Operation::new(self, Progress::Asks(question)))
+    }
+
+    /// The operation that asks this question; nothing if it is not open.
+    #[must_use]
+    pub fn pending_at(&mut self, question: QuestionId) -> Option<Operation<'_, Decision>> {
+        let question = self.questions().find(|open| open.id == question)?;
         Some(Operation::new(self, Progress::Asks(question)))
     }
 }

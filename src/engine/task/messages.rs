@@ -79,6 +79,18 @@ pub(super) fn waiting() -> String {
     "the task waits for an answer".to_owned()
 }
 
+pub(super) fn waits_for_calls() -> String {
+    "the decision waits for the results of other calls".to_owned()
+}
+
+pub(super) fn too_many_calls(bound: usize) -> String {
+    format!("{bound} calls wait for others already (`max_queued_calls`): call again when some are finished")
+}
+
+pub(super) fn call_again() -> String {
+    "another call is not finished: call again when it is".to_owned()
+}
+
 pub(super) fn withdrawn() -> String {
     "the call was withdrawn".to_owned()
 }

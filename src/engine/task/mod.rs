@@ -7,7 +7,7 @@
 //! | [`Task::input`] | somebody says something | allow with the admitted entry, lock_task, invalid_input, terminate |
 //! | [`Task::limits`] | ahead of a model turn | allow, terminate |
 //! | [`Task::model_turn`] | the model has answered | allow, terminate |
-//! | [`Task::before`] | the model calls a function | allow with the resolved arguments, block, lock_task, error, terminate |
+//! | [`Task::before`] | the model calls a function | allow with the resolved arguments, wait, block, lock_task, error, terminate |
 //! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
 //! | [`Task::withdraw`] | the function will never be reported | block with what the model receives |
 //! | [`Task::execute`] | instead of running it yourself | as `after` |
@@ -56,6 +56,7 @@ mod state;
 mod steps;
 mod switches;
 mod trial;
+mod turn_order;
 mod values;
 mod withdrawal;
 
@@ -68,7 +69,8 @@ pub use file_reference::FileReference;
 pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use operation::Operation;
 pub use outcome::{
-    AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Received, Refusal, RoutedEvent, Waiting,
+    AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Queued, Received, Refusal, RoutedEvent,
+    Waiting,
 };
 pub use record::{Past, PastCall};
 pub use save::SavedTask;

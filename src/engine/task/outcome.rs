@@ -25,6 +25,7 @@ use crate::cel::Json;
 ///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
 ///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
 ///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
+///         Outcome::Queued(queued) => format!("wait for {:?}", queued.waits_for),
 ///     }
 /// };
 /// assert_eq!(pay(40), r#"run it with {"customer":"u-7","amount":40}"#);
@@ -39,11 +40,35 @@ pub enum Outcome<T> {
     Allowed(T),
     /// It does not. The task may be locked or have ended.
     Refused(Refusal),
-    /// It waits for an answer. Until then the task takes no other step.
+    /// It waits for an answer.
     Waits(Waiting),
+    /// It waits for other calls, which may change what its decision reads. [`Task::standing`](super::Task::standing) tells its
+    /// decision once they are reported or withdrawn.
+    Queued(Queued),
 }
 
 /// A call that may run, from [`Task::before`](super::Task::before).
+///
+/// ```
+/// use celador::{AllowedCall, Call, CallResult, Engine, EngineLimits, Outcome, Received, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let user = User { id: "u-7".into(), email: None };
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+///
+/// // the model names somebody else; the manifest binds who is paid
+/// let arguments = serde_json::json!({"amount": 40, "customer": "u-8"});
+/// let call = Call { function: "payout".into(), arguments: arguments.into() };
+/// let Outcome::Allowed(AllowedCall { call, arguments, .. }) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// assert_eq!(arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
+///
+/// // the host pays with these arguments and reports what came back; the model is told what the steps behind the call leave
+/// let result = CallResult::successful(serde_json::json!({"paid": 40}).into());
+/// let Outcome::Allowed(Received { value, .. }) = task.after(call, result, now)?.outcome() else { panic!("no step looks at it") };
+/// assert_eq!(value.to_string(), r#"{"paid":40}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AllowedCall {
@@ -77,6 +102,32 @@ pub struct AcceptedInput {
 }
 
 /// An event that became an input of the task, from [`Task::event`](super::Task::event).
+///
+/// ```
+/// use celador::{Content, Delivery, Engine, EngineLimits, Json, Outcome, RoutedEvent, StartTask, User};
+/// use std::collections::BTreeMap;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "support", "support-desk", User::default(), now))?;
+/// # let input = serde_json::json!({"message": "Answer this customer.", "ticket_id": "T-1041"}).into();
+/// # assert!(task.input(&input, now).outcome().is_allowed());
+///
+/// // a customer writes, and the help desk tells the host with a request that it has signed
+/// let body = br#"{"type":"comment","ticket":{"id":"T-1041"},"comment":{"body":"Any news?"}}"#;
+/// let signature = "sha256=0fa52c68d26630d291eee340c9edacbc6601c759c527015c24ca530e949b5059";
+/// let settings = BTreeMap::from([("zendesk.webhook_secret".to_owned(), Json::string("s3cret"))]);
+/// let headers = [("X-Hub-Signature-256", signature)];
+/// let delivery = Delivery { content: Content::Request { headers: &headers, body }, settings: &settings };
+/// let routed = task.event("zendesk", "customer_reply", &delivery, now).outcome();
+/// let Outcome::Allowed(RoutedEvent { entry, .. }) = routed else { panic!("it is signed and about this ticket") };
+/// assert!(entry.to_string().contains("The customer wrote on ticket T-1041: Any news?"));
+///
+/// // the same request with another body is dropped, and the task hears nothing of it
+/// let forged = Delivery { content: Content::Request { headers: &headers, body: b"{}" }, settings: &settings };
+/// assert!(!task.event("zendesk", "customer_reply", &forged, now).outcome().is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RoutedEvent {
@@ -87,6 +138,26 @@ pub struct RoutedEvent {
 }
 
 /// A response that the guardrails let through, from [`Task::output`](super::Task::output).
+///
+/// ```
+/// use celador::{AcceptedInput, DeliveredOutput, Engine, EngineLimits, Json, Outcome, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "support", "support-desk", User::default(), now))?;
+///
+/// // what a caller sends becomes an entry of `context.input`, with the parameters of the agent
+/// let input: Json = serde_json::json!({"message": "Answer this customer.", "ticket_id": "T-1041"}).into();
+/// let Outcome::Allowed(AcceptedInput { entry, .. }) = task.input(&input, now).outcome() else { panic!("a harmless input") };
+/// assert_eq!(entry.root().get("ticket_id").map(|id| id.to_string()), Some(r#""T-1041""#.to_owned()));
+///
+/// // what the model answers goes out with the values that the agent exposes, which the model cannot claim
+/// let answer: Json = serde_json::json!({"message": "I have paid it back."}).into();
+/// let Outcome::Allowed(DeliveredOutput { exposes, .. }) = task.output(&answer, now).outcome() else { panic!("it is delivered") };
+/// let exposes = exposes.map(|exposes| exposes.to_string());
+/// assert_eq!(exposes.as_deref(), Some(r#"{"ticket_id":"T-1041","refunded":false}"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DeliveredOutput {
@@ -99,14 +170,61 @@ pub struct DeliveredOutput {
 }
 
 /// Why an operation does not go on.
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, Outcome, Refusal, StartTask, User, Verdict};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let mut refusals: Vec<Refusal> = Vec::new();
+/// while refusals.last().is_none_or(|refusal| !refusal.ends_task()) {
+///     let Outcome::Refused(refusal) = task.before(&call, now).outcome() else { panic!("2000 is too much") };
+///     refusals.push(refusal);
+/// }
+///
+/// // a call that is blocked goes back to the model as an error of the tool, and the model may try another one
+/// assert_eq!((refusals[0].verdict(), refusals[0].limit()), (Verdict::Block, None));
+/// assert_eq!(refusals[0].message(), "2000 is outside what a clerk may pay.");
+/// // after `max_tool_calls` of the manifest the task has ended
+/// let last = refusals.last().ok_or("there are refusals")?;
+/// let limit = last.limit().ok_or("a limit was reached")?;
+/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound), (6, Verdict::Terminate, "max_tool_calls", 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The whole decision. Its verdict is neither allow nor route nor suspend.
+    /// The whole decision. Its verdict is neither allow nor route, suspend nor wait.
     pub decision: Decision,
 }
 
 /// An operation that waits for an answer, which [`Task::resume`](super::Task::resume) takes.
+///
+/// ```
+/// use celador::{Answer, Call, Engine, EngineLimits, Outcome, Request, StartTask, User, Waiting};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
+/// let Outcome::Waits(waiting) = task.before(&call, now).outcome() else { panic!("250 needs a review") };
+/// let mail = match &waiting {
+///     Waiting { request: Request::Review { reviewer }, question, .. } => format!("to {reviewer}: question {question} waits"),
+///     other => panic!("{:?}", other.request),
+/// };
+/// assert!(mail.starts_with("to lead@example.com"));
+///
+/// // the lead says no, and the model is told so
+/// let Outcome::Refused(refusal) = task.answer(waiting.question, Answer::Review(false), now)?.outcome() else {
+///     panic!("the lead said no")
+/// };
+/// assert_eq!(refusal.message(), "The lead did not approve 250.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Waiting {
@@ -115,6 +233,19 @@ pub struct Waiting {
     /// The request that is to be answered.
     pub request: Request,
     /// The whole decision, whose verdict is suspend.
+    pub decision: Decision,
+}
+
+/// A call that waits for other calls.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Queued {
+    /// Its name, for [`Task::standing`](super::Task::standing), [`Task::after`](super::Task::after) and
+    /// [`Task::withdraw`](super::Task::withdraw).
+    pub call: CallId,
+    /// The calls that it waits for, in the order in which they were made.
+    pub waits_for: Vec<CallId>,
+    /// The whole decision, whose verdict is wait.
     pub decision: Decision,
 }
 
@@ -192,7 +323,13 @@ fn value_of(decision: &Decision) -> Json {
 impl<T: HandedOver> Outcome<T> {
     /// What an operation came to that is decided.
     pub(super) fn new(decision: Decision) -> Self {
-        if decision.is_allowed() { T::of(decision) } else { Self::Refused(Refusal { decision }) }
+        match decision.call {
+            _ if decision.is_allowed() => T::of(decision),
+            Some(call) if decision.verdict == Verdict::Wait => {
+                Self::Queued(Queued { call, waits_for: decision.waits_for.clone(), decision })
+            }
+            _ => Self::Refused(Refusal { decision }),
+        }
     }
 
     /// What an operation came to that asks.
@@ -207,6 +344,7 @@ impl<T: HandedOver> Outcome<T> {
             Self::Allowed(handed) => handed.decision(),
             Self::Refused(refusal) => &refusal.decision,
             Self::Waits(waiting) => &waiting.decision,
+            Self::Queued(queued) => &queued.decision,
         }
     }
 
@@ -217,6 +355,7 @@ impl<T: HandedOver> Outcome<T> {
             Self::Allowed(handed) => handed.into_decision(),
             Self::Refused(refusal) => refusal.decision,
             Self::Waits(waiting) => waiting.decision,
+            Self::Queued(queued) => queued.decision,
         }
     }
 

@@ -8,8 +8,8 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, OpenCall, Pending, Request, Switches, Task, TaskError, TaskState,
-    stored_waiting,
+    Activity, CallId, Deliveries, End, OpenCall, Pending, Queue, Request, Switches, Task, TaskError,
+    TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -39,6 +39,8 @@ pub struct SavedTask {
     pub(super) waiting: Vec<Pending>,
     #[serde(default)]
     pub(super) next_question: u32,
+    #[serde(default, skip_serializing_if = "Queue::is_empty")]
+    pub(super) queue: Queue,
     pub(super) open: Vec<SavedCall>,
     pub(super) next_call: u64,
     pub(super) activity: Activity,
@@ -153,6 +155,7 @@ impl Task {
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
+            queue: self.queue.clone(),
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
             next_call: self.next_call,
             activity: self.activity,
@@ -210,6 +213,7 @@ impl Task {
             end: saved.end,
             next_question: saved.next_question.max(after_all(&saved.waiting)),
             waiting: saved.waiting,
+            queue: saved.queue,
             open_bytes: open.iter().fold(0, |sum, call| sum.saturating_add(size::of(&call.arguments))),
             open,
             script_bytes: 0,

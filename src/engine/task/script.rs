@@ -49,12 +49,17 @@ impl Task {
         }
         let Pending { mut operation, request, script, .. } = self.waiting.remove(position);
         operation.course.exchanges.push(Exchange { question: request, answer });
+        let call = operation.subject.call().and_then(|call| call.id);
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
             self.take_step(now);
         }
         let progress = self.go_on(operation, script, now);
-        Ok(self.settle_event(progress, now))
+        let progress = self.settle_event(progress, now);
+        if let Progress::Decided(decision) = &progress {
+            self.resettle(call, decision);
+        }
+        Ok(self.with_decided(progress, now))
     }
 
     /// Goes on with an operation that was answered, and with the script whose call it is.
@@ -115,7 +120,12 @@ impl Task {
                 script.call = Some(request);
             }
             self.script_bytes = script.bytes();
-            let progress = self.begin(&call, Extent::Whole, now);
+            let progress = if self.must_wait(&call.function) {
+                let message = Some(messages::call_again());
+                Decision { message, ..Decision::new(Verdict::Block) }.into()
+            } else {
+                self.begin(&call, Extent::Whole, now)
+            };
             self.script_bytes = 0;
             script = match self.take_up(script, progress) {
                 Ok(script) => script,

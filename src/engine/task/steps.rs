@@ -78,7 +78,12 @@ impl Task {
     }
 
     /// Lays an operation aside until its question is answered.
-    pub(super) fn ask(&mut self, operation: UnderWay, request: Request) -> Progress {
+    pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request) -> Progress {
+        if let Subject::Call(call) = &mut operation.subject
+            && call.id.is_none()
+        {
+            call.id = Some(self.next_call_id());
+        }
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
         let pending = Pending { id, operation, request, script: None };

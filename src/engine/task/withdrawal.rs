@@ -6,8 +6,8 @@
 
 use super::messages;
 use super::state::{
-    CallId, CallResult, Decision, Pending, QuestionId, Ran, Stage, Subject, Task, TaskError, UnderWay,
-    Verdict,
+    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, Stage, Subject, Task,
+    TaskError, UnderWay, Verdict,
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationStatus, Moment, TurnKind};
@@ -19,6 +19,12 @@ impl Task {
         ran: Ran,
         now: Timestamp,
     ) -> Result<Decision, TaskError> {
+        if let Some(question) = self.question_of(call) {
+            return self.begin_take_back(question, ran, now);
+        }
+        if let Some(queued) = self.leave_queue(call) {
+            return Ok(self.withdrawn_unheard(&queued, now));
+        }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
         let operation = self.take_open(position, Stage::Execute);
@@ -35,11 +41,29 @@ impl Task {
         let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
         self.take_step_unless_ended(now);
         let Pending { operation, script, .. } = self.waiting.remove(position);
+        let call = operation.subject.call().and_then(|call| call.id);
         let decision = self.withdrawn(operation, ran, now.into());
+        self.resettle(call, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,
         })
+    }
+
+    /// A call is withdrawn that still waits for others: no step has seen it.
+    fn withdrawn_unheard(&mut self, queued: &QueuedCall, now: Timestamp) -> Decision {
+        self.take_step_unless_ended(now);
+        let policy = self.policy.clone();
+        if let Some((position, function)) = self.offered(&policy, &queued.call.function) {
+            let mut findings = Vec::new();
+            let moment = Moment::from(now);
+            let resolution =
+                self.resolve_parameters(function, &queued.call.arguments, &moment, &mut findings);
+            let call = CallUnderWay::new(Some(queued.id), position, resolution.arguments, queued.extent);
+            self.record_call(&call, None, InvocationStatus::Restricted, &moment);
+            self.context.turn(TurnKind::Capability);
+        }
+        Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) }
     }
 
     fn take_step_unless_ended(&mut self, now: Timestamp) {

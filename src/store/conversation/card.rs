@@ -7,6 +7,27 @@ use super::extension::{EXTENSIONS, Extension};
 use serde::Serialize;
 
 /// The agent card: the description of a server for its clients.
+///
+/// ```
+/// use celador_store::conversation::{Card, EXTENSIONS, Extension};
+///
+/// let card = Card {
+///     name: "Support desk",
+///     description: "Answers customers of the shop.",
+///     version: "1.4.0",
+///     url: "https://desk.example.com/",
+/// };
+/// let json = card.json();
+/// assert_eq!(json["supportedInterfaces"][0]["url"], "https://desk.example.com/");
+///
+/// // a client that looks for a method finds its URI, and may do without it
+/// let declared = json["capabilities"]["extensions"].as_array().ok_or("the card declares extensions")?;
+/// assert_eq!(declared.len(), EXTENSIONS.len());
+/// for (Extension { uri, .. }, declared) in EXTENSIONS.iter().zip(declared) {
+///     assert_eq!((declared["uri"].as_str(), declared["required"].as_bool()), (Some(*uri), Some(false)));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Card<'c> {
     /// Its name, for people.

@@ -16,6 +16,34 @@ use serde_json::value::RawValue;
 pub const DEFAULT_ROLE: &str = "assistant";
 
 /// A context of a conversation: who owns it, its status and its description. It groups tasks.
+///
+/// ```
+/// use celador_store::conversation::{
+///     Changes, Context, ContextStatus, Conversations, Details, ListQuery,
+/// };
+/// use celador_store::{Database, Location, StoreLimits};
+/// use serde_json::value::RawValue;
+/// # let conversations = Conversations::new(Database::open(&Location::Memory, &StoreLimits::default())?, || 7);
+/// # let now: celador::Timestamp = "2026-01-15T12:00:00Z".parse()?;
+///
+/// // a context is brought in from another server
+/// let details = Details { name: Some("Order 1041".into()), tags: Some(vec!["refund".into()]), ..Details::default() };
+/// let context = Context { details, status: ContextStatus::Paused, ..Context::implicit("order-1041", Some("kim"), now) };
+/// conversations.import(&[context], &[])?;
+///
+/// // its owner gives it another name and takes the tags away
+/// let raw = RawValue::from_string(r#"{"name": "Order 1041, paid back", "tags": null}"#.to_owned())?;
+/// conversations.update(Some("kim"), "order-1041", &Changes::read(&raw)?, now)?;
+/// let page = conversations.list(Some("kim"), &ListQuery::default())?;
+/// let (Context { status, details, .. }, tasks) = &page.items[0];
+/// assert_eq!((details.name.as_deref(), details.tags.is_none()), (Some("Order 1041, paid back"), true));
+/// assert_eq!((*status, tasks.len()), (ContextStatus::Paused, 0));
+///
+/// // what is not the client's to change is refused as a whole
+/// let raw = RawValue::from_string(r#"{"name": "Mine", "owner": "max"}"#.to_owned())?;
+/// assert_eq!(Changes::read(&raw).map_err(|refusal| refusal.code()).err(), Some(-32602));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Context {
     /// Its id: a UUID, or a text that a client chose.
@@ -84,7 +112,7 @@ impl Context {
 
     /// The Context object of an answer: unset members left out, tasks oldest first (B2, B3).
     #[must_use]
-    pub fn shown<'c>(&'c self, tasks: &'c [String]) -> Shown<'c> {
+    pub(super) fn shown<'c>(&'c self, tasks: &'c [String]) -> Shown<'c> {
         let details = &self.details;
         Shown {
             context_id: &self.id,
@@ -108,7 +136,7 @@ impl Context {
 /// A Context object on its way out.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown<'c> {
+pub(super) struct Shown<'c> {
     context_id: &'c str,
     kind: &'static str,
     role: &'c str,

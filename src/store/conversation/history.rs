@@ -36,6 +36,39 @@ pub struct TaskRecord {
 }
 
 /// The result of `GetContext` and `context/get`, before it has a shape.
+///
+/// ```
+/// use celador_store::conversation::{
+///     A2aTaskState, Artifact, Conversation, HistoryOrder, Message, TaskRecord, conversation,
+/// };
+/// use serde_json::{json, value::to_raw_value};
+///
+/// let task = |id: &str, state, text: &str| -> Result<TaskRecord, Box<dyn std::error::Error>> {
+///     let message = json!({"messageId": format!("m-{id}"), "role": "user", "parts": [{"text": text}]});
+///     // each task makes a new version of the same artifact
+///     let artifact = json!({"artifactId": "report", "parts": [{"text": format!("after {id}")}]});
+///     Ok(TaskRecord {
+///         id: id.to_owned(),
+///         state,
+///         history: vec![Message::read(&*to_raw_value(&message)?)?],
+///         status_message: None,
+///         artifacts: vec![Artifact::read(&*to_raw_value(&artifact)?)?],
+///     })
+/// };
+/// let older = task("t-1", A2aTaskState::Completed, "Where is my order?")?;
+/// let newer = task("t-2", A2aTaskState::InputRequired, "Pay it back.")?;
+///
+/// // the tasks come newest first; what was said comes in the order that is set
+/// let window = vec![newer, older];
+/// let Conversation { history, artifacts, state } = conversation(window.clone(), HistoryOrder::OldestFirst);
+/// assert!(history[0].json().get().contains("Where is my order?"));
+/// assert_eq!(state, A2aTaskState::InputRequired);
+/// // of an artifact the newest version stays, in either order
+/// assert_eq!(artifacts.len(), 1);
+/// assert!(artifacts[0].json().get().contains("after t-2"));
+/// assert!(conversation(window, HistoryOrder::NewestFirst).history[0].json().get().contains("Pay it back."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// Messages in order.

@@ -6,6 +6,25 @@
 use super::refusal::ContextRefusal;
 
 /// The state of a context.
+///
+/// ```
+/// use celador_store::conversation::{A2aTaskState, ContextRefusal, ContextStatus};
+///
+/// let paused = ContextStatus::from_name("paused").ok_or("it is a status")?;
+/// // a paused context goes on with its unfinished tasks, and takes no new ones
+/// assert_eq!(paused.message(Some(A2aTaskState::Working)), Ok(()));
+/// assert_eq!(paused.message(Some(A2aTaskState::Completed)), Err(ContextRefusal::TaskFinished));
+/// assert_eq!(paused.message(None), Err(ContextRefusal::Unsupported));
+///
+/// // it can be completed only when each of its tasks has ended, and archived at any time
+/// assert_eq!(paused.change(ContextStatus::Completed, false), Err(ContextRefusal::Unsupported));
+/// assert_eq!(paused.change(ContextStatus::Archived, false), Ok(true));
+///
+/// // names of A2A 1.0 and of A2A 0.3
+/// let state = A2aTaskState::from_name("TASK_STATE_AUTH_REQUIRED").ok_or("it is a state")?;
+/// assert_eq!((state.older_name(), state.is_terminal()), ("auth-required", false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ContextStatus {
     /// Takes tasks and messages. A context without a status counts as active.

@@ -16,6 +16,27 @@ use serde_json::value::RawValue;
 use std::cmp::Ordering;
 
 /// Filters, order and page. The default filters nothing and has no limit.
+///
+/// ```
+/// use celador_store::conversation::{Context, ListQuery, SortBy, SortOrder};
+/// use serde_json::value::RawValue;
+/// # let now: celador::Timestamp = "2026-01-15T12:00:00Z".parse()?;
+///
+/// let metadata = r#"{"sortBy": "name", "sortOrder": "asc", "limit": 2, "offset": 2, "colour": "unknown keys are ignored"}"#;
+/// let query = ListQuery::read(&*RawValue::from_string(metadata.to_owned())?)?;
+/// assert_eq!((query.sort_by, query.sort_order), (SortBy::Name, SortOrder::Ascending));
+///
+/// // the second page of three contexts; one without a name comes last
+/// let named = |id: &str, name: Option<&str>| {
+///     let mut context = Context::implicit(id, Some("kim"), now);
+///     context.details.name = name.map(str::to_owned);
+///     context
+/// };
+/// let page = query.page(vec![named("c-1", None), named("c-2", Some("Returns")), named("c-3", Some("Orders"))]);
+/// let ids: Vec<_> = page.items.iter().map(|context| &*context.id).collect();
+/// assert_eq!((ids, page.total, page.page, page.page_size), (vec!["c-1"], 3, 2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
     /// Only contexts of this status.

@@ -49,7 +49,7 @@ mod window;
 
 pub use aletheia::{ContextStore, StoredContext};
 pub use card::{AgentCard, Card};
-pub use context::{Changes, Context, DEFAULT_ROLE, Details, Shown};
+pub use context::{Changes, Context, DEFAULT_ROLE, Details};
 pub use extension::{EXTENSION_HEADERS, EXTENSIONS, Extension, activated};
 pub use history::{Artifact, Conversation, Message, TaskRecord, conversation};
 pub use id::MAX_ID_BYTES;

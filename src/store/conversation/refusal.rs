@@ -55,6 +55,31 @@ impl ContextRefusal {
 }
 
 /// Why an operation on conversations gave nothing.
+///
+/// ```
+/// use celador_store::conversation::{ContextRefusal, ConversationError, Conversations, Incoming};
+/// use celador_store::{Database, FaultPlan, Location, StoreLimits};
+/// # let now: celador::Timestamp = "2026-01-15T12:00:00Z".parse()?;
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let conversations = Conversations::new(database.clone(), || uuid::Uuid::new_v4().as_u128());
+/// let sent = conversations.send(Some("kim"), &Incoming::default(), now)?;
+/// conversations.set_task_state(Some("kim"), &sent.task_id, "TASK_STATE_COMPLETED", None)?;
+///
+/// // a rule says no: the client is told the code, and nothing changed
+/// let more = Incoming { task_id: Some(&sent.task_id), ..Incoming::default() };
+/// let error = conversations.send(Some("kim"), &more, now).err().ok_or("the task is finished")?;
+/// assert_eq!(error.refusal(), Some(&ContextRefusal::TaskFinished));
+/// assert_eq!(error.refusal().map(ContextRefusal::code), Some(-32008));
+///
+/// // the store is down: the same request may succeed later
+/// database.faults().plan(FaultPlan::Everything);
+/// match conversations.send(Some("kim"), &Incoming::default(), now) {
+///     Err(ConversationError::Store(error)) => assert!(error.is_temporary()),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     /// A rule says no; nothing changed.

@@ -31,6 +31,22 @@ const AUTHENTICATION: i32 = -32009;
 const AUTHORIZATION: i32 = -32013;
 
 /// The scope that a caller's token needs for a method, where a server looks at scopes (section 4.5).
+///
+/// ```
+/// use celador_store::conversation::{TokenScope, forbidden, needed_scope};
+///
+/// let body = br#"{"jsonrpc": "2.0", "id": 7, "method": "contexts/clear", "params": {"contextId": "c-1"}}"#;
+/// assert_eq!(needed_scope(body), Some(TokenScope::Write));
+///
+/// // the scopes of the caller's token
+/// let granted = ["agent:read"];
+/// let allowed = needed_scope(body).is_none_or(|scope| granted.contains(&scope.name()));
+/// assert!(!allowed);
+/// // the answer has the id of the request and a code of its own; it goes out with HTTP status 403
+/// let answer: serde_json::Value = serde_json::from_slice(&forbidden(body))?;
+/// assert_eq!((&answer["id"], &answer["error"]["code"]), (&7.into(), &(-32013).into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenScope {
     /// `agent:read`: every method that only reads.

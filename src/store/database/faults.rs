@@ -22,6 +22,27 @@ pub enum FaultPlan {
 }
 
 /// The faults of one store. All clones of a [`Database`](super::Database) share them.
+///
+/// ```
+/// use celador_store::{Database, FaultPlan, Faults, Location, StoreError, StoreLimits};
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let faults: &Faults = database.faults();
+///
+/// // how often one write reaches the database, so that a test can let each of these accesses fail in turn
+/// database.probe()?;
+/// for access in 1..=faults.accesses() {
+///     faults.plan(FaultPlan::Access(access));
+///     assert!(matches!(database.probe(), Err(StoreError::Unavailable(_))));
+/// }
+///
+/// // the write is there, and its writer was not told
+/// faults.plan(FaultPlan::CommitAnswer(1));
+/// assert_eq!(database.probe(), Err(StoreError::Uncertain));
+/// faults.plan(FaultPlan::Nothing);
+/// database.probe()?;
+/// # Ok::<(), StoreError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<State>);
 

@@ -83,6 +83,28 @@ struct Shared {
 }
 
 /// A transaction under way.
+///
+/// ```
+/// use celador_store::{Database, Location, Row, Sql, SqlValue, StoreError, StoreLimits};
+///
+/// // how many turns of switches an operator made since a day; it runs on SQLite and on Postgres
+/// fn turns_since(sql: &mut Sql<'_>, day: &str, who: Option<&str>) -> Result<u64, StoreError> {
+///     let statement = "SELECT COUNT(*) FROM switch_turn WHERE at >= $1 AND (who = $2 OR $2 IS NULL)";
+///     let row: Option<Row> = sql.query_one(statement, &[day.into(), who.into()])?;
+///     row.map_or(Ok(0), |row| row.count(0))
+/// }
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// assert_eq!(database.read(|sql| turns_since(sql, "2026-06-01", Some("kim")))?, 0);
+///
+/// // what a column holds is asked by its kind, and another kind is damage
+/// let name = SqlValue::from("tasks");
+/// let found = database.read(|sql| sql.query_one("SELECT name FROM celador_schema WHERE name = $1", &[name.clone()]))?;
+/// let row = found.ok_or(StoreError::NotFound)?;
+/// assert_eq!(row.text(0)?, "tasks");
+/// assert!(matches!(row.int(0), Err(StoreError::Corrupt(_))));
+/// # Ok::<(), StoreError>(())
+/// ```
 pub struct Sql<'t> {
     connection: &'t mut Connection,
     faults: &'t Faults,

@@ -6,6 +6,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a log cannot be written.
+///
+/// ```
+/// use celador_store::decision_log::{DecisionLog, LogError, LogSettings, SyncMode};
+/// # let folder = std::env::temp_dir().join(format!("celador-in-use-{}", std::process::id()));
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// // every line is on the disk before a decision goes out
+/// let settings = LogSettings { sync: SyncMode::Always, ..LogSettings::new(&folder) };
+/// let log = DecisionLog::open(settings.clone(), now)?;
+///
+/// // one process writes a folder: a second one would break the chain
+/// match DecisionLog::open(settings, now) {
+///     Err(LogError::InUse(used)) => assert_eq!(used, log.folder()),
+///     other => panic!("{other:?}"),
+/// }
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The system refuses: no rights, a full disk.

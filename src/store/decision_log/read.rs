@@ -25,6 +25,30 @@ pub struct Read {
 }
 
 /// The parts of a line that are needed to find its decision in a store.
+///
+/// ```
+/// use celador_store::decision_log::{DecisionLog, LogSettings, Notice, Read, Recorded, read};
+/// # let folder = std::env::temp_dir().join(format!("celador-read-{}", std::process::id()));
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// let log = DecisionLog::open(LogSettings::new(&folder), now)?;
+/// log.note(&Notice { who: Some("kim"), ..Notice::new(now, "switch_on") })?;
+/// log.note(&Notice { who: Some("kim"), task: Some("t-1"), count: Some(4), ..Notice::new(now, "purge") })?;
+///
+/// // who purged which task, while the log is being written
+/// let mut purges = Vec::new();
+/// let each = |line: Recorded, _digest| {
+///     if line.operation == "purge" {
+///         purges.push((line.number, line.task, line.who));
+///     }
+/// };
+/// let Read { files, first, last } = read(&folder, true, each)?;
+/// assert_eq!(purges, [(2, "t-1".to_owned(), Some("kim".to_owned()))]);
+/// assert_eq!((files, first, last), (1, 1, Some(log.head())));
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub struct Recorded {
     /// Its number.

@@ -15,6 +15,29 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 
 /// Why and when files are removed.
+///
+/// ```
+/// use celador_store::decision_log::{DecisionLog, Intact, LogSettings, Notice, Removal, verify};
+/// use celador::Timestamp;
+/// # let folder = std::env::temp_dir().join(format!("celador-removal-{}", std::process::id()));
+///
+/// let (may, june): (Timestamp, Timestamp) = ("2026-05-01T12:00:00Z".parse()?, "2026-06-01T12:00:00Z".parse()?);
+/// // so small a bound gives each line a file of its own
+/// let log = DecisionLog::open(LogSettings { max_file_bytes: 1, ..LogSettings::new(&folder) }, may)?;
+/// for at in [may, may, june] {
+///     log.note(&Notice::new(at, "switch_on"))?;
+/// }
+///
+/// let removal = Removal { at: june, before: june, who: "rule", reason: "log-files=30d" };
+/// assert_eq!(log.remove_before(&removal)?, 2);
+/// // what is left verifies, and one of its lines says that the others were removed by a rule
+/// let Intact { files, first, said, last, head } = verify(&folder, None)?;
+/// assert_eq!((files, first, said), (2, 3, true));
+/// assert_eq!((last, head), log.head());
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Removal<'r> {
     /// When.

@@ -23,6 +23,46 @@ pub struct Compared {
 }
 
 /// Where logs and store differ.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::decision_log::{DecisionLog, LogSettings, VerifyError};
+/// use celador_store::{
+///     CompareError, Database, Difference, Ending, Location, Owner, StoreLimits, StoredTasks, compare,
+/// };
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// # let folder = std::env::temp_dir().join(format!("celador-compare-{}", std::process::id()));
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// tasks.create(&owner, &task, now, None)?;
+/// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", expected: None };
+/// tasks.end(&owner, "t-1", &ending, None, |_| None)?;
+///
+/// // nobody wrote a line about the end
+/// let log = DecisionLog::open(LogSettings::new(&folder), now)?;
+/// let mut missing = Vec::new();
+/// let compared = compare(tasks.database(), &[folder.clone()], |difference| match difference {
+///     Difference::Missing { task, version, operation, .. } => missing.push((task, version, operation)),
+///     Difference::WithoutDecision { line, .. } | Difference::Different { line, .. } => panic!("{line:?}"),
+/// })?;
+/// assert_eq!(missing, [("t-1".to_owned(), 2, "end".to_owned())]);
+/// assert_eq!((compared.lines, compared.decisions), (0, 1));
+///
+/// // a log that cannot be read is an error, and no difference
+/// let elsewhere = folder.join("elsewhere");
+/// match compare(tasks.database(), &[elsewhere.clone()], |_| {}) {
+///     Err(CompareError::Log(VerifyError::Unreadable { path, .. })) => assert_eq!(path, elsewhere),
+///     other => panic!("{other:?}"),
+/// }
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
     /// A decision that no log has.

@@ -19,6 +19,56 @@ const ANY: &str = "";
 const PAGE: usize = 1_000;
 
 /// A line that is to be in a log.
+///
+/// ```
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::decision_log::{DecisionLog, LogSettings};
+/// use celador_store::{
+///     Compared, Database, DueLine, KeptLine, Location, LogBehind, NewEvent, OperationKind, Owner, StoreLimits,
+///     StoredTasks, Terms, compare, forget, lines_from,
+/// };
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// # let folder = std::env::temp_dir().join(format!("celador-due-{}", std::process::id()));
+///
+/// let log = DecisionLog::open(LogSettings::new(&folder), now)?;
+/// let owner = Owner::caller("desk");
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let head = tasks.create(&owner, &task, now, None)?;
+/// let before = task.mark();
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let decision = task.before(&call, now).outcome().into_decision();
+///
+/// // the decision and the line that the log is owed are stored in one transaction
+/// let line = serde_json::json!({
+///     "at": now.to_string(), "task": "t-1", "owner": "desk", "version": 2, "operation": "before", "verdict": "block",
+/// });
+/// let due = DueLine { log: log.id().to_owned(), number: 1, line: line.to_string() };
+/// let operation = OperationKind::Before;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
+/// tasks.append_under(&head, &step, Terms { due: Some(due), ..Terms::default() })?;
+///
+/// // the process died before it wrote the line: the next one does
+/// fn catch_up(database: &Database, log: &DecisionLog) -> Result<u64, LogBehind> {
+///     let lines: Vec<KeptLine> = lines_from(database, log.id(), 1, 1_000)?;
+///     for line in &lines {
+///         log.record(&line.late()?)?;
+///     }
+///     log.sync()?;
+///     let written: Vec<u64> = lines.iter().map(|line| line.number).collect();
+///     forget(database, log.id(), &written)?;
+///     Ok(written.len() as u64)
+/// }
+/// assert_eq!(catch_up(tasks.database(), &log)?, 1);
+/// let compared = compare(tasks.database(), &[folder.clone()], |difference| panic!("{difference:?}"))?;
+/// assert_eq!(compared, Compared { lines: 1, decisions: 1, late: 1, apart: 0 });
+/// # drop(log);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueLine {
     /// The id of the log.

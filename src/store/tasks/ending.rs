@@ -31,6 +31,37 @@ pub struct Ending<'e> {
 }
 
 /// A task that was ended.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::decision_log::{DecisionLog, LogSettings, Stored};
+/// use celador_store::{Database, Ended, Ending, Location, Owner, StoreError, StoreLimits, StoredTasks};
+/// use std::time::Duration;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+/// # let folder = std::env::temp_dir().join(format!("celador-ended-{}", std::process::id()));
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// tasks.create(&owner, &task, now, None)?;
+///
+/// // an operator ends it, if it has taken no step since they looked at it
+/// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", expected: Some(1) };
+/// let ended: Ended = tasks.end(&owner, "t-1", &ending, None, |_| None)?;
+/// assert_eq!((ended.head.version(), ended.decision.verdict.as_str()), (2, "terminate"));
+/// assert_eq!(tasks.end(&owner, "t-1", &ending, None, |_| None).err(), Some(StoreError::Conflict { expected: 1, found: 2 }));
+///
+/// // the line of the log names the event, so that log and store can be compared
+/// let entry = ended.entry(&ending, Duration::from_millis(2));
+/// let stored = Stored { owner: "desk", version: 2, event: Some(ended.head.digest()) };
+/// assert_eq!((entry.who, entry.reason, &entry.stored), (Some("kim"), Some(ending.reason), &Some(stored)));
+/// assert_eq!(DecisionLog::open(LogSettings::new(&folder), now)?.record(&entry)?, 1);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// The task after its end.

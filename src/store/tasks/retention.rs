@@ -156,6 +156,29 @@ kinds! {
 }
 
 /// What retention does with a task.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, Timestamp, User};
+/// use celador_store::{Database, Fate, Location, Owner, Retention, StoreLimits, StoredTasks, TaskSummary};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// tasks.create(&owner, &task, now, None)?;
+///
+/// let mut retention = Retention::default();
+/// retention.set("idle-tasks=7d")?;
+/// let summary: TaskSummary = tasks.summary(&owner, "t-1")?;
+/// assert_eq!((&*summary.state, &*summary.changed_at), ("active", "2026-06-01T12:00:00Z"));
+/// let (sixth_day, eighth_day): (Timestamp, Timestamp) = ("2026-06-07T12:00:00Z".parse()?, "2026-06-09T12:00:00Z".parse()?);
+/// assert_eq!(retention.fate(&summary, sixth_day), Fate::Keep);
+/// assert_eq!(retention.fate(&summary, eighth_day), Fate::End);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It stays.

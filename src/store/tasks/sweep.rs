@@ -11,6 +11,39 @@ use crate::{Database, SqlValue, StoreError};
 use celador::cel::Timestamp;
 
 /// The result of sweeping a page.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, Timestamp, User};
+/// use celador_store::{
+///     Age, Database, Location, Once, Owner, StoreError, StoreLimits, StoredTasks, SweptPage, sweep_answers,
+/// };
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// for (id, key) in [("t-1", "key-1"), ("t-2", "key-2"), ("t-3", "key-3")] {
+///     let task = engine.start(StartTask::new(id, "shop", "clerk", User::default(), now))?;
+///     let once = Once { key: key.into(), request: "digest".into(), answer: id.into() };
+///     tasks.create(&Owner::caller("desk"), &task, now, Some(once))?;
+/// }
+///
+/// // all answers that are older than a day, two rows a page
+/// fn sweep(database: &Database, now: Timestamp, age: Age) -> Result<u64, StoreError> {
+///     let (mut after, mut gone) = ([(); 3].map(|()| String::new()), 0);
+///     loop {
+///         let page: SweptPage<_> = sweep_answers(database, (age, now), &after, 2)?;
+///         gone += page.gone;
+///         let Some(last) = page.last else { return Ok(gone) };
+///         after = last;
+///     }
+/// }
+/// let day: Age = "1d".parse()?;
+/// assert_eq!(sweep(tasks.database(), now, day)?, 0);
+/// assert_eq!(sweep(tasks.database(), "2026-06-03T12:00:00Z".parse()?, day)?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweptPage<K> {
     /// How many rows went.

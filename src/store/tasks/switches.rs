@@ -35,6 +35,33 @@ pub struct SwitchTurn {
 }
 
 /// The switches that are on at one moment.
+///
+/// ```
+/// use celador::task::Switch;
+/// use celador_store::{Database, Location, StoreLimits, StoredSwitches, SwitchTurn, SwitchesOn};
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let switches = StoredSwitches::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let refund = Switch::Tool { namespace: "shop".into(), name: "refund".into(), function: None };
+/// let payout = Switch::Tool { namespace: "shop".into(), name: "payout".into(), function: None };
+/// switches.turn(&refund, true, now, "kim", "The provider pays twice.")?;
+/// switches.turn(&payout, true, now, "kim", "The same provider.")?;
+/// switches.turn(&refund, false, now, "max", "The provider has repaired it.")?;
+///
+/// // a server asks for the version alone, and reads the switches when it is another than it knows
+/// let known = 2;
+/// assert!(switches.version()? > known);
+/// let SwitchesOn { version, on } = switches.on()?;
+/// assert_eq!((version, on.len(), &on[0].switch), (3, 1, &payout));
+///
+/// // whoever asks later who turned what off, and why
+/// let history: Vec<SwitchTurn> = switches.history(known, 100)?;
+/// let SwitchTurn { number, who, on, switch, reason, .. } = &history[0];
+/// assert_eq!((*number, &**who, *on, switch), (3, "max", false, &refund));
+/// assert_eq!(reason, "The provider has repaired it.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchesOn {
     /// The number of the last turn; 0 before the first.

@@ -141,6 +141,47 @@ impl PolicyDecided {
 }
 
 /// The policy of a task, as far as the store knows it.
+///
+/// ```
+/// use celador::manifest::{Catalog, load::load};
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::{
+///     Database, Location, ManifestSet, NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreLimits,
+///     StoredTasks, TaskPolicy, Terms,
+/// };
+/// use std::sync::Arc;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// // the manifests that are served are stored with the task
+/// let (files, _) = load(&["examples/first-policy/agent.yaml"], &limits.engine)?;
+/// let set = Arc::new(ManifestSet::of(&files));
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let head = tasks.create_under(&owner, &task, now, None, Some(Arc::clone(&set)))?;
+///
+/// // an operator decides that the task keeps its policy, whatever is served later
+/// let reason = "The customer was promised these terms.".to_owned();
+/// let decided = PolicyDecided { decision: PolicyDecision::Keep, at: now.to_string(), who: "kim".into(), reason };
+/// let (operation, before) = (OperationKind::Policy, task.mark());
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: None, once: None };
+/// let terms = Terms { manifests: Some(Arc::clone(&set)), decided: Some(decided), ..Terms::default() };
+/// tasks.append_under(&head, &step, terms)?;
+///
+/// // a process that serves other manifests goes on under those of the task
+/// let loaded = tasks.load(&owner, "t-1")?;
+/// let policy: &TaskPolicy = loaded.head.policy().ok_or("the store knows the policy")?;
+/// assert!(loaded.head.is_kept() && policy.is(&task.policy().fingerprint()));
+/// let digest = policy.manifests.as_deref().ok_or("the store has the manifests")?;
+/// let kept = tasks.manifests(digest)?.ok_or("the set is there as long as the task")?;
+/// let (catalog, _) = Catalog::parse(&kept.files()?, &limits.engine);
+/// let (engine, _) = Engine::from_catalog(&catalog, limits.engine);
+/// assert_eq!(engine.restore_same(loaded.saved)?.policy().fingerprint(), task.policy().fingerprint());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPolicy {
     /// [`Policy::fingerprint`](celador::policy::Policy::fingerprint) as text; its column is called `manifest`.

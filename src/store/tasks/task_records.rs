@@ -90,6 +90,29 @@ pub struct NewEvent<'t> {
 }
 
 /// A request that may be sent again, and must not count again.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::{Database, Location, Once, Owner, StoreError, StoreLimits, StoredTasks};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let request = celador::digest::Digest::of(br#"{"agent": "clerk"}"#).to_string();
+/// let once = Once { key: "key-7".into(), request, answer: r#"{"task": "t-1"}"#.into() };
+/// tasks.create(&owner, &task, now, Some(once.clone()))?;
+///
+/// // the answer was lost on its way, and the caller sends the request again: it does not begin a second task
+/// let again = engine.start(StartTask::new("t-2", "shop", "clerk", User::default(), now))?;
+/// assert_eq!(tasks.create(&owner, &again, now, Some(once.clone())), Err(StoreError::AlreadyExists));
+/// let answered = tasks.answer(&owner, None, "key-7")?.ok_or("the answer is there")?;
+/// assert_eq!((answered.request == once.request, &*answered.answer), (true, r#"{"task": "t-1"}"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
     /// The key that the sender gave it.
@@ -182,6 +205,43 @@ impl TaskHead {
 }
 
 /// A task as a store has it.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, StartTask, User};
+/// use celador_store::{
+///     Database, LoadedTask, Location, NewEvent, OperationKind, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks,
+///     TaskHead, Verified,
+/// };
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let owner = Owner::caller("desk");
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let stale: TaskHead = tasks.create(&owner, &task, now, None)?;
+///
+/// // another process goes on with the task
+/// let LoadedTask { saved, head, replayed } = tasks.load(&owner, "t-1")?;
+/// assert_eq!((head.id(), head.agent(), head.version(), replayed), ("t-1", ("shop", "clerk"), 1, 1));
+/// let mut task = engine.restore(saved)?;
+/// let before = task.mark();
+/// let decision = task.end("The order was cancelled.", now);
+/// let operation = OperationKind::End;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
+/// tasks.append(&head, &step)?;
+///
+/// // the first process still has the head of before: its step is refused, and nothing is written
+/// assert_eq!(tasks.append(&stale, &step), Err(StoreError::Conflict { expected: 1, found: 2 }));
+///
+/// // its events, for whoever looks into the task
+/// let events: Vec<StoredEvent> = tasks.events(&owner, "t-1", 0, 100)?;
+/// let operations: Vec<_> = events.iter().map(|event| (event.version, event.operation)).collect();
+/// assert_eq!(operations, [(1, OperationKind::Started), (2, OperationKind::End)]);
+/// assert_eq!(tasks.verify()?, Verified { tasks: 1, events: 2, answers: 0, tombstones: 0 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LoadedTask {
     /// For [`Engine::restore`](celador::Engine::restore), or for [`Engine::restore_same`](celador::Engine::restore_same) if

@@ -13,7 +13,8 @@ mod word;
 mod write;
 
 pub use read::JsonError;
-pub use reference::{Guess, JsonRef};
+pub(crate) use reference::Guess;
+pub use reference::JsonRef;
 pub use shortened::Shortened;
 
 pub(super) use build::{Builder, Members, Room};

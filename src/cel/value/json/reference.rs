@@ -11,6 +11,24 @@ use crate::value::same_bytes;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A value inside a [`Json`](super::Json) document.
+///
+/// ```
+/// use celador_cel::{EvalLimits, Json, JsonRef};
+///
+/// // all texts of a document, at any depth; they are lent from it
+/// fn texts<'j>(value: JsonRef<'j>, found: &mut Vec<&'j str>) {
+///     found.extend(value.as_str());
+///     value.items().for_each(|item| texts(item, found));
+///     value.entries().for_each(|(_, value)| texts(value, found));
+/// }
+///
+/// let order = r#"{"id": 7, "note": "fragile", "lines": [{"name": "lamp"}, {"name": "bulb"}]}"#;
+/// let order = Json::parse(order, &EvalLimits::default())?;
+/// let mut found = Vec::new();
+/// texts(order.root(), &mut found);
+/// assert_eq!(found, ["fragile", "lamp", "bulb"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct JsonRef<'a> {
     pub(super) document: &'a Document,
@@ -20,7 +38,7 @@ pub struct JsonRef<'a> {
 /// Where a key stood when it was last found. Documents of one kind have their keys in one order, so it is where the key
 /// stands in the next one, too; if not, nothing but time is lost.
 #[derive(Debug, Default)]
-pub struct Guess(AtomicU32);
+pub(crate) struct Guess(AtomicU32);
 
 impl Clone for Guess {
     /// A guess of its own, which begins where this one is now.
@@ -172,7 +190,7 @@ impl<'a> JsonRef<'a> {
     /// The value under a key, which is looked for first where it was last found.
     #[inline]
     #[must_use]
-    pub fn get_near(self, key: &str, guess: &Guess) -> Option<Self> {
+    pub(crate) fn get_near(self, key: &str, guess: &Guess) -> Option<Self> {
         self.get_at(guess.0.load(Ordering::Relaxed) as usize, key).or_else(|| self.get_guessing(key, guess))
     }
 

@@ -12,6 +12,24 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A value that was not kept whole: its kind, its length and its digest.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, ErrorCode, Json, Program, STANDARD, Shortened, Stop, Type};
+///
+/// // a host keeps of a report of 40 MB what it needs to know it again
+/// let sha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned();
+/// let report = Shortened { sha256, bytes: 40_000_000, kind: "map".to_owned(), lacks_room: false };
+/// let kept: Json = report.to_json();
+/// assert_eq!(kept.shortened(), Some(report));
+///
+/// // an expression that reads it fails, and does not take it for an empty one
+/// let scope = Env::builder().variable("report", Type::Dyn);
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let program = Program::compile(&env, "report.findings.size() == 0").unwrap();
+/// let activation = Activation::new(&env).with(&env, "report", kept.value());
+/// let Err(Stop::Failed(error)) = program.holds(&activation, None) else { panic!("it cannot be read") };
+/// assert_eq!(error.code, ErrorCode::ValueShortened);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -61,8 +61,14 @@ pub struct Decision {
     /// The switch by which an operator stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Box<Switch>>,
-    /// The call that was let through by `before`, for `after`.
+    /// The call that was let through by `before`, for `after`; or that waits, for a review or for other calls.
     pub call: Option<CallId>,
+    /// The open calls that it waits for, when the verdict is [`Verdict::Wait`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<CallId>,
+    /// The calls that waited and were decided because of it ([`Task::standing`](crate::task::Task::standing)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided: Vec<CallId>,
     /// The rule of the manifest that decided, unless nothing stood in the way.
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
@@ -95,6 +101,9 @@ pub enum Verdict {
     LockTask,
     /// Wait: somebody has to answer first.
     Suspend,
+    /// Wait: it reads what calls may change that are still open. It is decided once they are reported or withdrawn
+    /// ([`Task::standing`](crate::task::Task::standing)).
+    Wait,
     /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
     Terminate,
     /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
@@ -153,6 +162,7 @@ impl Verdict {
             Self::Block => "block",
             Self::LockTask => "lock_task",
             Self::Suspend => "suspend",
+            Self::Wait => "wait",
             Self::Terminate => "terminate",
             Self::Rejected => "rejected",
             Self::InvalidInput => "invalid_input",
@@ -170,6 +180,32 @@ impl fmt::Display for Verdict {
 }
 
 /// The id of a call that was let through and whose result is awaited. Unique in its task.
+///
+/// ```
+/// use celador::{Call, CallId, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, User};
+/// use std::collections::BTreeMap;
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+///
+/// // the model wants several calls at once; the host knows each by its id while it runs
+/// let mut running: BTreeMap<CallId, i64> = BTreeMap::new();
+/// for amount in [40, 60] {
+///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+///     let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("it is little") };
+///     running.insert(allowed.call, amount);
+/// }
+///
+/// // they come back in any order, which is that of their records
+/// for (id, amount) in running.into_iter().rev() {
+///     let result = CallResult::successful(serde_json::json!({"paid": amount}).into());
+///     assert!(task.after(id, result, now)?.outcome().is_allowed());
+/// }
+/// let paid: Vec<_> = task.context().invocations().filter_map(|record| record.output.as_ref().map(Json::to_string)).collect();
+/// assert_eq!(paid, [r#"{"paid":60}"#, r#"{"paid":40}"#]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
@@ -323,6 +359,8 @@ impl Decision {
             limit: None,
             switch: None,
             call: None,
+            waits_for: Vec::new(),
+            decided: Vec::new(),
             decided_by: None,
             trace: Vec::new(),
             exposes: None,

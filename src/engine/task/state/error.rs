@@ -1,6 +1,27 @@
 //! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
 
 /// A mistake of the host that cannot be answered with a decision.
+///
+/// ```
+/// use celador::{Call, CallResult, Engine, EngineLimits, Outcome, StartTask, TaskError, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+///
+/// // an agent that no manifest has
+/// let start = StartTask::new("t-1", "shop", "cashier", User::default(), now);
+/// assert!(matches!(engine.start(start), Err(TaskError::UnknownAgent(name)) if name.contains("cashier")));
+///
+/// // a result that is reported twice counts once
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
+/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// let result = CallResult::successful(serde_json::json!({"paid": 40}).into());
+/// assert!(task.after(allowed.call, result.clone(), now)?.outcome().is_allowed());
+/// assert_eq!(task.after(allowed.call, result, now).err(), Some(TaskError::UnknownCall(allowed.call.0)));
+/// assert_eq!(task.context().invocations().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {

@@ -2,7 +2,7 @@
 
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
 ///
@@ -68,7 +68,7 @@ pub struct User {
 /// assert_eq!(call.arguments.root().get("amount").and_then(|amount| amount.as_int()), Some(40));
 /// # Ok::<(), celador::cel::JsonError>(())
 /// ```
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Call {

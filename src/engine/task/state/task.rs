@@ -5,6 +5,7 @@ use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
 use super::lifecycle::End;
+use super::queue::Queue;
 use super::start::Offer;
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
@@ -49,6 +50,8 @@ pub struct Task {
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
     pub(in crate::task) next_question: u32,
+    /// Calls that wait for calls.
+    pub(in crate::task) queue: Queue,
     /// Calls that were let through and have no result yet.
     pub(in crate::task) open: Vec<OpenCall>,
     /// The bytes of their arguments.

@@ -73,6 +73,9 @@ pub(in crate::task) struct ScriptUnderWay {
 /// A call by the model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct CallUnderWay {
+    /// Its name, once somebody waits for it.
+    #[serde(default)]
+    pub(in crate::task) id: Option<CallId>,
     /// The position of the function in the policy.
     pub(in crate::task) function: usize,
     /// The resolved arguments.
@@ -88,6 +91,22 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) made: Made,
     /// The entry on record, once it has run.
     pub(in crate::task) record: Option<InvocationId>,
+}
+
+impl CallUnderWay {
+    /// A call at its beginning.
+    pub(in crate::task) fn new(id: Option<CallId>, function: usize, arguments: Json, extent: Extent) -> Self {
+        Self {
+            id,
+            function,
+            arguments,
+            unbound: false,
+            extent,
+            output: None,
+            made: Made::default(),
+            record: None,
+        }
+    }
 }
 
 /// What the output of a call is made of, as far as secrets are concerned.

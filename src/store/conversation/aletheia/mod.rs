@@ -45,6 +45,29 @@ pub enum ContextStoreError {
 }
 
 /// A store of contexts by key.
+///
+/// ```
+/// use celador_store::conversation::aletheia::{ContextStore, EmbeddedContextStore, StoredContext};
+/// use celador_store::{Database, Location, StoreLimits};
+///
+/// // an agent is given one of the three stores, and goes on in the context that it was in
+/// fn resume(store: &dyn ContextStore, session: &str) -> StoredContext {
+///     store.get(session).ok().flatten().unwrap_or_default()
+/// }
+///
+/// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
+/// let store = EmbeddedContextStore::new(database);
+/// let present = StoredContext { context_id: Some("c-1".into()), task_id: None };
+/// store.set("session-7", &present)?;
+/// assert_eq!(resume(&store, "session-7"), present);
+///
+/// // the next value replaces the whole of the one before
+/// store.set("session-7", &StoredContext { context_id: None, task_id: Some("t-9".into()) })?;
+/// assert_eq!(resume(&store, "session-7").to_json(), r#"{"taskId":"t-9"}"#);
+/// store.delete("session-7")?;
+/// assert_eq!(store.get("session-7")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ContextStore: Send + Sync {
     /// What was set last under the key. What cannot be read as a context is nothing (S4, S5).
     ///

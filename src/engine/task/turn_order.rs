@@ -1,0 +1,192 @@
+//! Calls side by side: which may be decided at once, and which wait for others.
+//!
+//! A call is open from its first step until its result is taken or it is withdrawn. A decision that reads what an open call may
+//! still change waits, before its first step, and is taken by itself once those calls are closed. The policy says what depends
+//! ([`Policy::dependencies`](crate::policy::Policy::dependencies)).
+//!
+//! So the calls are as if they had run one after the other, in the order in which they were decided: each saw, of every call that
+//! was decided before it, all that it reads, and nothing of any other. A count, a sum or a "once" holds for calls that are made
+//! in parallel.
+
+use super::messages;
+use super::operation::Operation;
+use super::outcome::HandedOver;
+use super::state::{
+    Call, CallId, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, SettledCall, Task,
+    Verdict,
+};
+use crate::cel::Timestamp;
+
+impl Task {
+    /// Why no call may begin now: a review is open (RV-13), or an operation waits that is about more than one call.
+    pub(super) fn hindrance_of_calls(&mut self, now: Timestamp) -> Option<Decision> {
+        if self.holds_calls() {
+            return self.hindrance(now);
+        }
+        self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off))
+    }
+
+    fn holds_calls(&self) -> bool {
+        self.waiting.iter().any(|pending| {
+            pending.is_in_review() || pending.script.is_some() || pending.operation.subject.call().is_none()
+        })
+    }
+
+    /// Whether a call of this function has to wait for one that is open.
+    pub(super) fn must_wait(&self, function: &str) -> bool {
+        let position = self.policy.position(function);
+        position.is_some_and(|position| !self.awaited_by(position, self.queue.waiting.len()).is_empty())
+    }
+
+    /// The call has to wait, if it does: then it is in the queue, or turned away where that is full.
+    pub(super) fn enqueue(&mut self, call: &Call, extent: Extent) -> Option<Decision> {
+        let position = self.policy.position(&call.function)?;
+        let awaited = self.awaited_by(position, self.queue.waiting.len());
+        if awaited.is_empty() {
+            return None;
+        }
+        let bound = self.policy.limits().max_queued_calls;
+        if self.queue.waiting.len() >= bound {
+            let reason = messages::too_many_calls(bound);
+            let message = Some(reason.clone());
+            return Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) });
+        }
+        let id = self.next_call_id();
+        self.queue.waiting.push(QueuedCall { id, call: call.clone(), extent });
+        Some(Self::wait_decision(id, awaited))
+    }
+
+    /// The calls that a call of this function waits for; `ahead` calls of the queue were asked for before it.
+    fn awaited_by(&self, function: usize, ahead: usize) -> Vec<CallId> {
+        if self.open.is_empty() && self.waiting.is_empty() && ahead == 0 {
+            return Vec::new();
+        }
+        let Some(own) = self.policy.dependencies(function) else { return Vec::new() };
+        let of = |other: usize| self.policy.dependencies(other);
+        let may_change = |other: usize| of(other).is_some_and(|other| own.reads.meet(&other.changes));
+        let open = self.open.iter().map(|open| (open.id, may_change(open.function)));
+        let under_way = self.waiting.iter().filter_map(|pending| {
+            let call = pending.operation.subject.call()?;
+            // one that is between two of its steps must find what it has read as it was
+            let is_read = || of(call.function).is_some_and(|other| other.reads.meet(&own.changes));
+            Some((call.id?, may_change(call.function) || call.record.is_none() && is_read()))
+        });
+        let queued = self.queue.waiting.iter().take(ahead);
+        let queued = queued
+            .filter_map(|other| Some((other.id, may_change(self.policy.position(&other.call.function)?))));
+        let others = open.chain(under_way).chain(queued);
+        let mut awaited: Vec<CallId> = others.filter(|(_, meets)| *meets).map(|(id, _)| id).collect();
+        awaited.sort_unstable();
+        awaited
+    }
+
+    fn wait_decision(call: CallId, waits_for: Vec<CallId>) -> Decision {
+        let message = Some(messages::waits_for_calls());
+        Decision { call: Some(call), waits_for, message, ..Decision::new(Verdict::Wait) }
+    }
+
+    /// Decides the calls that waited for nothing but what is closed by now. Linear in the queue, times the open calls.
+    pub(super) fn decide_queued(&mut self, now: Timestamp) {
+        let mut at = 0;
+        while let Some(next) = self.queue.waiting.get(at) {
+            let position = self.policy.position(&next.call.function);
+            let is_held = || position.is_some_and(|position| !self.awaited_by(position, at).is_empty());
+            if self.end.is_none() && (self.holds_calls() || is_held()) {
+                at = at.saturating_add(1);
+                continue;
+            }
+            let QueuedCall { id, call, extent, .. } = self.queue.waiting.remove(at);
+            let hindrance = self.hindrance_of_calls(now).or_else(|| self.beyond(Next::Capability, now));
+            let progress = match hindrance {
+                Some(decision) => decision.into(),
+                None => self.begin_as(&call, extent, Some(id), now),
+            };
+            let decision = match progress {
+                Progress::Decided(decision) => decision,
+                Progress::Asks(question) => {
+                    self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
+                }
+            };
+            self.queue.settled.push(SettledCall { id, decision });
+        }
+    }
+
+    /// What an operation came to, once the calls are decided that have waited for it.
+    pub(super) fn with_decided(&mut self, progress: Progress, now: Timestamp) -> Progress {
+        if self.queue.waiting.is_empty() {
+            return progress;
+        }
+        match progress {
+            Progress::Decided(decision) => Progress::Decided(self.decision_with_decided(decision, now)),
+            asks @ Progress::Asks(_) => {
+                self.decide_queued(now);
+                asks
+            }
+        }
+    }
+
+    /// The same for what is decided.
+    pub(super) fn decision_with_decided(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
+        let before = self.queue.settled.len();
+        self.decide_queued(now);
+        decision.decided = self.queue.settled.iter().skip(before).map(|call| call.id).collect();
+        decision
+    }
+
+    /// An operation that has begun.
+    pub(super) fn begun<T: HandedOver>(&mut self, progress: Progress, now: Timestamp) -> Operation<'_, T> {
+        let progress = self.with_decided(progress, now);
+        Operation::new(self, progress)
+    }
+
+    /// Keeps what a call that has waited, and then asked, came to.
+    pub(super) fn resettle(&mut self, call: Option<CallId>, decision: &Decision) {
+        let settled = self.queue.settled.iter_mut().find(|settled| Some(settled.id) == call);
+        if let Some(settled) = settled {
+            settled.decision = decision.clone();
+        }
+    }
+
+    /// The question that a call asks, if it asks one.
+    pub(super) fn question_of(&self, call: CallId) -> Option<QuestionId> {
+        let is_it =
+            |pending: &&Pending| pending.operation.subject.call().is_some_and(|it| it.id == Some(call));
+        self.waiting.iter().find(is_it).map(|pending| pending.id)
+    }
+
+    /// Takes a call out of the queue, if it is there.
+    pub(super) fn leave_queue(&mut self, call: CallId) -> Option<QueuedCall> {
+        let position = self.queue.waiting.iter().position(|queued| queued.id == call)?;
+        Some(self.queue.waiting.remove(position))
+    }
+
+    /// The calls that wait for others, in the order in which they were asked for.
+    pub fn queued(&self) -> impl Iterator<Item = CallId> {
+        self.queue.waiting.iter().map(|queued| queued.id)
+    }
+
+    /// How far a call has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
+    /// [`Verdict::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
+    /// model has its next turn. Nothing of any other call.
+    ///
+    /// # Cost
+    /// Linear in the calls that are open or wait.
+    #[must_use]
+    pub fn standing(&self, call: CallId) -> Option<Decision> {
+        let queued = self.queue.waiting.iter().position(|queued| queued.id == call);
+        if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
+            let position = self.policy.position(&queued.call.function)?;
+            return Some(Self::wait_decision(call, self.awaited_by(position, at)));
+        }
+        if let Some(question) = self.question_of(call) {
+            return self.suspension_at(question);
+        }
+        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.id == call) {
+            return Some(settled.decision.clone());
+        }
+        let open = self.open.iter().find(|open| open.id == call)?;
+        let secret = self.hidden_arguments(open.function, &open.arguments);
+        let value = Some(open.arguments.clone());
+        Some(Decision { value, call: Some(call), secret, ..Decision::new(Verdict::Allow) })
+    }
+}
