@@ -7,7 +7,7 @@ pub(super) fn plain(text: &str) -> String {
     without_rules(&without_links(&paragraph.trim().replace('\n', " ")))
 }
 
-/// The text with `name` in the place of [`Type::name`](path).
+/// The text with `` `name` `` in the place of ``[`Type::name`](path)``.
 fn without_links(text: &str) -> String {
     let mut parts = text.split("[`");
     let mut plain = parts.next().unwrap_or_default().to_owned();
