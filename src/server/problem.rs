@@ -59,15 +59,21 @@ macro_rules! kinds {
                 match self { $(Self::$name => $status,)+ }
             }
 
-            pub(super) const fn title(self) -> &'static str {
+            const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)+ }
+            }
+
+            /// The meaning in the OpenAPI document.
+            #[cfg(feature = "schema")]
+            pub(super) fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+).trim(),)+ }
             }
         }
     };
 }
 
 kinds! {
-    /// The body is not what the operation takes.
+    /// The body or the query is not of the form that the operation takes.
     BadRequest = "bad-request", 400, "The request cannot be read";
     /// No valid token.
     Unauthenticated = "unauthenticated", 401, "Nobody is known to ask";
@@ -83,7 +89,7 @@ kinds! {
     UnknownTask = "unknown-task", 404, "There is no such task";
     /// No such switch is on.
     UnknownSwitch = "unknown-switch", 404, "No such switch is on";
-    /// No context under this key.
+    /// No context is kept under this key.
     UnknownContext = "unknown-context", 404, "Nothing is kept under this key";
     /// Another method is meant.
     WrongMethod = "wrong-method", 405, "The address does not take this method";
@@ -117,7 +123,7 @@ kinds! {
     InvalidAgent = "invalid-agent", 422, "The agent is not valid and must not run";
     /// An expression or template that cannot be read.
     InvalidExpression = "invalid-expression", 422, "The expression is not valid in its scope";
-    /// A context that is none.
+    /// A context that does not fit the agent.
     InvalidContext = "invalid-context", 422, "The context is not one of the agent";
     /// Manifests that must not replace those that are served.
     InvalidManifests = "invalid-manifests", 422, "The manifests have errors; those of before are served on";

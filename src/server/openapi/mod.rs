@@ -195,7 +195,7 @@ fn reference(status: u16) -> String {
 /// The problems of a status, kind by kind.
 fn refused(status: u16, content: &[(&str, Value)]) -> Value {
     let kinds = || Kind::ALL.iter().filter(|kind| kind.status() == status);
-    let kind = |kind: &Kind| format!("`{}`: {}.", kind.word(), kind.title());
+    let kind = |kind: &Kind| format!("`{}`: {}", kind.word(), kind.meaning());
     let description = kinds().map(kind).collect::<Vec<_>>().join(" ");
     let is_passing = kinds().any(|kind| kind.is_passing());
     let advice = ("Retry-After", "The seconds after which the same request may be done.");

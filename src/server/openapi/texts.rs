@@ -7,7 +7,7 @@ pub(super) fn plain(text: &str) -> String {
     without_rules(&without_links(&paragraph.trim().replace('\n', " ")))
 }
 
-/// The text with `name` in the place of [`Type::name`](path).
+/// The text with `` `name` `` in the place of ``[`Type::name`](path)``.
 fn without_links(text: &str) -> String {
     let mut parts = text.split("[`");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -17,11 +17,17 @@ fn without_links(text: &str) -> String {
             plain.push_str(part);
             continue;
         };
+        let behind = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let rest = behind.map_or(rest, |(_, rest)| rest);
+        // a link alone in parentheses leads to more about it in the code
+        if let (Some(before), Some(rest)) = (plain.strip_suffix(" ("), rest.strip_prefix(')')) {
+            plain = before.to_owned() + rest;
+            continue;
+        }
         plain.push('`');
         plain.push_str(&name_of(link));
         plain.push('`');
-        let behind = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        plain.push_str(behind.map_or(rest, |(_, rest)| rest));
+        plain.push_str(rest);
     }
     plain
 }
@@ -76,6 +82,7 @@ mod tests {
             ("Go on with [`Decision::value`].", "Go on with `value`."),
             ("As [`Verdict::LockTask`](crate::Verdict::LockTask) says (MW-31).", "As `lock_task` says."),
             ("A link to a [`Diagnostic`](x).", "A link to a `Diagnostic`."),
+            ("Decided because of it ([`Task::standing`](crate::Task::standing)).", "Decided because of it."),
             ("It counts (`LIM-09`), and more (CTX-18, CTX-20) (KEY-01 to KEY-04).", "It counts, and more."),
             ("One line\nand another (of two).\n\nAn example.", "One line and another (of two)."),
         ] {
