@@ -17,7 +17,7 @@ use serde::Serialize;
 ///     version: "1.4.0",
 ///     url: "https://desk.example.com/",
 /// };
-/// let json = card.json();
+/// let json = serde_json::to_value(card.document())?;
 /// assert_eq!(json["supportedInterfaces"][0]["url"], "https://desk.example.com/");
 ///
 /// // a client that looks for a method finds its URI, and may do without it
