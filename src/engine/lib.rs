@@ -109,8 +109,8 @@ pub use diagnostic::Diagnostic;
 pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use task::{
-    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Decision, DeliveredOutput,
-    Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress, Question,
-    QuestionId, Queued, Ran, Received, Refusal, Request, RoutedEvent, SavedTask, StartTask, Task, TaskError,
-    Usage, User, Verdict, Waiting,
+    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, DecidedCall, Decision,
+    DeliveredOutput, Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress,
+    Question, QuestionId, Queued, Ran, Received, Refusal, Request, RoutedEvent, SavedTask, StartTask, Task,
+    TaskError, Usage, User, Verdict, Waiting,
 };

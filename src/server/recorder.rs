@@ -323,6 +323,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         limit: None,
         switch: None,
         reason: taken.reason,
+        decided: &[],
         cost: 0,
         took: taken.took,
         content,

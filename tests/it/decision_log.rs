@@ -1,9 +1,11 @@
 //! The decision log: what is written is read again, and nothing can be done to it that is not found.
 
-use celador::Timestamp;
+use crate::task_fixture::{call, decided, noon, task};
+use celador::{CallResult, Timestamp};
 use celador_store::decision_log::{
     DecisionLog, Digest, Flaw, LogEntry, LogError, LogSettings, SyncMode, VerifyError, verify,
 };
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,6 +33,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         limit: None,
         switch: None,
         reason: None,
+        decided: &[],
         cost: 12,
         took: Duration::from_nanos(3456),
         content: None,
@@ -73,6 +76,25 @@ fn flaw(folder: &Path) -> Option<(u64, Flaw)> {
 }
 
 #[test]
+fn a_line_tells_of_the_calls_that_were_decided_with_its_step() {
+    let agent = "capabilities: {ledger: {before: [{assert: 'c.cap.ledger_lookup.count_successful < 1'}]}}";
+    let mut task = task(agent);
+    let lookup = call("ledger_lookup", json!({"account": "HUSH"}));
+    let first = decided(task.before(&lookup, noon())).call.unwrap();
+    let waits = decided(task.before(&lookup, noon()));
+    assert_eq!(waits.verdict.as_str(), "wait");
+    let found = CallResult::successful(json!({}).into());
+    let told = decided(task.after(first, found, noon()).unwrap());
+    let line = serde_json::to_value(entry("after").of(&told)).unwrap();
+    let step = "capabilities.ledger.before[0].assert";
+    let expected = json!([
+        {"call": 1, "function": "ledger_lookup", "verdict": "block", "step": step, "cost": 3},
+    ]);
+    assert_eq!(line["decided"], expected);
+    assert!(!line.to_string().contains("HUSH"));
+}
+
+#[test]
 fn a_line_says_who_decided_what_and_why() {
     let folder = log_of(1);
     let line = fs::read_to_string(only_file(folder.path())).unwrap();
@@ -83,7 +105,7 @@ fn a_line_says_who_decided_what_and_why() {
     );
     assert!(chained.starts_with(&format!("\"{}\",\"digest\":\"", "0".repeat(64))), "{chained}");
     let mut with_content = entry("t");
-    let content = serde_json::json!({ "arguments": { "amount": 180 } });
+    let content = json!({ "arguments": { "amount": 180 } });
     with_content.content = Some(&content);
     with_content.who = None;
     let log = open(folder.path());

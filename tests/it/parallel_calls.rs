@@ -34,6 +34,11 @@ fn report(task: &mut Task, id: CallId, result: CallResult) -> Decision {
     decided(task.after(id, result, noon()).unwrap())
 }
 
+/// The calls that were decided with an operation.
+fn with(decision: &Decision) -> Vec<CallId> {
+    decision.decided.iter().map(|decided| decided.call).collect()
+}
+
 fn done() -> CallResult {
     CallResult::successful(json!({"ok": true}).into())
 }
@@ -54,12 +59,12 @@ fn one_entry_stays_one_with_fifty_calls_at_once() {
     }
     // the first fails: the second may try
     let told = report(&mut task, ids[0], failed());
-    assert_eq!(told.decided, [ids[1]]);
+    assert_eq!(with(&told), [ids[1]]);
     assert_eq!(task.standing(ids[1]).unwrap().verdict, Verdict::Allow);
     assert_eq!(task.standing(ids[2]).unwrap().waits_for, [ids[1]]);
     // it succeeds: all others are refused at once
     let told = report(&mut task, ids[1], done());
-    assert_eq!(told.decided, ids[2..]);
+    assert_eq!(with(&told), ids[2..]);
     for id in &ids[2..] {
         let refused = task.standing(*id).unwrap();
         assert_eq!((refused.verdict, refused.message.as_deref()), (Verdict::Block, Some("Once.")));
@@ -77,7 +82,7 @@ fn what_reads_nothing_of_an_open_call_is_decided_at_once() {
     let asked = before(&mut task, &lookup());
     assert_eq!((asked.verdict, &*asked.waits_for), (Verdict::Wait, &[first][..]));
     assert_eq!(before(&mut task, &call("probe", json!({}))).verdict, Verdict::Allow);
-    assert_eq!(report(&mut task, first, done()).decided, [asked.call.unwrap()]);
+    assert_eq!(with(&report(&mut task, first, done())), [asked.call.unwrap()]);
     assert_eq!(task.standing(asked.call.unwrap()).unwrap().verdict, Verdict::Allow);
     // the model's next turn knows of all that was decided
     let probed = task.standing(asked.call.unwrap()).unwrap();
@@ -98,7 +103,7 @@ fn a_call_that_waits_is_withdrawn_or_counted_like_any_other() {
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(1));
     // a result that is withdrawn lets the next one go
     let gone = task.withdraw(first, Ran::Never, noon()).unwrap();
-    assert_eq!(gone.decided, [third]);
+    assert_eq!(with(&gone), [third]);
     assert_eq!(task.standing(third).unwrap().verdict, Verdict::Allow);
     let beyond = before(&mut task, &call("probe", json!({})));
     assert_eq!(beyond.verdict, Verdict::Terminate, "three calls of the model are on record or open");
@@ -110,7 +115,7 @@ fn the_end_of_a_task_refuses_what_waits() {
     before(&mut task, &entry());
     let second = before(&mut task, &entry()).call.unwrap();
     let ended = task.end("enough", noon());
-    assert_eq!(ended.decided, [second]);
+    assert_eq!(with(&ended), [second]);
     assert_eq!(task.standing(second).unwrap().verdict, Verdict::Rejected);
     assert_eq!(task.queued().count(), 0);
 }
@@ -157,7 +162,7 @@ fn what_waits_for_calls_is_kept_step_by_step() {
     let second = before(&mut task, &entry()).call.unwrap();
     task = keep(&task);
     assert_eq!(task.standing(second).unwrap().waits_for, [first]);
-    assert_eq!(report(&mut task, first, done()).decided, [second]);
+    assert_eq!(with(&report(&mut task, first, done())), [second]);
     let task = keep(&task);
     assert_eq!(task.standing(second).unwrap().verdict, Verdict::Block);
 }
@@ -249,14 +254,14 @@ impl Parallel {
                 let result = if *success { done() } else { failed() };
                 let told = report(&mut self.task, self.fates[at].id, result);
                 self.fates[at].end = Some(End::Reported(*success));
-                self.follow(&told.decided);
+                self.follow(&with(&told));
             }
             Deed::Withdraw(which, unknown) => {
                 let ran = if *unknown { Ran::Unknown } else { Ran::Never };
                 let Some(at) = self.some_open(*which) else { return };
                 let told = self.task.withdraw(self.fates[at].id, ran, noon()).unwrap();
                 self.fates[at].end = Some(End::Withdrawn(ran));
-                self.follow(&told.decided);
+                self.follow(&with(&told));
             }
             Deed::Answer(which) => {
                 let questions: Vec<_> = self.task.questions().collect();
@@ -271,7 +276,7 @@ impl Parallel {
                 if let Progress::Decided(decision) = progress {
                     let fate = self.fates.iter_mut().find(|fate| fate.id == id).unwrap();
                     fate.decided = Some(of(&decision));
-                    self.follow(&decision.decided);
+                    self.follow(&with(&decision));
                 }
                 self.catch_up();
             }

@@ -113,6 +113,7 @@ impl<'r> Running<'r> {
             limit: None,
             switch: None,
             reason: None,
+            decided: &[],
             cost: 0,
             took: Duration::from_nanos(1),
             content: None,

@@ -95,7 +95,7 @@ impl Task {
     pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { id, function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
-        self.queue.settled.retain(|settled| settled.id != id);
+        self.queue.settled.retain(|settled| settled.call != id);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
         UnderWay::new(Subject::Call(call), stage)
     }

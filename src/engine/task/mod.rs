@@ -75,8 +75,9 @@ pub use outcome::{
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
-    Answer, Call, CallId, CallResult, CallStatus, Decision, EventStage, Exchange, Finding, Hidden,
-    Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request, StartTask, StepKind,
-    StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User, Verdict,
+    Answer, Call, CallId, CallResult, CallStatus, DecidedCall, Decision, EventStage, Exchange, Finding,
+    Hidden, Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request, StartTask,
+    StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User,
+    Verdict,
 };
 pub use trial::{Trial, Tried};

@@ -24,6 +24,9 @@ impl Decision {
                 *message = Some(shown);
             }
         }
+        for call in &mut self.decided {
+            call.decision = std::mem::replace(&mut call.decision, Self::suspended()).masked();
+        }
         let Some(mut hidden) = self.secret.take() else { return self };
         self.value = self.value.map(|value| mask_places(&value, &hidden.value));
         self.exposes = self.exposes.map(|exposes| mask_places(&exposes, &hidden.exposes));
@@ -48,14 +51,26 @@ impl Decision {
             secret: Option<serde::de::IgnoredAny>,
             #[serde(default)]
             trace: Vec<Mark>,
+            #[serde(default)]
+            decided: Vec<Nested>,
+        }
+        #[derive(Deserialize)]
+        struct Nested {
+            decision: Marks,
         }
         #[derive(Deserialize)]
         struct Mark {
             #[serde(default)]
             shown: Option<serde::de::IgnoredAny>,
         }
-        let marks: Marks = serde_json::from_str(&stored)?;
-        if marks.secret.is_none() && marks.trace.iter().all(|entry| entry.shown.is_none()) {
+        impl Marks {
+            fn none(&self) -> bool {
+                self.secret.is_none()
+                    && self.trace.iter().all(|entry| entry.shown.is_none())
+                    && self.decided.iter().all(|nested| nested.decision.none())
+            }
+        }
+        if serde_json::from_str::<Marks>(&stored)?.none() {
             return Ok(stored);
         }
         serde_json::to_string(&serde_json::from_str::<Self>(&stored)?.masked())

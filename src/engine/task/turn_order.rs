@@ -12,7 +12,7 @@ use super::messages;
 use super::operation::Operation;
 use super::outcome::HandedOver;
 use super::state::{
-    Call, CallId, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, SettledCall, Task,
+    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Task,
     Verdict,
 };
 use crate::cel::Timestamp;
@@ -107,7 +107,7 @@ impl Task {
                     self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
                 }
             };
-            self.queue.settled.push(SettledCall { id, decision });
+            self.queue.settled.push(DecidedCall { call: id, function: call.function, decision });
         }
     }
 
@@ -118,10 +118,8 @@ impl Task {
         }
         match progress {
             Progress::Decided(decision) => Progress::Decided(self.decision_with_decided(decision, now)),
-            asks @ Progress::Asks(_) => {
-                self.decide_queued(now);
-                asks
-            }
+            // what asks has closed no call
+            asks @ Progress::Asks(_) => asks,
         }
     }
 
@@ -129,7 +127,7 @@ impl Task {
     pub(super) fn decision_with_decided(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
         let before = self.queue.settled.len();
         self.decide_queued(now);
-        decision.decided = self.queue.settled.iter().skip(before).map(|call| call.id).collect();
+        decision.decided = self.queue.settled.iter().skip(before).cloned().collect();
         decision
     }
 
@@ -141,7 +139,7 @@ impl Task {
 
     /// Keeps what a call that has waited, and then asked, came to.
     pub(super) fn resettle(&mut self, call: Option<CallId>, decision: &Decision) {
-        let settled = self.queue.settled.iter_mut().find(|settled| Some(settled.id) == call);
+        let settled = self.queue.settled.iter_mut().find(|settled| Some(settled.call) == call);
         if let Some(settled) = settled {
             settled.decision = decision.clone();
         }
@@ -181,7 +179,7 @@ impl Task {
         if let Some(question) = self.question_of(call) {
             return self.suspension_at(question);
         }
-        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.id == call) {
+        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == call) {
             return Some(settled.decision.clone());
         }
         let open = self.open.iter().find(|open| open.id == call)?;

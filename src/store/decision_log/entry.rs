@@ -5,7 +5,7 @@
 
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
-use celador::task::{Decision, LimitReached, Switch};
+use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -37,6 +37,7 @@ use std::time::Duration;
 ///     limit: None,
 ///     switch: None,
 ///     reason: None,
+///     decided: &[],
 ///     cost: 0,
 ///     took: std::time::Duration::from_micros(30),
 ///     content: None,
@@ -85,6 +86,9 @@ pub struct LogEntry<'e> {
     /// Why the host ended the task, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'e str>,
+    /// The calls that had waited for it and were decided with it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "in_short")]
+    pub decided: &'e [DecidedCall],
     /// The cost of its expressions, in cost units.
     pub cost: u64,
     /// How long it took, in nanoseconds.
@@ -116,6 +120,7 @@ impl<'e> LogEntry<'e> {
             step: decision.decided_by.as_ref().map(|origin| &*origin.path),
             limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
             switch: decision.switch.as_deref(),
+            decided: &decision.decided,
             cost: decision.cost,
             ..self
         }
@@ -124,6 +129,26 @@ impl<'e> LogEntry<'e> {
 
 pub(super) fn text<S: Serializer>(shown: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(shown)
+}
+
+/// Calls without their content.
+fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Line<'e> {
+        call: CallId,
+        function: &'e str,
+        verdict: &'e str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        step: Option<&'e str>,
+        cost: u64,
+    }
+    serializer.collect_seq(calls.iter().map(|DecidedCall { call, function, decision }| Line {
+        call: *call,
+        function,
+        verdict: decision.verdict.as_str(),
+        step: decision.decided_by.as_ref().map(|origin| &*origin.path),
+        cost: decision.cost,
+    }))
 }
 
 fn nanoseconds<S: Serializer>(took: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -165,6 +165,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         limit: None,
         switch: None,
         reason: Some(ending.reason),
+        decided: &[],
         cost: 0,
         took: Duration::ZERO,
         content: None,

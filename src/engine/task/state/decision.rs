@@ -66,9 +66,9 @@ pub struct Decision {
     /// The open calls that it waits for, when the verdict is [`Verdict::Wait`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<CallId>,
-    /// The calls that waited and were decided because of it ([`Task::standing`](crate::task::Task::standing)).
+    /// The calls that waited and were decided because of it, in the order in which they were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub decided: Vec<CallId>,
+    pub decided: Vec<DecidedCall>,
     /// The rule of the manifest that decided, unless nothing stood in the way.
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
@@ -86,6 +86,58 @@ pub struct Decision {
     /// [`Decision::masked`] makes such a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Box<Hidden>>,
+}
+
+/// A call that has waited for other calls, with its decision.
+///
+/// ```
+/// use celador::{Call, CallResult, DecidedCall, Engine, Outcome, StartTask, User, Verdict};
+/// # let manifests = r#"
+/// # kind: commonagents.info/v1beta2/tool
+/// # namespace: shop
+/// # name: refund
+/// # description: Pays money back.
+/// # actions:
+/// #   - name: pay
+/// #     description: Pays.
+/// #     parameters: {properties: {amount: {type: number}}}
+/// #     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+/// # ---
+/// # kind: commonagents.info/v1beta2/agent
+/// # namespace: shop
+/// # name: clerk
+/// # description: Answers customers.
+/// # prompt: You are a careful clerk.
+/// # capabilities:
+/// #   refund:
+/// #     before:
+/// #       - assert: context.capabilities.refund.count_successful == 0
+/// # "#;
+/// # let engine = Engine::parse("shop.yaml", manifests)?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// // one refund a task, and the model asks for two at once
+/// let call = Call { function: "refund".into(), arguments: serde_json::json!({"amount": 20}).into() };
+/// let Outcome::Allowed(first) = task.before(&call, now).outcome() else { panic!("nothing is paid yet") };
+/// let Outcome::Queued(second) = task.before(&call, now).outcome() else { panic!("the first may pay") };
+/// assert_eq!(second.waits_for, [first.call]);
+///
+/// // the first is reported, and with it the second is decided
+/// let paid = CallResult::successful(serde_json::json!({"paid": true}).into());
+/// let told = task.after(first.call, paid, now)?.outcome().into_decision();
+/// let [DecidedCall { call, decision, .. }] = &*told.decided else { panic!("one has waited") };
+/// assert_eq!((*call, decision.verdict), (second.call, Verdict::Block));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DecidedCall {
+    /// Its name.
+    pub call: CallId,
+    /// Its function.
+    pub function: String,
+    /// How far it came: to its decision, or to a question.
+    pub decision: Decision,
 }
 
 /// Whether a step may go on, and otherwise why not.

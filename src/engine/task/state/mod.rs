@@ -19,7 +19,8 @@ mod under_way;
 
 pub(in crate::task) use activity::Activity;
 pub use decision::{
-    CallId, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+    CallId, DecidedCall, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome,
+    TraceEntry, Verdict,
 };
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
@@ -30,7 +31,7 @@ pub(in crate::task) use hidden::Said;
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
 pub use progress::Progress;
-pub(in crate::task) use queue::{Queue, QueuedCall, SettledCall};
+pub(in crate::task) use queue::{Queue, QueuedCall};
 pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;

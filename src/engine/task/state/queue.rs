@@ -1,6 +1,6 @@
 //! Calls that wait for other calls, and what those came to that have waited.
 
-use super::decision::{CallId, Decision};
+use super::decision::{CallId, DecidedCall};
 use super::start::Call;
 use super::under_way::Extent;
 use serde::{Deserialize, Serialize};
@@ -14,14 +14,6 @@ pub(in crate::task) struct QueuedCall {
     pub(in crate::task) extent: Extent,
 }
 
-/// A call that has waited for others and was decided since.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::task) struct SettledCall {
-    pub(in crate::task) id: CallId,
-    /// How far it came; it may have come to a question.
-    pub(in crate::task) decision: Decision,
-}
-
 /// The calls of a task that wait for each other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::task) struct Queue {
@@ -30,7 +22,7 @@ pub(in crate::task) struct Queue {
     pub(in crate::task) waiting: Vec<QueuedCall>,
     /// Those that have waited, until the model has its next turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::task) settled: Vec<SettledCall>,
+    pub(in crate::task) settled: Vec<DecidedCall>,
 }
 
 impl Queue {
