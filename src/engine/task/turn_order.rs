@@ -62,6 +62,9 @@ impl Task {
             return Vec::new();
         }
         let Some(own) = self.policy.dependencies(function) else { return Vec::new() };
+        if own.reads.is_empty() && self.waiting.is_empty() {
+            return Vec::new();
+        }
         let of = |other: usize| self.policy.dependencies(other);
         let may_change = |other: usize| of(other).is_some_and(|other| own.reads.meet(&other.changes));
         let open = self.open.iter().map(|open| (open.id, may_change(open.function)));
