@@ -1,6 +1,6 @@
 //! Calls that are made in parallel are decided as if they had been made one after the other.
 
-use crate::task_fixture::{Script, call, decided, engine, engine_within, noon, see, start, task};
+use crate::task_fixture::{Kept, Script, call, decided, engine, engine_within, noon, see, start, task};
 use celador::task::{Answer, CallId, CallResult, Decision, Progress, Ran, Request, Task, TaskError, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -134,6 +134,64 @@ fn max_queued_calls() {
 }
 
 #[test]
+fn what_is_turned_away_is_not_stored() {
+    let mut task = start(&engine_within(ONCE, |limits| limits.max_queued_calls = 1));
+    before(&mut task, &entry());
+    let mark = task.mark();
+    let queued = before(&mut task, &entry());
+    assert!(!task.turned_away_since(&mark, &queued));
+    let mark = task.mark();
+    let full = before(&mut task, &entry());
+    assert!(task.turned_away_since(&mark, &full), "sent again it may be decided otherwise");
+}
+
+#[test]
+fn calls_that_wait_count_towards_what_a_task_may_hold() {
+    let memo = "long ".repeat(1_000);
+    let entry = call("ledger_post_entry", json!({"account": "a", "amount": 1, "memo": memo}));
+    let mut task = start(&engine_within(ONCE, |limits| limits.max_task_bytes = 20_000));
+    assert_eq!(before(&mut task, &entry).verdict, Verdict::Allow);
+    let held = task.bytes();
+    assert_eq!(before(&mut task, &entry).verdict, Verdict::Wait);
+    assert!(task.bytes() > held + 5_000);
+    let verdicts = [(); 2].map(|()| before(&mut task, &entry).verdict);
+    assert_eq!(verdicts, [Verdict::Wait, Verdict::Terminate]);
+}
+
+#[test]
+fn secrets_of_calls_that_have_waited_are_masked() {
+    let manifests = r#"
+kind: commonagents.info/v1beta2/tool
+namespace: demo
+name: pay
+description: Pays.
+actions:
+- name: send
+  description: Sends.
+  parameters: {properties: {card: {type: string, secret: true}}}
+  execute: {stateless_http: {method: POST, url: "https://svc.example.com/run"}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: demo
+name: clerk
+description: Pays.
+prompt: You pay.
+capabilities: {pay: {before: [{assert: c.cap.pay.count_successful < 1}]}}
+"#;
+    let engine = celador::Engine::parse("pay.yaml", manifests).unwrap();
+    let mut task = start(&engine);
+    let pay = call("pay", json!({"card": "HUSH"}));
+    let first = before(&mut task, &pay).call.unwrap();
+    before(&mut task, &pay);
+    let told = report(&mut task, first, failed());
+    let text = serde_json::to_string(&told).unwrap();
+    assert!(text.contains("HUSH"), "the runtime has what it carries out: {text}");
+    for shown in [serde_json::to_string(&told.masked()).unwrap(), Decision::masked_json(text).unwrap()] {
+        assert!(shown.contains("***") && !shown.contains("HUSH"), "{shown}");
+    }
+}
+
+#[test]
 fn a_script_does_not_wait() {
     let mut task = task(ONCE);
     before(&mut task, &entry());
@@ -148,22 +206,14 @@ fn a_script_does_not_wait() {
 fn what_waits_for_calls_is_kept_step_by_step() {
     let engine = engine(ONCE);
     let mut task = start(&engine);
-    let (mut stored, mut mark) = (task.save(), task.mark());
-    let mut keep = |task: &Task| {
-        let change = serde_json::to_string(&task.change_since(&mark)).unwrap();
-        stored = stored.clone().apply(serde_json::from_str(&change).unwrap()).unwrap();
-        mark = task.mark();
-        let text = serde_json::to_string(&task.save()).unwrap();
-        assert_eq!(serde_json::to_string(&stored).unwrap(), text);
-        engine.restore(serde_json::from_str(&text).unwrap()).unwrap()
-    };
+    let mut kept = Kept::new(&engine, &task);
     let first = before(&mut task, &entry()).call.unwrap();
-    task = keep(&task);
+    task = kept.keep(&task);
     let second = before(&mut task, &entry()).call.unwrap();
-    task = keep(&task);
+    task = kept.keep(&task);
     assert_eq!(task.standing(second).unwrap().waits_for, [first]);
     assert_eq!(with(&report(&mut task, first, done())), [second]);
-    let task = keep(&task);
+    let task = kept.keep(&task);
     assert_eq!(task.standing(second).unwrap().verdict, Verdict::Block);
 }
 

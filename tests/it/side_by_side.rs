@@ -1,7 +1,7 @@
 //! Operations of one task that wait side by side: results that are reported while somebody reviews, several reviews at once,
 //! calls that are withdrawn.
 
-use crate::task_fixture::{at, call, decided, engine, noon, see, start, task};
+use crate::task_fixture::{Kept, at, call, decided, engine, noon, see, start, task};
 use celador::task::{
     Answer, CallId, CallResult, Progress, Question, Ran, Request, Task, TaskError, TaskState, Verdict,
 };
@@ -103,27 +103,19 @@ fn a_lock_closes_what_else_waits() {
 fn what_waits_side_by_side_is_kept_step_by_step() {
     let engine = engine(AGENT);
     let new = start(&engine);
-    let (mut stored, mut mark) = (new.save(), new.mark());
-    let mut keep = |task: &Task| {
-        let change = serde_json::to_string(&task.change_since(&mark)).unwrap();
-        stored = stored.clone().apply(serde_json::from_str(&change).unwrap()).unwrap();
-        mark = task.mark();
-        let text = serde_json::to_string(&task.save()).unwrap();
-        assert_eq!(serde_json::to_string(&stored).unwrap(), text);
-        engine.restore(serde_json::from_str(&text).unwrap()).unwrap()
-    };
+    let mut kept = Kept::new(&engine, &new);
     let (task, [first, _, probe], lead) = busy();
-    let mut task = keep(&task);
+    let mut task = kept.keep(&task);
     let one = asks(report(&mut task, first));
-    let mut task = keep(&task);
+    let mut task = kept.keep(&task);
     assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one.clone()]);
     assert!(decided(task.answer(lead.id, Answer::Review(true), noon()).unwrap()).is_allowed());
-    let mut task = keep(&task);
+    let mut task = kept.keep(&task);
     task.withdraw(probe, Ran::Unknown, noon()).unwrap();
-    let mut task = keep(&task);
+    let mut task = kept.keep(&task);
     assert!(decided(task.answer(one.id, Answer::Review(true), noon()).unwrap()).is_allowed());
     // a question that is asked later has a name of its own
-    let again = asks(keep(&task).before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    let again = asks(kept.keep(&task).before(&call("ledger_lookup", json!({"account": "a"})), noon()));
     assert!(again.id > one.id && again.id > lead.id);
 }
 

@@ -9,7 +9,8 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
-    Call, CallResult, Decision, Host, Invocation, Progress, StartTask, Task, Trial, Tried, User,
+    Call, CallResult, Decision, Host, Invocation, Progress, SavedTask, StartTask, Task, TaskMark, Trial,
+    Tried, User,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -147,6 +148,30 @@ pub fn parse(name: &str, text: &str) -> (Engine, Vec<Diagnostic>) {
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(compiled);
     (engine, findings)
+}
+
+/// A task that is stored step by step, as its changes.
+pub struct Kept<'e> {
+    engine: &'e Engine,
+    stored: SavedTask,
+    mark: TaskMark,
+}
+
+impl<'e> Kept<'e> {
+    pub fn new(engine: &'e Engine, task: &Task) -> Self {
+        Self { engine, stored: task.save(), mark: task.mark() }
+    }
+
+    /// Stores what has happened since the last time, and gives the task back as another process opens it. The changes
+    /// come to what a whole task would be stored as.
+    pub fn keep(&mut self, task: &Task) -> Task {
+        let change = serde_json::to_string(&task.change_since(&self.mark)).unwrap();
+        self.stored = self.stored.clone().apply(serde_json::from_str(&change).unwrap()).unwrap();
+        self.mark = task.mark();
+        let text = serde_json::to_string(&task.save()).unwrap();
+        assert_eq!(serde_json::to_string(&self.stored).unwrap(), text);
+        self.engine.restore(serde_json::from_str(&text).unwrap()).unwrap()
+    }
 }
 
 /// Takes an operation as far as a host has answers.

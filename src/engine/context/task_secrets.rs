@@ -35,13 +35,13 @@ impl TaskSecrets {
         self.functions.iter().all(is_open) && self.input.is_empty() && self.exposes.is_empty()
     }
 
-    /// In the arguments of a function; `None` is a function that is not known.
+    /// In the arguments of a function. Without a function they are those of one that is not known.
     #[must_use]
     pub fn arguments(&self, function: Option<FunctionId>) -> SecretView<'_> {
         self.of_call(function, |call| &call.arguments)
     }
 
-    /// In the results of a function; `None` is a function that is not known.
+    /// In the results of a function. Without a function they are those of one that is not known.
     #[must_use]
     pub fn result(&self, function: Option<FunctionId>) -> SecretView<'_> {
         self.of_call(function, |call| &call.result)

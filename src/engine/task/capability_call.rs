@@ -7,7 +7,7 @@
 use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Next,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made,
     OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
 };
 use super::{messages, size};
@@ -132,8 +132,7 @@ impl Task {
     }
 
     pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
-        let hindrance = self.hindrance_of_calls(now);
-        if let Some(decision) = hindrance.or_else(|| self.beyond(Next::Capability, now)) {
+        if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
         match self.enqueue(call, extent) {

@@ -25,6 +25,8 @@ pub struct TaskMark {
     is_ended: bool,
     /// The questions that were open.
     asked: Vec<QuestionId>,
+    /// How many calls waited for others.
+    queued: usize,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -72,24 +74,23 @@ impl Task {
             next_call: self.next_call,
             is_ended: self.end.is_some(),
             asked: self.waiting.iter().map(|pending| pending.id).collect(),
+            queued: self.queue.waiting.len(),
         }
     }
 
     /// Whether an operation was turned away since this task was at a mark, and left no trace: the task had ended, or
-    /// waited for an answer and was not given one, or an operator's switch stopped it. A store need not keep such a step: whoever goes on asking a task at its
+    /// waited for an answer and was not given one, too many calls waited, or an operator's switch stopped it. A store need not keep such a step: whoever goes on asking a task at its
     /// end would otherwise fill it. The result of a call that was let through leaves its trace even then.
     ///
     /// # Cost
     /// Linear in the calls that are let through and not reported, and in the capabilities.
     #[must_use]
     pub fn turned_away_since(&self, mark: &TaskMark, decision: &Decision) -> bool {
-        let is_switched_off = decision.switch.is_some();
-        let is_rejected = decision.verdict == Verdict::Rejected
-            && (mark.is_ended || !mark.asked.is_empty() || is_switched_off);
-        (is_rejected || mark.is_ended)
+        (decision.verdict == Verdict::Rejected || mark.is_ended)
             && self.end.is_some() == mark.is_ended
             && self.waiting.iter().map(|pending| pending.id).eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
+            && self.queue.waiting.len() == mark.queued
             && self.open.iter().map(|call| call.id).eq(mark.open.iter().copied())
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
             && self.context.is_at(&mark.context)

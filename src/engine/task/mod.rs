@@ -20,11 +20,11 @@
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
 //! no step any more. Several operations may wait at once: while one does, the task takes results of calls that were let through,
-//! withdrawals and answers; whatever else is tried is [`Verdict::Rejected`].
+//! withdrawals and answers, and calls unless a review is open; whatever else is tried is [`Verdict::Rejected`].
 //!
 //! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `values` and `replay`
 //! are what expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `capability_call`, `message`, `event` and
-//! `script` are what operations are about, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
+//! `script` are what operations are about, `queue` has the calls that wait for calls, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
 
 mod allowed;
 mod capability_call;
@@ -46,6 +46,7 @@ mod messages;
 mod mount_path;
 mod operation;
 mod outcome;
+mod queue;
 mod record;
 mod replay;
 mod save;
@@ -56,7 +57,6 @@ mod state;
 mod steps;
 mod switches;
 mod trial;
-mod turn_order;
 mod values;
 mod withdrawal;
 

@@ -8,7 +8,8 @@
 
 use super::flow::function_id;
 use super::state::{
-    CallStatus, CallUnderWay, Decision, Hidden, Invocation, Made, Request, Subject, Task, TraceEntry,
+    CallStatus, CallUnderWay, DecidedCall, Decision, Hidden, Invocation, Made, Request, Subject, Task,
+    TraceEntry,
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
@@ -24,9 +25,8 @@ impl Decision {
                 *message = Some(shown);
             }
         }
-        for call in &mut self.decided {
-            call.decision = std::mem::replace(&mut call.decision, Self::suspended()).masked();
-        }
+        let shown = |call: DecidedCall| DecidedCall { decision: call.decision.masked(), ..call };
+        self.decided = self.decided.into_iter().map(shown).collect();
         let Some(mut hidden) = self.secret.take() else { return self };
         self.value = self.value.map(|value| mask_places(&value, &hidden.value));
         self.exposes = self.exposes.map(|exposes| mask_places(&exposes, &hidden.exposes));

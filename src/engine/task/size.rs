@@ -18,12 +18,12 @@ pub(super) fn of(document: &Json) -> u64 {
 }
 
 impl Task {
-    /// The bytes that the task takes: messages, arguments and results, calls that are let through and not reported, and
-    /// what an operation holds that waits. Results that it had no room for count as if they were there. `max_task_bytes`
+    /// The bytes that the task takes: messages, arguments and results, calls that are let through and not reported or wait
+    /// for others, and what an operation holds that waits. Results that it had no room for count as if they were there. `max_task_bytes`
     /// bounds it.
     ///
     /// # Cost
-    /// Constant in the length of the task; linear in the answers that a waiting operation was given.
+    /// Constant in the length of the task; linear in the answers that a waiting operation was given, and in the calls that wait.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.held_bytes().saturating_add(self.context.lacking_bytes())
@@ -35,9 +35,13 @@ impl Task {
             let script = pending.script.as_deref().map_or(0, UnderWay::bytes);
             [pending.operation.bytes(), script]
         });
+        let queued = self.queue.waiting.iter().map(|queued| of(&queued.call.arguments));
+        let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
         [self.open_bytes, self.script_bytes]
             .into_iter()
             .chain(waiting)
+            .chain(queued)
+            .chain(settled)
             .fold(self.context.bytes(), u64::saturating_add)
     }
 

@@ -1,4 +1,4 @@
-//! Calls side by side: which may be decided at once, and which wait for others.
+//! The queue of calls that wait for other calls: which calls may be decided side by side, and when those that wait are.
 //!
 //! A call is open from its first step until its result is taken or it is withdrawn. A decision that reads what an open call may
 //! still change waits, before its first step, and is taken by itself once those calls are closed. The policy says what depends
@@ -8,22 +8,25 @@
 //! was decided before it, all that it reads, and nothing of any other. A count, a sum or a "once" holds for calls that are made
 //! in parallel.
 
-use super::messages;
 use super::operation::Operation;
 use super::outcome::HandedOver;
 use super::state::{
     Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Task,
     Verdict,
 };
+use super::{messages, size};
 use crate::cel::Timestamp;
 
 impl Task {
-    /// Why no call may begin now: a review is open (RV-13), or an operation waits that is about more than one call.
+    /// Why no call may begin now: a review is open (RV-13), an operation waits that is about more than one call, or a limit
+    /// would be exceeded.
     pub(super) fn hindrance_of_calls(&mut self, now: Timestamp) -> Option<Decision> {
-        if self.holds_calls() {
-            return self.hindrance(now);
-        }
-        self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off))
+        let hindrance = if self.holds_calls() {
+            self.hindrance(now)
+        } else {
+            self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off))
+        };
+        hindrance.or_else(|| self.beyond(Next::Capability, now))
     }
 
     fn holds_calls(&self) -> bool {
@@ -44,6 +47,9 @@ impl Task {
         let awaited = self.awaited_by(position, self.queue.waiting.len());
         if awaited.is_empty() {
             return None;
+        }
+        if let Some(decision) = self.beyond_bytes(size::of(&call.arguments)) {
+            return Some(decision);
         }
         let bound = self.policy.limits().max_queued_calls;
         if self.queue.waiting.len() >= bound {
@@ -89,7 +95,7 @@ impl Task {
     }
 
     /// Decides the calls that waited for nothing but what is closed by now. Linear in the queue, times the open calls.
-    pub(super) fn decide_queued(&mut self, now: Timestamp) {
+    fn decide_queued(&mut self, now: Timestamp) {
         let mut at = 0;
         while let Some(next) = self.queue.waiting.get(at) {
             let position = self.policy.position(&next.call.function);
@@ -98,9 +104,8 @@ impl Task {
                 at = at.saturating_add(1);
                 continue;
             }
-            let QueuedCall { id, call, extent, .. } = self.queue.waiting.remove(at);
-            let hindrance = self.hindrance_of_calls(now).or_else(|| self.beyond(Next::Capability, now));
-            let progress = match hindrance {
+            let QueuedCall { id, call, extent } = self.queue.waiting.remove(at);
+            let progress = match self.hindrance_of_calls(now) {
                 Some(decision) => decision.into(),
                 None => self.begin_as(&call, extent, Some(id), now),
             };
@@ -116,9 +121,6 @@ impl Task {
 
     /// What an operation came to, once the calls are decided that have waited for it.
     pub(super) fn with_decided(&mut self, progress: Progress, now: Timestamp) -> Progress {
-        if self.queue.waiting.is_empty() {
-            return progress;
-        }
         match progress {
             Progress::Decided(decision) => Progress::Decided(self.decision_with_decided(decision, now)),
             // what asks has closed no call
@@ -128,6 +130,9 @@ impl Task {
 
     /// The same for what is decided.
     pub(super) fn decision_with_decided(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
+        if self.queue.waiting.is_empty() {
+            return decision;
+        }
         let before = self.queue.settled.len();
         self.decide_queued(now);
         decision.decided = self.queue.settled.iter().skip(before).cloned().collect();
@@ -176,8 +181,9 @@ impl Task {
     pub fn standing(&self, call: CallId) -> Option<Decision> {
         let queued = self.queue.waiting.iter().position(|queued| queued.id == call);
         if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
-            let position = self.policy.position(&queued.call.function)?;
-            return Some(Self::wait_decision(call, self.awaited_by(position, at)));
+            let position = self.policy.position(&queued.call.function);
+            let awaited = position.map(|position| self.awaited_by(position, at)).unwrap_or_default();
+            return Some(Self::wait_decision(call, awaited));
         }
         if let Some(question) = self.question_of(call) {
             return self.suspension_at(question);
