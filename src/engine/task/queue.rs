@@ -57,8 +57,9 @@ impl Task {
             let message = Some(reason.clone());
             return Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) });
         }
-        let id = self.next_call_id();
-        self.queue.waiting.push(QueuedCall { id, call: call.clone(), extent });
+        let id = call.id.clone().unwrap_or_else(|| self.next_call_id());
+        let call = Call { id: None, ..call.clone() };
+        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent });
         Some(Self::wait_decision(id, awaited))
     }
 
@@ -73,20 +74,18 @@ impl Task {
         }
         let of = |other: usize| self.policy.dependencies(other);
         let may_change = |other: usize| of(other).is_some_and(|other| own.reads.meet(&other.changes));
-        let open = self.open.iter().map(|open| (open.id, may_change(open.function)));
+        let open = self.open.iter().map(|open| (&open.id, may_change(open.function)));
         let under_way = self.waiting.iter().filter_map(|pending| {
             let call = pending.operation.subject.call()?;
             // one that is between two of its steps must find what it has read as it was
             let is_read = || of(call.function).is_some_and(|other| other.reads.meet(&own.changes));
-            Some((call.id?, may_change(call.function) || call.record.is_none() && is_read()))
+            Some((call.id.as_ref()?, may_change(call.function) || call.record.is_none() && is_read()))
         });
         let queued = self.queue.waiting.iter().take(ahead);
         let queued = queued
-            .filter_map(|other| Some((other.id, may_change(self.policy.position(&other.call.function)?))));
+            .filter_map(|other| Some((&other.id, may_change(self.policy.position(&other.call.function)?))));
         let others = open.chain(under_way).chain(queued);
-        let mut awaited: Vec<CallId> = others.filter(|(_, meets)| *meets).map(|(id, _)| id).collect();
-        awaited.sort_unstable();
-        awaited
+        others.filter(|(_, meets)| *meets).map(|(id, _)| id.clone()).collect()
     }
 
     fn wait_decision(call: CallId, waits_for: Vec<CallId>) -> Decision {
@@ -107,7 +106,7 @@ impl Task {
             let QueuedCall { id, call, extent } = self.queue.waiting.remove(at);
             let progress = match self.hindrance_of_calls(now) {
                 Some(decision) => decision.into(),
-                None => self.begin_as(&call, extent, Some(id), now),
+                None => self.begin_as(&call, extent, Some(id.clone()), now),
             };
             let decision = match progress {
                 Progress::Decided(decision) => decision,
@@ -146,29 +145,30 @@ impl Task {
     }
 
     /// Keeps what a call that has waited, and then asked, came to.
-    pub(super) fn resettle(&mut self, call: Option<CallId>, decision: &Decision) {
-        let settled = self.queue.settled.iter_mut().find(|settled| Some(settled.call) == call);
+    pub(super) fn resettle(&mut self, call: Option<&CallId>, decision: &Decision) {
+        let settled = self.queue.settled.iter_mut().find(|settled| Some(&settled.call) == call);
         if let Some(settled) = settled {
             settled.decision = decision.clone();
         }
     }
 
     /// The question that a call asks, if it asks one.
-    pub(super) fn question_of(&self, call: CallId) -> Option<QuestionId> {
-        let is_it =
-            |pending: &&Pending| pending.operation.subject.call().is_some_and(|it| it.id == Some(call));
+    pub(super) fn question_of(&self, call: &CallId) -> Option<QuestionId> {
+        let is_it = |pending: &&Pending| {
+            pending.operation.subject.call().is_some_and(|it| it.id.as_ref() == Some(call))
+        };
         self.waiting.iter().find(is_it).map(|pending| pending.id)
     }
 
     /// Takes a call out of the queue, if it is there.
-    pub(super) fn leave_queue(&mut self, call: CallId) -> Option<QueuedCall> {
-        let position = self.queue.waiting.iter().position(|queued| queued.id == call)?;
+    pub(super) fn leave_queue(&mut self, call: &CallId) -> Option<QueuedCall> {
+        let position = self.queue.waiting.iter().position(|queued| queued.id == *call)?;
         Some(self.queue.waiting.remove(position))
     }
 
     /// The calls that wait for others, in the order in which they were asked for.
-    pub fn queued(&self) -> impl Iterator<Item = CallId> {
-        self.queue.waiting.iter().map(|queued| queued.id)
+    pub fn queued(&self) -> impl Iterator<Item = &CallId> {
+        self.queue.waiting.iter().map(|queued| &queued.id)
     }
 
     /// How far a call has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
@@ -178,22 +178,22 @@ impl Task {
     /// # Cost
     /// Linear in the calls that are open or wait.
     #[must_use]
-    pub fn standing(&self, call: CallId) -> Option<Decision> {
-        let queued = self.queue.waiting.iter().position(|queued| queued.id == call);
+    pub fn standing(&self, call: &CallId) -> Option<Decision> {
+        let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
         if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
             let position = self.policy.position(&queued.call.function);
             let awaited = position.map(|position| self.awaited_by(position, at)).unwrap_or_default();
-            return Some(Self::wait_decision(call, awaited));
+            return Some(Self::wait_decision(call.clone(), awaited));
         }
         if let Some(question) = self.question_of(call) {
             return self.suspension_at(question);
         }
-        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == call) {
+        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == *call) {
             return Some(settled.decision.clone());
         }
-        let open = self.open.iter().find(|open| open.id == call)?;
+        let open = self.open.iter().find(|open| open.id == *call)?;
         let secret = self.hidden_arguments(open.function, &open.arguments);
         let value = Some(open.arguments.clone());
-        Some(Decision { value, call: Some(call), secret, ..Decision::new(Verdict::Allow) })
+        Some(Decision { value, call: Some(call.clone()), secret, ..Decision::new(Verdict::Allow) })
     }
 }

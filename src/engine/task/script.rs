@@ -49,7 +49,7 @@ impl Task {
         }
         let Pending { mut operation, request, script, .. } = self.waiting.remove(position);
         operation.course.exchanges.push(Exchange { question: request, answer });
-        let call = operation.subject.call().and_then(|call| call.id);
+        let call = operation.subject.call().and_then(|call| call.id.clone());
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
             self.take_step(now);
@@ -57,7 +57,7 @@ impl Task {
         let progress = self.go_on(operation, script, now);
         let progress = self.settle_event(progress, now);
         if let Progress::Decided(decision) = &progress {
-            self.resettle(call, decision);
+            self.resettle(call.as_ref(), decision);
         }
         Ok(self.with_decided(progress, now))
     }
@@ -115,7 +115,7 @@ impl Task {
                 return self.ask(script, request);
             };
             let arguments = for_parameters(&policy, &invocation.function, &invocation.arguments);
-            let call = Call { function: invocation.function.clone(), arguments };
+            let call = Call::new(&*invocation.function, arguments);
             if let Subject::Script(script) = &mut script.subject {
                 script.call = Some(request);
             }
@@ -124,7 +124,7 @@ impl Task {
                 let message = Some(messages::call_again());
                 Decision { message, ..Decision::new(Verdict::Block) }.into()
             } else {
-                self.begin(&call, Extent::Whole, now)
+                self.begin_new(&call, Extent::Whole, now)
             };
             self.script_bytes = 0;
             script = match self.take_up(script, progress) {

@@ -15,7 +15,7 @@ use crate::context::{InvocationStatus, Moment, TurnKind};
 impl Task {
     pub(super) fn begin_withdraw(
         &mut self,
-        call: CallId,
+        call: &CallId,
         ran: Ran,
         now: Timestamp,
     ) -> Result<Decision, TaskError> {
@@ -41,9 +41,9 @@ impl Task {
         let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
         self.take_step_unless_ended(now);
         let Pending { operation, script, .. } = self.waiting.remove(position);
-        let call = operation.subject.call().and_then(|call| call.id);
+        let call = operation.subject.call().and_then(|call| call.id.clone());
         let decision = self.withdrawn(operation, ran, now.into());
-        self.resettle(call, &decision);
+        self.resettle(call.as_ref(), &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,
@@ -59,7 +59,8 @@ impl Task {
             let moment = Moment::from(now);
             let resolution =
                 self.resolve_parameters(function, &queued.call.arguments, &moment, &mut findings);
-            let call = CallUnderWay::new(Some(queued.id), position, resolution.arguments, queued.extent);
+            let call =
+                CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, queued.extent);
             self.record_call(&call, None, InvocationStatus::Restricted, &moment);
             self.context.turn(TurnKind::Capability);
         }
