@@ -37,7 +37,7 @@ impl Task {
         });
         let queued = self.queue.waiting.iter().map(|queued| of(&queued.call.arguments));
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
-        [self.open_bytes, self.script_bytes]
+        [self.open_bytes, self.script_bytes, self.known.bytes()]
             .into_iter()
             .chain(waiting)
             .chain(queued)

@@ -82,7 +82,7 @@ impl Task {
         if let Subject::Call(call) = &mut operation.subject
             && call.id.is_none()
         {
-            call.id = Some(self.next_call_id());
+            call.id = Some(self.made_up_id());
         }
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);

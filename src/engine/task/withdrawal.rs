@@ -23,12 +23,16 @@ impl Task {
             return self.begin_take_back(question, ran, now);
         }
         if let Some(queued) = self.leave_queue(call) {
-            return Ok(self.withdrawn_unheard(&queued, now));
+            let decision = self.withdrawn_unheard(&queued, now);
+            self.close_unless_open(Some(call), &decision);
+            return Ok(decision);
         }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
         let operation = self.take_open(position, Stage::Execute);
-        Ok(self.withdrawn(operation, ran, now.into()))
+        let decision = self.withdrawn(operation, ran, now.into());
+        self.close_unless_open(Some(call), &decision);
+        Ok(decision)
     }
 
     pub(super) fn begin_take_back(
@@ -44,6 +48,7 @@ impl Task {
         let call = operation.subject.call().and_then(|call| call.id.clone());
         let decision = self.withdrawn(operation, ran, now.into());
         self.resettle(call.as_ref(), &decision);
+        self.close_unless_open(call.as_ref(), &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,
