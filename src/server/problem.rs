@@ -99,6 +99,8 @@ kinds! {
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
     /// The id of another call of the task.
     CallExists = "call-exists", 409, "The task has another call with this id";
+    /// Another result of a call that was reported.
+    OtherResult = "other-result", 409, "Another result of this call was reported";
     /// An answer to a task that asks nothing.
     NothingAsked = "nothing-asked", 409, "The task asks for nothing";
     /// An answer that does not name its question, to a task that asks several.

@@ -56,6 +56,11 @@ impl Task {
         self.waiting.iter().any(Pending::is_in_review)
     }
 
+    /// What a task at its end says to whoever tries a step.
+    pub(super) fn rejection_at_end(&self) -> Option<Decision> {
+        self.end.is_some().then(|| self.rejection())?
+    }
+
     fn rejection(&self) -> Option<Decision> {
         let reason = match &self.end {
             Some(End::Locked(reason) | End::Terminated(reason)) => reason.clone(),

@@ -105,6 +105,14 @@ pub(super) fn call_again() -> String {
     "another call is not finished: call again when it is".to_owned()
 }
 
+pub(super) fn reported() -> String {
+    "the result of this call was reported".into()
+}
+
+pub(super) fn not_kept() -> String {
+    "the call is over, and what came of it is not kept".into()
+}
+
 pub(super) fn withdrawn() -> String {
     "the call was withdrawn".to_owned()
 }
