@@ -1,0 +1,46 @@
+//! What tools of a host have that those of the specification lack: patterns of names, and hints of their servers.
+//!
+//! Data, and what can be read off it. It knows no document.
+
+use crate::source::Embedded;
+
+/// What a document of tools says beyond what a tool of the specification has.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// Patterns of the names of tools that a task may bring, such as `mcp__github__*`.
+    pub patterns: Vec<Embedded>,
+    /// Whether the calls of all of its tools together have a record, under the name of the document: it may have several.
+    pub has_record: bool,
+}
+
+/// What the server of a tool says of its calls: hints, in the words of MCP.
+///
+/// ```
+/// use celador::manifest::listing::Annotations;
+///
+/// let said = Annotations { destructive: Some(false), ..Annotations::default() };
+/// assert!(!said.is_destructive());
+/// // where nothing is said, the worst is to be expected
+/// assert!(Annotations::default().is_destructive());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Annotations {
+    /// `readOnlyHint`: whether it changes nothing.
+    pub read_only: Option<bool>,
+    /// `destructiveHint`: whether it may destroy something, where it changes things.
+    pub destructive: Option<bool>,
+    /// `idempotentHint`: whether the same call again changes nothing more.
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`: whether it reaches beyond what its server holds.
+    pub open_world: Option<bool>,
+    /// Whether a task has brought them: then the operator has never seen them, and they are not believed.
+    pub untrusted: bool,
+}
+
+impl Annotations {
+    /// Whether a call may destroy something, as far as anybody can be believed.
+    #[must_use]
+    pub fn is_destructive(&self) -> bool {
+        self.untrusted || !(self.read_only == Some(true) || self.destructive == Some(false))
+    }
+}
