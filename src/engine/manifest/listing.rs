@@ -44,3 +44,27 @@ impl Annotations {
         self.untrusted || !(self.read_only == Some(true) || self.destructive == Some(false))
     }
 }
+
+/// Whether a name is like a pattern, in which `*` stands for any characters. Linear in the name times the pattern at worst.
+///
+/// ```
+/// use celador::manifest::listing::is_like;
+/// assert!(is_like("mcp__github__create_issue", "mcp__github__*"));
+/// assert!(is_like("search", "search"));
+/// assert!(!is_like("research", "search*"));
+/// ```
+#[must_use]
+pub fn is_like(name: &str, pattern: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return left.ends_with(part);
+        }
+        // the first place that fits leaves the most for what follows
+        let Some((_, behind)) = left.split_once(part) else { return false };
+        left = behind;
+    }
+    true
+}
