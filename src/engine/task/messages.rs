@@ -35,6 +35,11 @@ pub(super) fn tool_failed(code: &str) -> String {
     format!("the tool failed: {code}")
 }
 
+/// What a call of a step gives in place of a result where the task lacks the tool.
+pub(super) fn not_brought(tool: &str) -> String {
+    format!("the task has brought no tool `{tool}`")
+}
+
 /// What a call gives in place of a result that does not fit the schema of its action.
 pub(super) fn output_misfit(function: &str, why: &str) -> String {
     format!("`{function}` has run, and its result is withheld, for it is not what the tool declares: {why}")

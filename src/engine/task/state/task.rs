@@ -129,7 +129,7 @@ impl Task {
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| Offer {
-            name: &function.key,
+            name: &function.called,
             description: function.description.as_deref(),
             schema: &function.schema,
             output: function.output.as_ref().map(OutputSchema::schema),
