@@ -289,7 +289,8 @@ impl Tasks {
             None => None,
         };
         let recorded = if kind == "idle-tasks" {
-            let ending = Ending { at: now, who: WHO, reason: rule, expected: Some(task.version) };
+            let ending =
+                Ending { at: now, who: WHO, reason: rule, with_parent: false, expected: Some(task.version) };
             self.end_seated(owner, &task.id, &ending, open)
         } else {
             let purge = Purge { at: now, who: WHO, reason: rule };

@@ -9,7 +9,7 @@ use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, QuestionId, Queue, Ran,
-    StartTask, Switches, Task, TaskError, Usage,
+    StartTask, Switches, Task, TaskError, TerminationReason, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -218,10 +218,20 @@ impl Task {
     /// review takes longer than the task may live. A task at its end already stays as it is, and says rejected with the
     /// reason that it has.
     ///
-    /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
-    pub fn end(&mut self, reason: &str, now: impl Into<Timestamp>) -> Decision {
-        let now = now.into();
-        let decision = self.begin_end(reason, now);
+    /// The message is the host's, such as the words of the person who ended it. It is told to whoever tries a step later, with
+    /// the reason [`TerminationReason::EndedByHost`].
+    pub fn end(&mut self, message: &str, now: impl Into<Timestamp>) -> Decision {
+        self.end_because(TerminationReason::EndedByHost, message, now.into())
+    }
+
+    /// Ends the task as [`Task::end`] does, because the task that had delegated to it was locked or terminated: nobody waits for
+    /// its response any more. The reason is [`TerminationReason::EndedWithParent`].
+    pub fn end_with_parent(&mut self, message: &str, now: impl Into<Timestamp>) -> Decision {
+        self.end_because(TerminationReason::EndedWithParent, message, now.into())
+    }
+
+    fn end_because(&mut self, reason: TerminationReason, message: &str, now: Timestamp) -> Decision {
+        let decision = self.begin_end(reason, message, now);
         self.decision_with_decided(decision, now)
     }
 

@@ -77,7 +77,7 @@ pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, DecidedCall, Decision, EventStage, Exchange, Finding,
     Hidden, Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request, StartTask,
-    StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User,
-    Verdict,
+    StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
+    TerminationReason, TraceEntry, Usage, User, Verdict,
 };
 pub use trial::{Trial, Tried};

@@ -184,8 +184,7 @@ impl StoredTasks {
             snapshot: None,
             terms: Terms { due, ..Terms::default() },
         };
-        let terminated = TaskState::Terminated(String::new());
-        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+        self.put(head, (TaskState::TERMINATED, head.fingerprint), happening)
     }
 
     /// The bounds.

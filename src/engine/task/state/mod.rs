@@ -15,6 +15,7 @@ mod queue;
 mod start;
 mod switch;
 mod task;
+mod termination;
 mod under_way;
 
 pub(in crate::task) use activity::Activity;
@@ -35,6 +36,7 @@ pub(in crate::task) use queue::{Queue, QueuedCall};
 pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
+pub use termination::{Termination, TerminationReason};
 pub(in crate::task) use under_way::{
     CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender, Stage,
     Subject, UnderWay, stored_waiting,
