@@ -298,7 +298,10 @@ impl Tasks {
             purged.map(|(_, recorded)| recorded)
         };
         match recorded {
-            Ok(recorded) => recorded.map(|()| true).map_err(|_| Failed::Log),
+            Ok(recorded) => {
+                self.end_children(owner, &task.id, WHO);
+                recorded.map(|()| true).map_err(|_| Failed::Log)
+            }
             Err(
                 StoreError::NotFound
                 | StoreError::Purged

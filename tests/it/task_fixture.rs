@@ -126,6 +126,8 @@ pub fn noon() -> Timestamp {
 
 pub fn start(engine: &Engine) -> Task {
     let start = StartTask {
+        parent: None,
+        metadata: BTreeMap::new(),
         id: "t-1".into(),
         namespace: "demo".into(),
         agent: "clerk".into(),

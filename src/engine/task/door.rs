@@ -40,6 +40,8 @@ impl Task {
             context,
             runtime: start.runtime,
             mount,
+            parent: start.parent,
+            metadata: start.metadata,
             end: None,
             waiting: Vec::new(),
             next_question: 0,
@@ -233,6 +235,16 @@ impl Task {
     fn end_because(&mut self, reason: TerminationReason, message: &str, now: Timestamp) -> Decision {
         let decision = self.begin_end(reason, message, now);
         self.decision_with_decided(decision, now)
+    }
+
+    /// Unlocks the task: it takes steps again. A lock is for good (MW-31), so this is for an operator who has looked into it, and
+    /// for a host that has been told to allow it. The lock has closed the reviews that were open and refused the calls that waited; they
+    /// stay refused, as do results that were withheld. The decision has the reason, for events and logs.
+    ///
+    /// # Errors
+    /// [`TaskError::NotLocked`], and [`TaskError::HasEnded`] for a task that was terminated; nothing has happened then.
+    pub fn unlock(&mut self, reason: &str) -> Result<Decision, TaskError> {
+        self.begin_unlock(reason)
     }
 
     /// Goes on with the operation that waits, in this process or, after [`Task::save`], in another.

@@ -2,7 +2,7 @@
 
 use super::messages;
 use super::state::{
-    Decision, End, Pending, QuestionId, Request, Stage, StepOutcome, Task, TaskState, Termination,
+    Decision, End, Pending, QuestionId, Request, Stage, StepOutcome, Task, TaskError, TaskState, Termination,
     TerminationReason, Verdict,
 };
 use crate::cel::Timestamp;
@@ -31,6 +31,15 @@ impl Task {
         self.end = Some(End::Terminated(termination.clone()));
         let decision = termination.told_by(Decision::new(Verdict::Terminate));
         self.stop_waiting(decision, now)
+    }
+
+    pub(super) fn begin_unlock(&mut self, reason: &str) -> Result<Decision, TaskError> {
+        match &self.end {
+            Some(End::Locked(_)) => self.end = None,
+            Some(End::Terminated(_)) => return Err(TaskError::HasEnded),
+            None => return Err(TaskError::NotLocked),
+        }
+        Ok(Decision { reason: Some(reason.to_owned()), ..Decision::new(Verdict::Allow) })
     }
 
     /// Why no step may be taken now, whatever it is; an expired review ends the task first (RV-12).

@@ -33,7 +33,7 @@ pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
 pub use progress::Progress;
 pub(in crate::task) use queue::{Queue, QueuedCall};
-pub use start::{Call, Next, Offer, StartTask, Usage, User};
+pub use start::{Call, Next, Offer, Parent, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
 pub use termination::{Termination, TerminationReason};
