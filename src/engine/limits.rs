@@ -43,6 +43,10 @@ bounds! {
     max_kept_value_bytes: usize = 16_777_216, "bytes";
     /// Calls of a task that wait for other calls at once; one more is turned away.
     max_queued_calls: usize = 1_000, "calls";
+    /// How long a review waits for its answer; after that it counts as denied.
+    max_review_ms: u64 = 2_592_000_000, "milliseconds";
+    /// The id of a call, as whoever makes it gives it.
+    max_id_bytes: usize = 256, "bytes";
     /// What whoever begins a task may write on it, to find it by.
     max_metadata_entries: usize = 32, "entries";
     /// The name of one entry of a task's metadata.

@@ -99,6 +99,8 @@ kinds! {
     SlowRequest = "slow-request", 408, "The request did not come in time";
     /// The id of a call that awaits no result.
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
+    /// The id of another call of the task.
+    CallExists = "call-exists", 409, "The task has another call with this id";
     /// The task that delegates has ended.
     ParentEnded = "parent-ended", 409, "The task that delegates has ended";
     /// A task that is not locked, or was terminated.

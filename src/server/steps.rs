@@ -153,7 +153,7 @@ impl StepBody for Before {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.before(&self.0, at.now).into_progress())
+        Ok(task.before(&self.0, at.now)?.into_progress())
     }
 }
 
@@ -177,7 +177,7 @@ impl StepBody for Invoke {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.invoke(&self.0.0, at.now).into_progress())
+        Ok(task.invoke(&self.0.0, at.now)?.into_progress())
     }
 }
 
@@ -198,7 +198,7 @@ impl StepBody for After {
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let function = task.function_of(self.call).unwrap_or_default();
+        let function = task.function_of(&self.call).unwrap_or_default();
         replace(&mut body, "/result/output", masked_result(task, function, &self.result));
         body
     }
@@ -208,7 +208,7 @@ impl StepBody for After {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.after(self.call, self.result.clone(), at.now)?.into_progress())
+        Ok(task.after(&self.call, self.result.clone(), at.now)?.into_progress())
     }
 }
 
@@ -227,7 +227,7 @@ impl StepBody for Execute {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.execute(self.call, at.now)?.into_progress())
+        Ok(task.execute(&self.call, at.now)?.into_progress())
     }
 }
 
@@ -254,7 +254,7 @@ impl StepBody for Withdraw {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.withdraw(self.call, self.ran, at.now)?.into())
+        Ok(task.withdraw(&self.call, self.ran, at.now)?.into())
     }
 }
 
@@ -480,10 +480,15 @@ impl From<TaskError> for Problem {
             }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
-            TaskError::UnknownFunction(_) | TaskError::NotAMessage => Kind::BadRequest,
-            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::CallExists(_) => Kind::CallExists,
+            TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
+                Kind::BadRequest
+            }
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) | TaskError::ReviewExpired(_) => {
+                Kind::NothingAsked
+            }
             TaskError::SeveralPending => Kind::SeveralAsked,
-            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
             TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,

@@ -9,7 +9,7 @@ use serde_json::json;
 const LIMITS: [(&str, fn(&mut Task) -> Decision, &str); 7] = [
     (
         "max_tool_calls: 0",
-        |task| decided(task.before(&call("probe", json!({})), noon())),
+        |task| decided(task.before(&call("probe", json!({})), noon()).unwrap()),
         "1 of 0 tool calls (`max_tool_calls`)",
     ),
     ("max_turns: 1", two_turns, "2 of 1 model turns (`max_turns`)"),
@@ -56,7 +56,7 @@ fn a_task_at_a_limit_has_a_reason_for_programs_and_a_sentence_with_the_numbers()
 fn a_task_that_holds_too_much_says_how_much() {
     let engine = engine_within("capabilities: {probe: '*'}\n", |limits| limits.max_task_bytes = 1_000);
     let mut task = start(&engine);
-    let decision = decided(task.before(&call("probe", json!({ "host": "h".repeat(2_000) })), noon()));
+    let decision = decided(task.before(&call("probe", json!({ "host": "h".repeat(2_000) })), noon()).unwrap());
     assert_eq!(decision.verdict, Verdict::Terminate);
     let limit = decision.limit.unwrap();
     assert_eq!(task.state(), at_limit(&format!("{} of 1000 bytes (`max_task_bytes`)", limit.value)));

@@ -27,7 +27,7 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     let mut task = start(&engine);
     let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": "m", "account": "a" }));
     assert!(matches!(
-        task.before(&posting, noon()).into_progress(),
+        task.before(&posting, noon()).unwrap().into_progress(),
         Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
     ));
     let ended = task.end("no longer wanted", noon());
@@ -41,10 +41,12 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     );
     // what waited was taken back: nobody can answer it, and the call is on record as one that did not run
     assert_eq!(task.request(), None);
-    assert!(matches!(task.resume(Answer::Review(true), noon()), Err(TaskError::NothingPending)));
+    assert!(matches!(task.resume(Answer::approve(), noon()), Err(TaskError::NothingPending)));
     let context = task.context_json().unwrap().to_string();
     assert!(context.contains("restricted"), "{context}");
-    let Progress::Decided(refused) = task.before(&posting, noon()).into_progress() else { panic!("decided") };
+    let Progress::Decided(refused) = task.before(&posting, noon()).unwrap().into_progress() else {
+        panic!("decided")
+    };
     assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some("ended_by_host")));
     assert_eq!((refused.message.as_deref(), refused.termination()), (Some("no longer wanted"), None));
     // the first end stays

@@ -133,8 +133,8 @@ impl<'r> Running<'r> {
     }
 
     fn call(&mut self, amount: u64) -> Option<Decision> {
-        let call = Call { function: "pay".into(), arguments: json!({ "amount": amount }).into() };
-        self.step(OperationKind::Before, |task, now| task.before(&call, now).into_progress())
+        let call = Call::new("pay", json!({ "amount": amount }).into());
+        self.step(OperationKind::Before, |task, now| task.before(&call, now).unwrap().into_progress())
     }
 
     fn answer(&mut self, answer: Answer) -> Option<Decision> {
@@ -172,20 +172,20 @@ fn write(folder: &Path) {
     calls.say("hello").unwrap();
     let done = calls.call(10).unwrap().call.unwrap();
     calls
-        .step(OperationKind::After, |task, now| task.after(done, paid(), now).unwrap().into_progress())
+        .step(OperationKind::After, |task, now| task.after(&done, paid(), now).unwrap().into_progress())
         .unwrap();
     calls.call(5000).unwrap();
     calls.call(20).unwrap();
     // one that passed a step which calls something itself, and was agreed to by both
     assert!(calls.call(200).is_none());
     assert!(calls.answer(Answer::Result(written())).is_none());
-    assert!(calls.answer(Answer::Review(true)).is_none());
-    calls.answer(Answer::Review(true)).unwrap();
+    assert!(calls.answer(Answer::approve()).is_none());
+    calls.answer(Answer::approve()).unwrap();
 
     let mut reviewed = start("reviewed");
     assert!(reviewed.call(200).is_none());
     assert!(reviewed.answer(Answer::Result(written())).is_none());
-    assert!(reviewed.answer(Answer::Review(true)).is_none());
+    assert!(reviewed.answer(Answer::approve()).is_none());
     assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
 
     let mut said = start("said");
@@ -198,7 +198,7 @@ fn write(folder: &Path) {
     let call = executing.call(10).unwrap().call.unwrap();
     assert!(
         executing
-            .step(OperationKind::Execute, |task, now| task.execute(call, now).unwrap().into_progress())
+            .step(OperationKind::Execute, |task, now| task.execute(&call, now).unwrap().into_progress())
             .is_none()
     );
 
@@ -293,10 +293,10 @@ fn tasks_of_a_release_of_the_past_go_on() {
 
     // what was let through is let through: nobody is asked about it again
     let mut calls = task("calls");
-    let open = CallId(2);
+    let open = CallId::from("2");
     assert_eq!(made(&calls, "trail"), 1);
     let asks =
-        calls.step(OperationKind::Execute, |task, now| task.execute(open, now).unwrap().into_progress());
+        calls.step(OperationKind::Execute, |task, now| task.execute(&open, now).unwrap().into_progress());
     assert!(asks.is_none());
     assert!(matches!(calls.task.request(), Some(Request::Invoke(call)) if call.function == "pay"));
     let done = calls.answer(Answer::Result(paid())).unwrap();
@@ -306,12 +306,12 @@ fn tasks_of_a_release_of_the_past_go_on() {
     // the first of two reviewers had agreed and is asked again; what the step before them called is not called again
     let mut reviewed = task("reviewed");
     assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
-    assert!(reviewed.answer(Answer::Review(true)).is_none());
+    assert!(reviewed.answer(Answer::approve()).is_none());
     assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
-    assert_eq!(reviewed.answer(Answer::Review(true)).unwrap().verdict, Verdict::Allow);
+    assert_eq!(reviewed.answer(Answer::approve()).unwrap().verdict, Verdict::Allow);
     assert_eq!(made(&reviewed, "trail"), 1);
     let mut refused = engine.restore_same(store.load(&kim(), "said").unwrap().saved).unwrap();
-    assert!(refused.resume(Answer::Review(true), second(9)).is_err());
+    assert!(refused.resume(Answer::approve(), second(9)).is_err());
 
     // what the host was asked to do counts when it is done, and is not asked for twice
     let mut said = task("said");

@@ -219,7 +219,8 @@ impl<'c> Running<'c> {
             }
             TestedOperation::Binding(call) => decided(self.task.resolve(call, now)),
             TestedOperation::Before(call) => {
-                let progress = self.task.before(call, now).into_progress();
+                let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+                let progress = self.task.before(call, now).map_err(impossible)?.into_progress();
                 self.driven(progress)?
             }
             TestedOperation::After(call, result) => {
@@ -227,7 +228,8 @@ impl<'c> Running<'c> {
                 self.driven(progress)?
             }
             TestedOperation::Invoke(call) => {
-                let progress = self.task.invoke(call, now).into_progress();
+                let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+                let progress = self.task.invoke(call, now).map_err(impossible)?.into_progress();
                 self.driven(progress)?
             }
             TestedOperation::Input(input) => {
@@ -265,7 +267,7 @@ impl<'c> Running<'c> {
         }
         let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
         let id = self.task.await_result(&call).map_err(impossible)?;
-        Ok(self.task.after(id, result, now).map_err(impossible)?.into_progress())
+        Ok(self.task.after(&id, result, now).map_err(impossible)?.into_progress())
     }
 
     /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.
@@ -275,7 +277,7 @@ impl<'c> Running<'c> {
         while let Some(asked) = &decision.reviewer
             && let Some(approved) = self.next_verdict(asked)?
         {
-            let progress = self.task.resume(Answer::Review(approved), self.world.now);
+            let progress = self.task.resume(Answer::Review(approved.into()), self.world.now);
             let progress = progress.map_err(wrong)?.into_progress();
             decision = drive(&mut self.task, progress, &mut self.world).map_err(wrong)?;
         }
@@ -365,7 +367,7 @@ impl<'c> Running<'c> {
         let known = self.world.answer(question);
         let (None, Request::Review { reviewer }) = (&known, question) else { return Ok(known) };
         let verdict = self.next_verdict(reviewer)?;
-        Ok(verdict.map(Answer::Review))
+        Ok(verdict.map(|approved| Answer::Review(approved.into())))
     }
 
     /// The next verdict of `resume`, which must be that of the reviewer who is asked.

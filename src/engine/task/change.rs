@@ -6,7 +6,7 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, Decision, DeliveriesChange, End, Pending, QuestionId, Queue, Task, TaskError,
+    Activity, CallId, Decision, DeliveriesChange, End, Pending, QuestionId, Queue, Review, Task, TaskError,
     Termination, TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
@@ -25,6 +25,8 @@ pub struct TaskMark {
     is_ended: bool,
     /// The questions that were open.
     asked: Vec<QuestionId>,
+    /// How many reviews were closed.
+    reviewed: usize,
     /// How many calls waited for others.
     queued: usize,
 }
@@ -50,6 +52,9 @@ pub struct TaskChange {
     waiting: Vec<Pending>,
     #[serde(default)]
     next_question: u32,
+    /// The reviews that were closed meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reviews: Vec<Review>,
     #[serde(default, skip_serializing_if = "Queue::is_empty")]
     queue: Queue,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -68,12 +73,13 @@ impl Task {
     pub fn mark(&self) -> TaskMark {
         TaskMark {
             context: self.context.mark(),
-            open: self.open.iter().map(|call| call.id).collect(),
+            open: self.open.iter().map(|call| call.id.clone()).collect(),
             allowed: self.allowed.iter().map(AllowList::count).collect(),
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
             is_ended: self.end.is_some(),
             asked: self.waiting.iter().map(|pending| pending.id).collect(),
+            reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
         }
     }
@@ -91,7 +97,7 @@ impl Task {
             && self.waiting.iter().map(|pending| pending.id).eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
             && self.queue.waiting.len() == mark.queued
-            && self.open.iter().map(|call| call.id).eq(mark.open.iter().copied())
+            && self.open.iter().map(|call| &call.id).eq(&mark.open)
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
             && self.context.is_at(&mark.context)
     }
@@ -113,9 +119,10 @@ impl Task {
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
+            reviews: self.reviews.iter().skip(mark.reviewed).cloned().collect(),
             queue: self.queue.clone(),
             opened: opened.filter_map(|call| self.saved_call(call)).collect(),
-            closed: mark.open.iter().filter(|id| !is_open(id)).copied().collect(),
+            closed: mark.open.iter().filter(|id| !is_open(id)).cloned().collect(),
             allowed: lists
                 .filter(|(_, (list, before))| list.count() > **before)
                 .map(|(capability, (list, before))| SavedAllowList::since(capability, list, *before))
@@ -142,6 +149,7 @@ impl SavedTask {
             end: Some(End::Terminated(termination.clone())),
             waiting: Vec::new(),
             next_question: self.next_question,
+            reviews: Vec::new(),
             queue: Queue::default(),
             opened: Vec::new(),
             closed: Vec::new(),
@@ -167,6 +175,7 @@ impl SavedTask {
         self.end = change.end;
         self.waiting = change.waiting;
         self.next_question = self.next_question.max(change.next_question);
+        self.reviews.extend(change.reviews);
         self.queue = change.queue;
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);

@@ -94,7 +94,7 @@ impl Task {
     }
 
     fn suspension_of(&self, pending: &Pending) -> Decision {
-        let Pending { id, operation, request, script } = pending;
+        let Pending { id, operation, request, script, asked: _ } = pending;
         let reviewer = match request {
             Request::Review { reviewer } => Some(reviewer.clone()),
             _ => None,
@@ -104,7 +104,7 @@ impl Task {
         trace.extend(step.and_then(|step| operation.course.trace_of(step, StepOutcome::Suspend, None)));
         let decision = Decision {
             question: Some(*id),
-            call: operation.subject.call().and_then(|call| call.id),
+            call: operation.subject.call().and_then(|call| call.id.clone()),
             reviewer,
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),

@@ -6,6 +6,7 @@ use super::effect::{Question, Request};
 use super::error::TaskError;
 use super::lifecycle::End;
 use super::queue::Queue;
+use super::review::Review;
 use super::start::{Offer, Parent};
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
@@ -28,13 +29,13 @@ use std::sync::Arc;
 /// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
 /// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
-/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
+/// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 /// assert_eq!(allowed.arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
 ///
 /// // the host has carried it out
 /// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
-/// let Outcome::Allowed(seen) = task.after(allowed.call, result, now)?.outcome() else { panic!("no rule hides it") };
+/// let Outcome::Allowed(seen) = task.after(&allowed.call, result, now)?.outcome() else { panic!("no rule hides it") };
 /// assert_eq!(seen.value.to_string(), r#"{"paid":true}"#);
 /// assert_eq!(task.context().calls_by_model(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,6 +54,8 @@ pub struct Task {
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
     pub(in crate::task) next_question: u32,
+    /// Reviews that need no answer any more, in the order in which they were closed.
+    pub(in crate::task) reviews: Vec<Review>,
     /// Calls that wait for calls.
     pub(in crate::task) queue: Queue,
     /// Calls that were let through and have no result yet.
