@@ -29,6 +29,8 @@ pub(super) enum Scope {
     TasksWrite,
     /// Take tasks away for good.
     TasksPurge,
+    /// Unlock tasks, of all callers.
+    TasksAdmin,
     /// Decide under which policy tasks go on, of all callers.
     PoliciesWrite,
     /// See which manifests are served.
@@ -53,10 +55,11 @@ pub(super) enum Scope {
 
 impl Scope {
     /// All of them.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::TasksRead,
         Self::TasksWrite,
         Self::TasksPurge,
+        Self::TasksAdmin,
         Self::PoliciesWrite,
         Self::ManifestsRead,
         Self::ManifestsWrite,
@@ -75,6 +78,7 @@ impl Scope {
             Self::TasksRead => "tasks:read",
             Self::TasksWrite => "tasks:write",
             Self::TasksPurge => "tasks:purge",
+            Self::TasksAdmin => "tasks:admin",
             Self::PoliciesWrite => "policies:write",
             Self::ManifestsRead => "manifests:read",
             Self::ManifestsWrite => "manifests:write",

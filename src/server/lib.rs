@@ -57,6 +57,7 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod children;
 mod clock;
 mod connection;
 mod connections;

@@ -27,9 +27,19 @@ pub(super) trait StepBody: DeserializeOwned {
         None
     }
 
-    /// Why, if it ends the task.
+    /// Why, if it ends the task or unlocks it.
     fn reason(&self) -> Option<&str> {
         None
+    }
+
+    /// The identity of the caller whose task it is, if it says so: it may be another than the one who asks.
+    fn owner(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a task that has ended takes steps again because of it.
+    fn revives(&self) -> bool {
+        false
     }
 
     /// Its body as the decision log may show it, for a task that has secrets and has not taken it yet.
@@ -409,6 +419,42 @@ impl StepBody for End {
     }
 }
 
+/// A locked task is to take steps again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Unlock {
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
+    /// The identity of the caller whose task it is; without it, the operator's own.
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+impl StepBody for Unlock {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Unlock
+    }
+
+    fn reason(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    fn revives(&self) -> bool {
+        true
+    }
+
+    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
+        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
+        Ok(task.unlock(&self.reason)?.into())
+    }
+}
+
 fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(false) => Ok(Ran::Never),
@@ -443,7 +489,12 @@ pub(super) fn check_reason(reason: &str, most: usize) -> Result<(), Problem> {
 impl From<TaskError> for Problem {
     fn from(error: TaskError) -> Self {
         let kind = match error {
-            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
+            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) | TaskError::NoDefaultAgent { .. } => {
+                Kind::UnknownAgent
+            }
+            TaskError::MetadataTooLarge { .. } | TaskError::MetadataName | TaskError::MetadataText => {
+                Kind::BadRequest
+            }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
@@ -456,6 +507,7 @@ impl From<TaskError> for Problem {
             }
             TaskError::SeveralPending => Kind::SeveralAsked,
             TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
+            TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

@@ -103,13 +103,13 @@ impl Tasks {
     /// Takes a step of a task and answers when it is durable.
     pub(super) fn step<S: StepBody>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
         let begun = Instant::now();
-        let owner = owner(&request.caller);
+        let owner = step.owner().map_or_else(|| owner(&request.caller), Owner::caller);
         let seat = self.seat(&owner, &request.id);
         let mut open = sit(&seat);
         let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
             self.recorder.ready()?;
-            if let Some(answer) = self.answered(request, Some(&request.id))? {
+            if let Some(answer) = self.answered(&owner, request, Some(&request.id))? {
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
@@ -128,6 +128,11 @@ impl Tasks {
                 *open = Some(found);
                 return Err(problem);
             }
+            let who = request.caller.identity.as_deref().unwrap_or_default();
+            if self.end_orphan(&owner, &found.task, who)? {
+                continue;
+            }
+            let was_over = has_ended(&found.task);
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());
             let at = Circumstances { now, settings: self.settings_of(&found.task) };
@@ -194,7 +199,13 @@ impl Tasks {
                     if recorded.is_err() {
                         self.writing.failed();
                     }
+                    let is_over = !was_over && has_ended(&found.task);
                     *open = Some(Open { head, ..found });
+                    if is_over {
+                        // its children have seats of their own
+                        drop(open);
+                        self.end_children(&owner, &request.id, who);
+                    }
                     // stored all the same: who sends it again under its key is answered when the log has it
                     return recorded.map(|()| answer);
                 }
@@ -236,7 +247,8 @@ impl Tasks {
 /// Why a task that is held does not take a step. The result of a call that was let through is taken under the policy that
 /// let it through, and a task can be ended under any.
 fn hindrance(open: &Open, step: &impl StepBody) -> Option<Problem> {
-    let held = open.held.as_ref().filter(|_| !has_ended(&open.task))?;
+    // what takes steps again must do so under a policy that can be had
+    let held = open.held.as_ref().filter(|_| step.revives() || !has_ended(&open.task))?;
     let is_taken = match step.while_held(&open.task) {
         WhileHeld::Refused => false,
         WhileHeld::Taken => !open.is_borrowed,

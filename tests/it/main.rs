@@ -45,6 +45,7 @@ mod counting;
 mod decision_log;
 mod differential;
 mod doors;
+mod ends;
 mod event;
 mod fingerprints;
 mod folds;

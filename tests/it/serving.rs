@@ -22,10 +22,11 @@ use ureq::http::{HeaderMap, Request};
 pub const NOON: &str = "2026-06-01T12:00:00Z";
 
 /// All scopes that a token may have.
-pub const SCOPES: [&str; 13] = [
+pub const SCOPES: [&str; 14] = [
     "tasks:read",
     "tasks:write",
     "tasks:purge",
+    "tasks:admin",
     "policies:write",
     "manifests:read",
     "manifests:write",

@@ -7,12 +7,15 @@ mod all_tasks;
 mod audit;
 mod decision_lines;
 mod ending;
+mod find;
+mod labels;
 mod owner;
 mod policy_store;
 mod purge;
 mod reading;
 mod retention;
 mod rows;
+mod some_tasks;
 mod stored_tasks;
 mod sweep;
 mod switches;
@@ -27,6 +30,8 @@ pub use decision_lines::{
     DueLine, KeptLine, LogBehind, forget, lines_from, lines_of_purged, put_turns, take_over, write_waiting,
 };
 pub use ending::{Ended, Ending};
+pub use find::{FoundTask, TaskFilter};
+pub use labels::TaskLabels;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
 pub use stored_tasks::{StoredTasks, Terms};

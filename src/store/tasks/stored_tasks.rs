@@ -4,6 +4,7 @@
 //! their rows. Writes go through one thread that commits them in groups; reads go beside it.
 
 use super::decision_lines::DueLine;
+use super::labels::Label;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
 use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
@@ -22,6 +23,7 @@ use celador::policy::Fingerprint;
 use celador::task::{Decision, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Tasks in a database. Clones share the database and the thread that writes.
 ///
@@ -54,6 +56,8 @@ pub struct StoredTasks {
     database: Database,
     writer: Writer,
     limits: StoreLimits,
+    /// Whether each task that an earlier release began has its labels.
+    labelled: Arc<AtomicBool>,
 }
 
 /// What a step does to a stored task, before it is rows.
@@ -64,6 +68,7 @@ struct Happening<'s> {
     change: String,
     once: Option<&'s Once>,
     snapshot: Option<String>,
+    labels: Vec<Label>,
     terms: Terms,
 }
 
@@ -87,7 +92,7 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits }
+        Self { database, writer, limits: *limits, labelled: Arc::default() }
     }
 
     /// The database.
@@ -104,7 +109,7 @@ impl StoredTasks {
         happening: Happening<'_>,
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot, terms } = happening;
+        let Happening { operation, at, decision, change, once, snapshot, labels, terms } = happening;
         let Terms { switches, due, manifests, decided: by_operator } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
@@ -154,6 +159,7 @@ impl StoredTasks {
             switches,
             due,
             policy,
+            labels,
             digest: row.digest(),
             row,
         };
@@ -182,10 +188,15 @@ impl StoredTasks {
             change: json(change)?,
             once: None,
             snapshot: None,
+            labels: Vec::new(),
             terms: Terms { due, ..Terms::default() },
         };
-        let terminated = TaskState::Terminated(String::new());
-        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+        self.put(head, (TaskState::TERMINATED, head.fingerprint), happening)
+    }
+
+    /// Whether each task that an earlier release began has its labels.
+    pub(super) fn labelled(&self) -> &AtomicBool {
+        &self.labelled
     }
 
     /// The bounds.
@@ -223,6 +234,7 @@ impl StoredTasks {
             change: json(&task.save())?,
             once: once.as_ref(),
             snapshot: None,
+            labels: Label::all(&task.context().start().user_id, task.parent(), task.metadata()),
             terms: Terms { manifests, ..Terms::default() },
         };
         self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
@@ -246,6 +258,7 @@ impl StoredTasks {
             change: json(&step.task.change_since(step.before))?,
             once: step.once.as_ref(),
             snapshot,
+            labels: Vec::new(),
             terms,
         };
         let task = step.task;
@@ -268,7 +281,7 @@ impl StoredTasks {
     }
 
     /// The rows of one page, one at least: nobody would come to an end otherwise.
-    fn max_page(&self) -> usize {
+    pub(super) fn max_page(&self) -> usize {
         self.limits.max_page.max(1)
     }
 
@@ -394,7 +407,7 @@ impl StoredTasks {
     /// # Errors
     /// [`StoreError::Corrupt`] with the first place where something is wrong.
     pub fn verify(&self) -> Result<Verified, StoreError> {
-        verify::all(&self.database, self.max_page() as u64)
+        verify::all(&self.database, &self.limits, self.max_page() as u64)
     }
 }
 

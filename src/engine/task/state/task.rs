@@ -8,12 +8,13 @@ use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::queue::Queue;
 use super::review::Review;
-use super::start::Offer;
+use super::start::{Offer, Parent};
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::policy::{AllowList, OutputSchema, Policy};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A running task of one agent. It keeps the policy that it started with.
@@ -48,6 +49,8 @@ pub struct Task {
     pub(in crate::task) context: TaskContext,
     pub(in crate::task) runtime: Runtime,
     pub(in crate::task) mount: Option<MountFacts>,
+    pub(in crate::task) parent: Option<Parent>,
+    pub(in crate::task) metadata: BTreeMap<String, String>,
     pub(in crate::task) end: Option<End>,
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
@@ -86,6 +89,18 @@ impl Task {
     #[must_use]
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
+    }
+
+    /// The task that has delegated to it, if one has.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// What whoever began it has written on it.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
     }
 
     /// The context, as the engine holds it.
