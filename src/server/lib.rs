@@ -48,6 +48,7 @@
 //! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `origin` | hosts that requests may be for, web pages that they may come from |
+//! | `review_page` | the page on which people answer reviews |
 //! | `request`, `query` | a request that was let in, its body and its query as types |
 //! | `problem`, `messages` | everything that is said when it is not done |
 //! | `readiness`, `reasons` | what `/readyz` answers; log and store are tried by writing |
@@ -84,6 +85,7 @@ mod readiness;
 mod reasons;
 mod recorder;
 mod request;
+mod review_page;
 mod room;
 mod route;
 mod routes;
@@ -295,7 +297,7 @@ const MOST_THREADS: usize = u32::MAX as usize;
 fn router(service: &Arc<Service>) -> Router {
     let gate = Gate::new(service.clone());
     let mut router = Router::new();
-    for route in routes::routes() {
+    for route in routes::routes().into_iter().chain(review_page::routes()) {
         let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
         router = router.route(route.path, on(method, entry(&gate, route)));
     }

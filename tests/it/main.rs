@@ -96,6 +96,8 @@ mod requirements;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
+#[cfg(feature = "server")]
+mod review_page;
 mod rules;
 mod scenario_read;
 mod schema_bounds;
