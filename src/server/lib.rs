@@ -48,6 +48,7 @@
 //! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `origin` | hosts that requests may be for, web pages that they may come from |
+//! | `client` | requests to other servers |
 //! | `review_page` | the page on which people answer reviews |
 //! | `request`, `query` | a request that was let in, its body and its query as types |
 //! | `problem`, `messages` | everything that is said when it is not done |
@@ -58,6 +59,7 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod client;
 mod clock;
 mod connection;
 mod connections;
@@ -107,6 +109,7 @@ mod telemetry;
 #[cfg(feature = "otel")]
 mod traces;
 
+pub use client::{Client, ClientError, ClientReply};
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use limits::ServerLimits;

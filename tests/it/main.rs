@@ -21,6 +21,8 @@ mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
+#[cfg(feature = "server")]
+mod browser;
 mod cache;
 mod cases;
 mod cel_interpreter;
@@ -98,6 +100,8 @@ mod retention;
 mod retention_rules;
 #[cfg(feature = "server")]
 mod review_page;
+#[cfg(feature = "server")]
+mod review_page_shown;
 mod rules;
 mod scenario_read;
 mod schema_bounds;
