@@ -89,6 +89,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CLAIM", default_value = "sub")]
     identity_claim: String,
 
+    /// The claim of such tokens that lists the groups of the caller, for reviews; empty for none
+    #[arg(long, value_name = "CLAIM", default_value = "groups")]
+    groups_claim: String,
+
     /// Who a caller with such a token is: the issuer with the claim, or the claim alone (not with --tokens)
     #[arg(long, value_name = "FORM", value_parser = ["issuer", "claim"], default_value = "issuer")]
     jwt_identity: String,
@@ -232,6 +236,7 @@ impl Arguments {
                 issuer: issuer.clone(),
                 audience: audience.clone(),
                 identity_claim: self.identity_claim.clone(),
+                groups_claim: self.groups_claim.clone(),
             }),
             _ => None,
         };

@@ -38,6 +38,8 @@
 //! | `agent_contexts`, `agent_context_routes` | the context store of Aletheia agents; its operations |
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
+//! | `reviews` | what people are asked, and what they answer |
+//! | `review_feed`, `review_stream` | who is told that reviews have changed; the stream of events |
 //! | `sweeper` | retention: what is too old goes |
 //! | `ending`, `switches`, `switch_routes` | tasks that are purged; what an operator stops |
 //! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
@@ -87,7 +89,10 @@ mod readiness;
 mod reasons;
 mod recorder;
 mod request;
+mod review_feed;
 mod review_page;
+mod review_stream;
+mod reviews;
 mod room;
 mod route;
 mod routes;
@@ -134,7 +139,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::info;
 
 /// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
@@ -183,6 +188,7 @@ impl Server {
         runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
             service.sweep(&|| *stopped.borrow());
         }));
+        runtime.spawn(follow(service.clone(), stopped.clone()));
         let (router, metrics) = (router(&service), service.metrics.clone());
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");
@@ -242,6 +248,7 @@ impl Server {
         let begun = Instant::now();
         // the receiver is gone only if listening has ended already
         let _ = self.stop.send(true);
+        self.service.tasks.feed.close();
         let _ = self.runtime.block_on(self.listening);
         // steps whose client has gone are finished too, in the time that is left
         self.runtime.shutdown_timeout(self.grace.saturating_sub(begun.elapsed()));
@@ -279,6 +286,25 @@ async fn again(
                 let _ = tokio::task::spawn_blocking(move || work(&service, &stopped)).await;
             }
             () = told(&mut stopped) => return,
+        }
+    }
+}
+
+/// How often it is looked whether another process has changed reviews, while anybody listens.
+const FOLLOW_EVERY: Duration = Duration::from_secs(1);
+
+/// Tells those who listen of changes of reviews, by this process and by others, until the server stops.
+async fn follow(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = service.tasks.feed.nudged() => {}
+            () = sleep(FOLLOW_EVERY) => {}
+            () = told(&mut stopped) => return,
+        }
+        if service.tasks.feed.is_heard() {
+            let service = service.clone();
+            // one that panics is as one that found nothing
+            let _ = tokio::task::spawn_blocking(move || service.follow_reviews()).await;
         }
     }
 }

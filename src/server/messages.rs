@@ -53,6 +53,20 @@ pub(super) fn unknown_scope(row: usize) -> String {
     format!("`tokens[{row}].scopes` names a scope that is not one of {}", known.join(", "))
 }
 
+pub(super) fn review_state() -> String {
+    let states: Vec<_> =
+        celador_store::ReviewState::ALL.iter().map(|state| format!("`{}`", state.as_str())).collect();
+    format!("`state` is one of {} and `all`", states.join(", "))
+}
+
+pub(super) fn review_answer() -> &'static str {
+    "`arguments` go with `edit`, `result` goes with `respond`, and neither goes with another answer"
+}
+
+pub(super) fn bad_note(most: usize) -> String {
+    format!("`note` has at most {most} bytes (`max_reason_bytes`)")
+}
+
 pub(super) fn no_keys() -> String {
     "has no key for RS256, ES256 or EdDSA".to_owned()
 }

@@ -87,6 +87,12 @@ kinds! {
     UnknownPath = "unknown-path", 404, "There is nothing at this address";
     /// No such task, or one of another caller.
     UnknownTask = "unknown-task", 404, "There is no such task";
+    /// No such review, or one that the caller does not see.
+    UnknownReview = "unknown-review", 404, "There is no such review";
+    /// A review that the caller sees, and that is addressed to somebody else.
+    NotAddressed = "not-addressed", 403, "The review is addressed to somebody else";
+    /// The caller would approve for themselves.
+    OwnJudge = "own-judge", 403, "Nobody approves for themselves";
     /// No such switch is on.
     UnknownSwitch = "unknown-switch", 404, "No such switch is on";
     /// No context is kept under this key.
@@ -103,6 +109,12 @@ kinds! {
     SeveralAsked = "several-asked", 409, "The task asks several questions: name one";
     /// The task is under another policy than the one that is served, and takes no step.
     PolicyChanged = "policy-changed", 409, "The task is under a policy that is not served any more";
+    /// The review was answered otherwise, has expired, or needs no answer any more.
+    ReviewClosed = "review-closed", 409, "The review is closed";
+    /// The review is about something else than the digest of the answer says.
+    ReviewChanged = "review-changed", 409, "The answer is to something else than the review is about";
+    /// The task takes no answer now, as an operator has stopped its agent or user.
+    TurnedAway = "turned-away", 409, "The task takes no answer now";
     /// Other processes were first, again and again.
     Contended = "contended", 409, "Other requests for the task were first";
     /// The task was there and was purged.

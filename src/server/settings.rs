@@ -28,6 +28,7 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 ///     issuer: "https://login.example".into(),
 ///     audience: "celador".into(),
 ///     identity_claim: "sub".into(),
+///     groups_claim: "groups".into(),
 /// };
 /// settings.authentication = Authentication { jwt: Some(jwt), ..Authentication::default() };
 /// settings.tls = Some(Tls { certificates: "chain.pem".into(), key: "key.pem".into() });
@@ -105,7 +106,8 @@ pub enum LiveTasks {
 /// The files by which callers are authenticated. Without both files, callers need no token.
 #[derive(Clone, Debug, Default)]
 pub struct Authentication {
-    /// A file of token digests: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}`.
+    /// A file of token digests: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}`. A row may also have `email`, a
+    /// text, and `groups`, a list of texts: reviews are addressed to both.
     pub tokens: Option<PathBuf>,
     /// The requirements for signed tokens (JWT).
     pub jwt: Option<Jwt>,
@@ -174,6 +176,7 @@ pub enum Unreadable {
 ///     issuer: "https://login.example".into(),
 ///     audience: "celador".into(),
 ///     identity_claim: "sub".into(),
+///     groups_claim: "groups".into(),
 /// };
 /// // a token file could name `kim` as well: then the claim alone does not say whose a task is
 /// let (tokens, jwt_identity) = (Some("tokens.json".into()), JwtIdentity::ClaimAlone);
@@ -207,6 +210,8 @@ pub struct Jwt {
     pub audience: String,
     /// The claim that names the caller, such as `sub` or `client_id`.
     pub identity_claim: String,
+    /// The claim that lists the groups that the caller is in, such as `groups`; empty if reviews are addressed to no groups.
+    pub groups_claim: String,
 }
 
 /// Files of a certificate chain and its key, as PEM.

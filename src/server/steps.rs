@@ -3,6 +3,7 @@
 //! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
 //! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
 
+use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Empty;
@@ -11,14 +12,13 @@ use celador::context::MASK;
 use celador::task::{
     Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, Task, TaskError, Usage,
 };
-use celador_store::OperationKind;
-use serde::de::DeserializeOwned;
+use celador_store::{OperationKind, ReviewAnswered, ReviewChoice};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
-pub(super) trait StepBody: DeserializeOwned {
+pub(super) trait StepBody {
     /// What it is in the words of the store, the decision log and the figures.
     fn operation(&self) -> OperationKind;
 
@@ -35,6 +35,11 @@ pub(super) trait StepBody: DeserializeOwned {
     /// Its body as the decision log may show it, for a task that has secrets and has not taken it yet.
     fn masked(&self, _: &Task, body: Value) -> Value {
         body
+    }
+
+    /// The answer to a review that it is, as a store has it; asked before it is taken.
+    fn answered(&self, _: &Task, _: &Caller, _: Timestamp) -> Option<(QuestionId, ReviewAnswered)> {
+        None
     }
 
     /// Whether it is taken by a task that is held until an operator decides about its policy.
@@ -284,6 +289,17 @@ impl StepBody for Resume {
             _ => {}
         }
         body
+    }
+
+    /// The runtime passes on the answer of somebody whom it alone knows, and that is what is recorded: its own word.
+    fn answered(&self, task: &Task, caller: &Caller, now: Timestamp) -> Option<(QuestionId, ReviewAnswered)> {
+        let Answer::Review(approved) = self.answer else { return None };
+        let question = self.question.or_else(|| Some(task.questions().next()?.id))?;
+        let answer = if approved { ReviewChoice::Approve } else { ReviewChoice::Deny };
+        let by = caller.person.as_ref().map(|person| person.by(true));
+        let answered =
+            ReviewAnswered { answer, by, at: now.to_string(), note: None, digest: None, decision: None };
+        Some((question, answered))
     }
 
     fn while_held(&self, task: &Task) -> WhileHeld {

@@ -120,6 +120,8 @@ mod server_connections;
 #[cfg(feature = "server")]
 mod server_origins;
 #[cfg(feature = "server")]
+mod server_reviews;
+#[cfg(feature = "server")]
 mod server_rim;
 #[cfg(feature = "server")]
 mod server_shares;

@@ -4,6 +4,7 @@
 //! decision log is owed. [`StoredTasks`] is the door; the rules of age and of switches are functions of rows.
 
 mod all_tasks;
+mod asked_reviews;
 mod audit;
 mod decision_lines;
 mod ending;
@@ -12,6 +13,9 @@ mod policy_store;
 mod purge;
 mod reading;
 mod retention;
+mod review;
+mod review_store;
+mod reviews;
 mod rows;
 mod stored_tasks;
 mod sweep;
@@ -29,6 +33,12 @@ pub use decision_lines::{
 pub use ending::{Ended, Ending};
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
+pub use review::{
+    ReviewAnswered, ReviewBy, ReviewChoice, ReviewRule, ReviewState, ReviewedAgent, ReviewedUser,
+    StoredReview, reviewer_name,
+};
+pub use review_store::{ReviewFilter, ReviewViewer};
+pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};
 pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};

@@ -3,9 +3,12 @@
 //! In: steps, each turned into its rows on the thread that brings it. Out: tasks, events and answers, as `reading` makes them of
 //! their rows. Writes go through one thread that commits them in groups; reads go beside it.
 
+use super::asked_reviews::reviews_of;
 use super::decision_lines::DueLine;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
+use super::review::{ReviewAnswered, StoredReview};
+use super::reviews;
 use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy};
 use super::task_records::{
@@ -19,7 +22,7 @@ use crate::StoreLimits;
 use crate::{Database, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
-use celador::task::{Decision, Task, TaskChange, TaskState};
+use celador::task::{Decision, QuestionId, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -64,6 +67,8 @@ struct Happening<'s> {
     change: String,
     once: Option<&'s Once>,
     snapshot: Option<String>,
+    /// The reviews that the task knows behind it.
+    reviews: Vec<StoredReview>,
     terms: Terms,
 }
 
@@ -80,6 +85,8 @@ pub struct Terms {
     pub manifests: Option<Arc<ManifestSet>>,
     /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
+    /// The answer to a review, if the step is one.
+    pub answered: Option<(QuestionId, ReviewAnswered)>,
 }
 
 impl StoredTasks {
@@ -104,8 +111,8 @@ impl StoredTasks {
         happening: Happening<'_>,
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot, terms } = happening;
-        let Terms { switches, due, manifests, decided: by_operator } = terms;
+        let Happening { operation, at, decision, change, once, snapshot, reviews, terms } = happening;
+        let Terms { switches, due, manifests, decided: by_operator, answered: _ } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -143,6 +150,7 @@ impl StoredTasks {
             Some(write) => Some(Arc::new(write.policy.clone())),
             None => head.policy.clone(),
         };
+        let (reviews, open) = reviews::writes(head, version, reviews)?;
         let write = Write {
             expected: *expected,
             expected_chain: expected_chain.clone(),
@@ -154,6 +162,7 @@ impl StoredTasks {
             switches,
             due,
             policy,
+            reviews,
             digest: row.digest(),
             row,
         };
@@ -164,7 +173,7 @@ impl StoredTasks {
             self.forget_sets();
         }
         let (owner, facts) = (head.owner.clone(), facts.clone());
-        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present })
+        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present, reviews: open })
     }
 
     /// Ends a task that waits for nothing, without its policy.
@@ -182,6 +191,7 @@ impl StoredTasks {
             change: json(change)?,
             once: None,
             snapshot: None,
+            reviews: Vec::new(),
             terms: Terms { due, ..Terms::default() },
         };
         let terminated = TaskState::Terminated(String::new());
@@ -215,7 +225,9 @@ impl StoredTasks {
         };
         let fingerprint = task.policy().fingerprint();
         let (owner, facts) = (owner.clone(), Arc::new(facts));
-        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
+        let reviews = Arc::default();
+        let nowhere =
+            TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None, reviews };
         let happening = Happening {
             operation: OperationKind::Started,
             at,
@@ -223,6 +235,7 @@ impl StoredTasks {
             change: json(&task.save())?,
             once: once.as_ref(),
             snapshot: None,
+            reviews: Vec::new(),
             terms: Terms { manifests, ..Terms::default() },
         };
         self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
@@ -238,6 +251,8 @@ impl StoredTasks {
         step: &NewEvent<'_>,
         terms: Terms,
     ) -> Result<TaskHead, StoreError> {
+        let answered = terms.answered.as_ref().filter(|_| !head.reviews.is_empty());
+        let reviews = reviews_of(head, step, answered)?;
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
         let happening = Happening {
             operation: step.operation,
@@ -246,6 +261,7 @@ impl StoredTasks {
             change: json(&step.task.change_since(step.before))?,
             once: step.once.as_ref(),
             snapshot,
+            reviews,
             terms,
         };
         let task = step.task;
