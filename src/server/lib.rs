@@ -39,6 +39,7 @@
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
 //! | `reviews` | what people are asked, and what they answer |
+//! | `review_webhook` | reviews sent to where an operator wants them |
 //! | `review_feed`, `review_stream` | who is told that reviews have changed; the stream of events |
 //! | `sweeper` | retention: what is too old goes |
 //! | `ending`, `switches`, `switch_routes` | tasks that are purged; what an operator stops |
@@ -92,6 +93,7 @@ mod request;
 mod review_feed;
 mod review_page;
 mod review_stream;
+mod review_webhook;
 mod reviews;
 mod room;
 mod route;
@@ -119,7 +121,9 @@ pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use limits::ServerLimits;
 pub use service::Parts;
-pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
+pub use settings::{
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
+};
 pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use axum::Router;
@@ -129,6 +133,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use gate::Gate;
 use problem::Kind;
+use review_webhook::Webhook;
 use route::Route;
 use service::Service;
 use std::net::SocketAddr;
@@ -161,6 +166,7 @@ impl Server {
         let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
         let sweep_every = settings.sweep_every;
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
+        let webhook = settings.review_webhook.as_ref().map(Webhook::open).transpose()?;
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("celador")
@@ -189,6 +195,9 @@ impl Server {
             service.sweep(&|| *stopped.borrow());
         }));
         runtime.spawn(follow(service.clone(), stopped.clone()));
+        if let Some(webhook) = webhook {
+            runtime.spawn(review_webhook::deliver(service.clone(), Arc::new(webhook), stopped.clone()));
+        }
         let (router, metrics) = (router(&service), service.metrics.clone());
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");

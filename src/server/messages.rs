@@ -297,3 +297,7 @@ pub(super) const fn insecure_address() -> &'static str {
 pub(super) const fn no_header_text() -> &'static str {
     "a token or an address has a character that HTTP does not send"
 }
+
+pub(super) const fn no_webhook_secret() -> &'static str {
+    "a line `whsec_…` is expected, with 24 to 64 bytes in Base64; several lines are several secrets"
+}

@@ -102,6 +102,8 @@ mod retention_rules;
 mod review_page;
 #[cfg(feature = "server")]
 mod review_page_shown;
+#[cfg(feature = "server")]
+mod review_webhook;
 mod rules;
 mod scenario_read;
 mod schema_bounds;
