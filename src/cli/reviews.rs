@@ -132,7 +132,7 @@ struct Review {
     step: Option<String>,
     arguments: Option<Box<RawValue>>,
     result: Option<Box<RawValue>>,
-    message: Option<String>,
+    message: Option<Value>,
     text: Option<String>,
     rule: Option<Rule>,
     reviewer: String,
@@ -382,7 +382,7 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
         ("function", review.function.clone()),
         ("arguments", json(&review.arguments)),
         ("result", json(&review.result)),
-        ("message", review.message.clone()),
+        ("message", review.message.as_ref().map(words)),
         ("text", review.text.clone()),
         ("rule", rule.and_then(|rule| rule.expression.clone())),
         ("at", place),
@@ -402,6 +402,11 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// A text as it is, and anything else as JSON.
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 impl User {

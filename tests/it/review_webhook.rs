@@ -201,7 +201,7 @@ fn what_was_not_taken_is_sent_again_by_the_process_that_comes_after() {
     let second = serve(database, &listener.url);
     let again = listener.next();
     // the receiver knows it by its id
-    assert_eq!((again.id(), again.body), (refused.id(), refused.body.clone()));
+    assert_eq!((again.id(), &again.body), (refused.id(), &refused.body));
     assert_eq!(second.post(&review, &json!({"answer": "deny"})).status, 200);
     assert_eq!(listener.next().state(), "denied");
     let third = serve(second.stop(), &listener.url);

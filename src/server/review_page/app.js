@@ -2,7 +2,7 @@
 
 import * as server from "./server.js";
 import { Refusal, token } from "./server.js";
-import { argumentForm, detail, el, entry, happened, nameOf, resultForm, stateOf, tick, told } from "./view.js";
+import { argumentForm, detail, el, entry, happened, isBehind, nameOf, resultForm, stateOf, tick, told } from "./view.js";
 
 /** Events of a task that are shown: the last ones. */
 const MOST_EVENTS = 300;
@@ -102,10 +102,10 @@ function redraw(review) {
   draw(review);
 }
 
-/** What can be answered. A function that has run cannot run with other arguments. */
+/** What can be answered. A function that has run cannot run with other arguments, nor not run. */
 function choices(review) {
-  const isCall = typeof review.function === "string" && !review.hasResult;
-  return { edit: isCall && review.arguments instanceof Map, respond: typeof review.function === "string" };
+  const isAhead = review.arguments instanceof Map && !isBehind(review);
+  return { edit: isAhead, respond: isAhead };
 }
 
 function draw(review) {
@@ -137,7 +137,7 @@ function answers(review) {
       el("p.help", { id: "note-help" }, "Kept with the answer, if you write one."),
       note),
     el("div.buttons", { id: "buttons" },
-      button("approve", "approve", review.hasResult ? "Approve the result" : "Approve", () => send(review, "approve")),
+      button("approve", "approve", isBehind(review) ? "Approve the result" : "Approve", () => send(review, "approve")),
       button("deny", "deny", "Deny", () => send(review, "deny")),
       can.edit && el("button.plain-button", { type: "button", id: "edit", "aria-expanded": "false", "aria-controls": "form-place", click: () => choose("edit") }, "Edit…"),
       can.respond && el("button.plain-button", { type: "button", id: "respond", "aria-expanded": "false", "aria-controls": "form-place", click: () => choose("respond") }, "Respond…")),

@@ -73,11 +73,12 @@ async function done(response) {
   throw new Refusal(response.status, problem.detail ?? problem.title ?? `The server answered with status ${response.status}.`, problem);
 }
 
-/** A review: words as JavaScript has them, arguments and result to the letter. */
+/** A review: words as JavaScript has them, arguments, result and message to the letter. */
 export function review(map) {
   const whole = plain(map);
   whole.arguments = map.get("arguments") ?? null;
   whole.result = map.get("result") ?? null;
+  whole.message = map.get("message") ?? null;
   whole.hasResult = map.get("result") !== null && map.has("result");
   return whole;
 }

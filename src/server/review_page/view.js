@@ -71,6 +71,9 @@ const STATES = {
 
 export const stateOf = (review) => STATES[review.state] ?? String(review.state);
 
+/** Whether the call has run, and its result is what is reviewed. */
+export const isBehind = (review) => review.hasResult || /^after/.test(review.step ?? "");
+
 /** What a review is about, in a word. */
 export const nameOf = (review) => review.function ?? review.step ?? "review";
 
@@ -79,7 +82,7 @@ const userOf = (review) => review.user?.email ?? review.user?.id ?? "";
 
 /** A line of the list. */
 export function entry(review, isCurrent) {
-  const first = review.message ?? summary(review.arguments);
+  const first = summary(review.message ?? review.arguments);
   return el("li", {},
     el("a", { href: `#${encodeURIComponent(review.id)}`, "aria-current": isCurrent ? "true" : null, "data-id": review.id },
       el("span.what", {}, told(nameOf(review)), el("span.since", {}, time(review.asked_at))),
@@ -93,8 +96,9 @@ const state = (review) => el(`span.state.${safe(review.state)}`, {}, stateOf(rev
 const safe = (word) => (/^[a-z]+$/.test(word) ? `is-${word}` : "is-other");
 
 function summary(args) {
-  if (!(args instanceof Map)) return args === null ? "" : write(args);
-  const text = [...args].map(([name, value]) => `${name}: ${typeof value === "string" ? value : write(value)}`).join(", ");
+  if (args === null) return "";
+  const parts = args instanceof Map ? [...args] : [["", args]];
+  const text = parts.map(([name, value]) => `${name && `${name}: `}${typeof value === "string" ? value : write(value)}`).join(", ");
   return text.length > 140 ? `${[...text].slice(0, 139).join("")}…` : text;
 }
 
@@ -125,8 +129,8 @@ function section(title, ...contents) {
 
 /** The sentence under the name. */
 function question(review) {
-  if (review.hasResult) return "The function has run. May its result be used?";
-  if (review.function) return "May this function run?";
+  if (isBehind(review)) return "The function has run. May its result be used?";
+  if (review.call !== null) return "May this function run?";
   return "May this text go on?";
 }
 
@@ -160,13 +164,14 @@ export function detail(review) {
   if (review.arguments !== null) parts.push(section(review.state === "edited" ? "Arguments that ran" : "Arguments", values(review.arguments)));
   if (review.hasResult) parts.push(section("Result", values(review.result)));
   if (typeof review.message === "string") parts.push(section("Text", el("div.message", {}, told(review.message))));
+  else if (review.message !== null) parts.push(section("What was said", values(review.message)));
   const expires = review.expires_at && time(review.expires_at);
   if (expires && review.state === "open") {
     expires.dataset.ends = "";
     tell(expires);
   }
   parts.push(section("Why it is asked", el("dl.facts", {},
-    rule && fact("Rule", el("code.rule", {}, told(rule.expression ?? ""))),
+    rule?.expression && fact("Rule", el("code.rule", {}, told(rule.expression))),
     place && fact("Where", el("code", {}, told(place))),
     review.step && fact("Step", el("code", {}, told(review.step))),
     fact("Asked of", told(review.reviewer ?? "")),
