@@ -446,9 +446,11 @@ impl From<TaskError> for Problem {
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::UnknownFunction(_) | TaskError::NotAMessage => Kind::BadRequest,
-            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) | TaskError::ReviewExpired(_) => {
+                Kind::NothingAsked
+            }
             TaskError::SeveralPending => Kind::SeveralAsked,
-            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

@@ -99,11 +99,16 @@ mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
 #[cfg(feature = "server")]
+mod review_command;
+#[cfg(feature = "server")]
+mod review_fixture;
+#[cfg(feature = "server")]
 mod review_page;
 #[cfg(feature = "server")]
 mod review_page_shown;
 #[cfg(feature = "server")]
 mod review_webhook;
+mod reviews;
 mod rules;
 mod scenario_read;
 mod schema_bounds;

@@ -1,70 +1,10 @@
 //! The page of reviews in a browser, over a real server: what a person sees, does by keyboard, and is told.
 
 use crate::browser::{Browser, keys};
+use crate::review_fixture::{asks, policies};
 use crate::serving::Serving;
-use celador_server::Settings;
 use celador_store::Location;
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
-
-/// An agent whose every payment asks somebody, with the model's own words in the text.
-const MANIFESTS: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: pay
-name: money
-description: Pays.
-actions:
-  - name: pay
-    description: Pays.
-    parameters:
-      properties:
-        amount: {type: number, description: How much.}
-        to: {type: string, description: To whom.}
-        memo: {type: object, description: Anything.}
-    execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: pay
-name: desk
-description: Pays.
-prompt: You pay.
-capabilities:
-  money:
-    before:
-      - assert: review('lead@example.com')
-        error_message: "Paying {input.to} asks the lead."
-"#;
-
-fn policies(settings: &mut Settings, folder: &Path) {
-    let folder = folder.join("policies");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("pay.yaml"), MANIFESTS).unwrap();
-    settings.policies = vec![folder];
-}
-
-/// A task that asks for a payment; the address of its review.
-fn asks(serving: &Serving, token: Option<&str>, user: &str, arguments: &str) -> String {
-    let post = |path: &str, body: &str| {
-        let bearer = format!("Bearer {}", token.unwrap_or_default());
-        let headers = [("content-type", "application/json"), ("authorization", &*bearer)];
-        let headers = if token.is_some() { &headers[..] } else { &headers[..1] };
-        serving.send("POST", path, headers, body.as_bytes()).json()
-    };
-    let task = json!({"namespace": "pay", "agent": "desk", "user": {"id": user}});
-    let task = post("/v1/tasks", &task.to_string());
-    let id = task["task"].as_str().unwrap();
-    let call = format!(r#"{{"function": "money", "arguments": {arguments}}}"#);
-    let asked = post(&format!("/v1/tasks/{id}/before"), &call);
-    assert_eq!(asked["asks"]["review"]["reviewer"], "lead@example.com", "{asked}");
-    let reviews = match token {
-        Some(token) => serving.get_as(token, "/v1/reviews"),
-        None => serving.get("/v1/reviews"),
-    };
-    let reviews = reviews.json();
-    let review = reviews["reviews"].as_array().unwrap().iter().find(|review| review["task"] == id);
-    format!("/v1/reviews/{}", review.unwrap()["id"].as_str().unwrap())
-}
 
 const ROWS: &str = "return document.querySelectorAll('#list a').length";
 

@@ -1,5 +1,6 @@
 //! Webhooks of reviews: what is sent, how it is signed, and that nothing is lost when the receiver or the server goes away.
 
+use crate::review_fixture::{self, policies};
 use crate::serving::Serving;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,32 +18,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SECRETS: [&[u8]; 2] = [b"the secret that signs a webhook", b"the secret that comes after it."];
-
-/// An agent whose every payment asks somebody.
-const MANIFESTS: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: pay
-name: money
-description: Pays.
-actions:
-  - name: pay
-    description: Pays.
-    parameters:
-      properties:
-        amount: {type: number, description: How much.}
-        card: {type: string, secret: true, description: Whose.}
-    execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: pay
-name: desk
-description: Pays.
-prompt: You pay.
-capabilities:
-  money:
-    before:
-      - assert: review('lead@example.com')
-"#;
 
 /// A request that came.
 struct Came {
@@ -128,10 +103,7 @@ fn take(mut stream: TcpStream, status: u16, send: &Sender<Came>) -> Option<()> {
 }
 
 fn told(settings: &mut Settings, folder: &Path, url: &str) {
-    let policies = folder.join("policies");
-    fs::create_dir_all(&policies).unwrap();
-    fs::write(policies.join("pay.yaml"), MANIFESTS).unwrap();
-    settings.policies = vec![policies];
+    policies(settings, folder);
     let secret = folder.join("webhook.secret");
     let lines = SECRETS.map(|secret| format!("whsec_{}\n", STANDARD.encode(secret)));
     fs::write(&secret, lines.concat()).unwrap();
@@ -148,15 +120,8 @@ fn memory() -> Database {
 
 /// A task that asks for a payment; the path of its review.
 fn asks(serving: &Serving) -> String {
-    let task = json!({"namespace": "pay", "agent": "desk", "user": {"id": "u-7"}});
-    let task = serving.post("/v1/tasks", &task).json();
-    let id = task["task"].as_str().unwrap();
-    let call = json!({"function": "money", "arguments": {"amount": 20.5, "card": "4111-1111"}});
-    let asked = serving.post(&format!("/v1/tasks/{id}/before"), &call).json();
-    assert_eq!(asked["asks"]["review"]["reviewer"], "lead@example.com", "{asked}");
-    let reviews = serving.get("/v1/reviews?state=all").json();
-    let review = reviews["reviews"].as_array().unwrap().iter().find(|review| review["task"] == id);
-    format!("/v1/reviews/{}", review.unwrap()["id"].as_str().unwrap())
+    let arguments = r#"{"amount": 20.5, "to": "kim", "card": "4111-1111", "memo": {}}"#;
+    review_fixture::asks(serving, None, "u-7", arguments)
 }
 
 #[test]
@@ -172,7 +137,7 @@ fn a_review_is_sent_signed_when_it_is_asked_and_when_it_is_answered() {
     assert_ne!(asked.id(), answered.id());
     // what is sent is what the server shows, secrets hidden
     assert_eq!(answered.review(), serving.get(&review).json());
-    assert_eq!(asked.review()["arguments"], json!({"amount": 20.5, "card": "***"}));
+    assert_eq!(asked.review()["arguments"], json!({"amount": 20.5, "to": "kim", "card": "***", "memo": {}}));
     for came in [asked, answered] {
         assert_eq!(came.path, "/told?by=celador");
         assert_eq!(came.headers["content-type"], "application/json");

@@ -95,7 +95,7 @@ impl Task {
     pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { id, function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
-        self.queue.settled.retain(|settled| settled.call != id);
+        self.queue.forget(&id);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
         UnderWay::new(Subject::Call(call), stage)
     }
@@ -317,7 +317,11 @@ impl Task {
             let value = call.output.take();
             let secret = self.hidden_result(call, value.as_ref());
             self.context.turn(TurnKind::Capability);
-            return Decision { value, secret, ..operation.decide(Verdict::Allow) };
+            // whoever would run the call must not
+            let instead = call.responded && call.extent == Extent::Before;
+            let verdict = if instead { Verdict::Respond } else { Verdict::Allow };
+            let message = instead.then(messages::responded);
+            return Decision { value, message, secret, ..operation.decide(verdict) };
         }
         if call.unbound {
             let call = call.clone();

@@ -43,6 +43,7 @@ impl Task {
             end: None,
             waiting: Vec::new(),
             next_question: 0,
+            reviews: Vec::new(),
             queue: Queue::default(),
             open: Vec::new(),
             open_bytes: 0,

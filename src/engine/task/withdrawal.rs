@@ -6,8 +6,8 @@
 
 use super::messages;
 use super::state::{
-    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, Stage, Subject, Task,
-    TaskError, UnderWay, Verdict,
+    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, ReviewState, Stage,
+    Subject, Task, TaskError, UnderWay, Verdict,
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationStatus, Moment, TurnKind};
@@ -22,7 +22,11 @@ impl Task {
         if let Some(question) = self.question_of(call) {
             return self.begin_take_back(question, ran, now);
         }
-        if let Some(queued) = self.leave_queue(call) {
+        if let Some(mut queued) = self.leave_queue(call) {
+            if let Some(held) = queued.held.take() {
+                self.take_step_unless_ended(now);
+                return Ok(self.withdrawn(*held, ran, now.into()));
+            }
             return Ok(self.withdrawn_unheard(&queued, now));
         }
         let position = self.open_position(call)?;
@@ -40,10 +44,12 @@ impl Task {
         let position = self.waiting.iter().position(|pending| pending.id == question);
         let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
         self.take_step_unless_ended(now);
-        let Pending { operation, script, .. } = self.waiting.remove(position);
-        let call = operation.subject.call().and_then(|call| call.id);
+        let pending = self.waiting.remove(position);
+        self.close_review(&pending, ReviewState::Withdrawn, None);
+        let Pending { operation, script, .. } = pending;
+        let call = self.named_call(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
-        self.resettle(call, &decision);
+        self.settle_answered(call, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,
