@@ -9,7 +9,8 @@
 //! A review is addressed to a name, an e-mail address or a group. Names are those of one issuer: of the JWTs where they are
 //! believed, and of the token file otherwise. An e-mail address is whose issuer says that it is verified.
 
-use celador_store::{ReviewBy, StoredReview, reviewer_name};
+use celador::task::Identity;
+use celador_store::{StoredReview, reviewer_name};
 
 /// How the identities of JWTs begin, and no others.
 const OF_JWT: &str = "jwt:";
@@ -127,6 +128,11 @@ impl Caller {
         Self { identity: None, person: None, scopes: Scope::ALL.to_vec() }
     }
 
+    /// The server itself, which does what is due and nobody asks for.
+    pub(super) fn nobody() -> Self {
+        Self { identity: None, person: None, scopes: Vec::new() }
+    }
+
     /// Somebody with these scopes.
     pub(super) fn new(identity: String, person: Person, scopes: Vec<Scope>) -> Self {
         Self { identity: Some(identity), person: Some(person), scopes }
@@ -201,9 +207,9 @@ impl Person {
     }
 
     /// The person as a review says who answered it.
-    pub(super) fn by(&self, passed_on: bool) -> ReviewBy {
+    pub(super) fn identity(&self) -> Identity {
         let Self { issuer, subject, email, .. } = self.clone();
-        ReviewBy { issuer, subject, email, passed_on }
+        Identity { issuer, subject, email }
     }
 }
 

@@ -190,7 +190,10 @@ impl Server {
         if let Some(every) = watch_every {
             runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
         }
-        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, _| service.tidy()));
+        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, stopped| {
+            service.tidy();
+            reviews::expire(service, &|| *stopped.borrow());
+        }));
         runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
             service.sweep(&|| *stopped.borrow());
         }));
@@ -220,9 +223,10 @@ impl Server {
     }
 
     /// Does at once the work that is otherwise done every [`Settings::sweep_every`], removing rows that are over their age; and the work of
-    /// every ten seconds, writing lines that other processes left for any decision log. Returns when it is done.
+    /// every ten seconds, writing lines that other processes left for any decision log and denying reviews that have expired. Returns when it is done.
     pub fn sweep(&self) {
         self.service.tidy();
+        reviews::expire(&self.service, &|| *self.stop.borrow());
         self.service.sweep(&|| *self.stop.borrow());
     }
 
@@ -275,7 +279,7 @@ pub fn openapi() -> Result<serde_json::Value, String> {
     openapi::document(&routes::routes())
 }
 
-/// How often it is looked whether other processes left something for any decision log.
+/// How often it is looked whether other processes left something for any decision log, and whether reviews have expired.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
 /// Does something again and again, on a thread that may wait, until the server stops.

@@ -53,9 +53,12 @@ pub(super) fn unknown_scope(row: usize) -> String {
     format!("`tokens[{row}].scopes` names a scope that is not one of {}", known.join(", "))
 }
 
+pub(super) fn by_is_known() -> &'static str {
+    "`by` is not taken from a request: whoever sends it is on record"
+}
+
 pub(super) fn review_state() -> String {
-    let states: Vec<_> =
-        celador_store::ReviewState::ALL.iter().map(|state| format!("`{}`", state.as_str())).collect();
+    let states = celador::task::ReviewState::WORDS.map(|state| format!("`{state}`"));
     format!("`state` is one of {} and `all`", states.join(", "))
 }
 

@@ -127,6 +127,8 @@ kinds! {
     NotJson = "not-json", 415, "The body has to be JSON";
     /// The key was used for another request.
     KeyReused = "key-reused", 422, "The idempotency key belongs to another request";
+    /// An answer to a review with arguments that the call cannot have.
+    BadEdit = "bad-edit", 422, "The call cannot have these arguments";
     /// An answer of another kind than the question.
     WrongAnswer = "wrong-answer", 422, "The answer is not of the kind that was asked for";
     /// No such agent.

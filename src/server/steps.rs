@@ -3,16 +3,17 @@
 //! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
 //! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
 
-use super::identity::Caller;
+use super::identity::Person;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, Task, TaskError, Usage,
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, ReviewAnswer, Task,
+    TaskError, Usage,
 };
-use celador_store::{OperationKind, ReviewAnswered, ReviewChoice};
+use celador_store::OperationKind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,9 +38,9 @@ pub(super) trait StepBody {
         body
     }
 
-    /// The answer to a review that it is, as a store has it; asked before it is taken.
-    fn answered(&self, _: &Task, _: &Caller, _: Timestamp) -> Option<(QuestionId, ReviewAnswered)> {
-        None
+    /// Whether it passes on the answer to a review of somebody whom the runtime alone knows.
+    fn passes_on(&self) -> bool {
+        false
     }
 
     /// Whether it is taken by a task that is held until an operator decides about its policy.
@@ -67,6 +68,8 @@ pub(super) struct Circumstances<'c> {
     pub(super) now: Timestamp,
     /// The settings of the task's namespace, for the secrets of webhooks.
     pub(super) settings: &'c BTreeMap<String, Json>,
+    /// Who brings it; nobody is known where callers need no token.
+    pub(super) person: Option<&'c Person>,
 }
 
 /// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
@@ -291,15 +294,8 @@ impl StepBody for Resume {
         body
     }
 
-    /// The runtime passes on the answer of somebody whom it alone knows, and that is what is recorded: its own word.
-    fn answered(&self, task: &Task, caller: &Caller, now: Timestamp) -> Option<(QuestionId, ReviewAnswered)> {
-        let Answer::Review(approved) = self.answer else { return None };
-        let question = self.question.or_else(|| Some(task.questions().next()?.id))?;
-        let answer = if approved { ReviewChoice::Approve } else { ReviewChoice::Deny };
-        let by = caller.person.as_ref().map(|person| person.by(true));
-        let answered =
-            ReviewAnswered { answer, by, at: now.to_string(), note: None, digest: None, decision: None };
-        Some((question, answered))
+    fn passes_on(&self) -> bool {
+        matches!(self.answer, Answer::Review(_))
     }
 
     fn while_held(&self, task: &Task) -> WhileHeld {
@@ -307,10 +303,20 @@ impl StepBody for Resume {
         if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
     }
 
+    /// Who passes on the answer to a review is on record with it: the server knows nobody else.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let answer = match self.answer.clone() {
+            Answer::Review(answer) if answer.by.is_some() => {
+                return Err(Problem::new(Kind::BadRequest, messages::by_is_known()));
+            }
+            Answer::Review(answer) => {
+                Answer::Review(ReviewAnswer { by: at.person.map(Person::identity), ..answer })
+            }
+            answer => answer,
+        };
         let answered = match self.question {
-            Some(question) => task.answer(question, self.answer.clone(), at.now),
-            None => task.resume(self.answer.clone(), at.now),
+            Some(question) => task.answer(question, answer, at.now),
+            None => task.resume(answer, at.now),
         };
         Ok(answered?.into_progress())
     }

@@ -4,9 +4,9 @@ use super::identity::Caller;
 use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
-use celador::task::Decision;
+use celador::task::{Decision, ReviewState};
 use celador_store::{
-    OperationKind, ReviewAnswered, ReviewRow, ReviewState, StoredEvent, StoredReview, TaskPolicy, TaskSummary,
+    OperationKind, ReviewAnswered, ReviewRow, StoredEvent, StoredReview, TaskPolicy, TaskSummary,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -134,9 +134,9 @@ impl Tasks {
             }
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());
-            let at = Circumstances { now, settings: self.settings_of(&found.task) };
+            let (settings, person) = (self.settings_of(&found.task), request.caller.person.as_ref());
+            let at = Circumstances { now, settings, person };
             // before the step is taken: it may close the call and the question that its body is about
-            let answered = step.answered(&found.task, &request.caller, now);
             let content = self.recorder.content_of(step, &found.task, &request.body);
             let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
@@ -189,7 +189,8 @@ impl Tasks {
             let taken = Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
-            let terms = Terms { switches, due: due.clone(), manifests, answered, decided: None };
+            let terms =
+                Terms { switches, due: due.clone(), manifests, passed_on: step.passes_on(), decided: None };
             match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
                     if head.has_reviews() || found.head.has_reviews() {

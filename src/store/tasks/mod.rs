@@ -34,8 +34,8 @@ pub use ending::{Ended, Ending};
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
 pub use review::{
-    ReviewAnswered, ReviewBy, ReviewChoice, ReviewRule, ReviewState, ReviewedAgent, ReviewedUser,
-    StoredReview, reviewer_name,
+    ReviewAnswered, ReviewRule, ReviewWord, ReviewedAgent, ReviewedUser, StoredReview, review_answer_digest,
+    reviewer_name,
 };
 pub use review_store::{ReviewFilter, ReviewViewer};
 pub use reviews::{ReviewRow, review_id};

@@ -2,8 +2,9 @@
 //!
 //! Plain data. `reviews` makes rows of it, and finds them again.
 
+use crate::row_digest::digest;
 use celador::cel::{Json, Timestamp};
-use celador::task::{QuestionId, Verdict};
+use celador::task::{Identity, QuestionId, ReviewChoice, ReviewState, Reviewed, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -94,32 +95,11 @@ pub struct ReviewRule {
     pub column: u64,
 }
 
-/// Whether a review is open, and otherwise how it was closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum ReviewState {
-    /// It waits for its answer.
-    Open,
-    /// It was approved.
-    Approved,
-    /// It was denied.
-    Denied,
-    /// It was approved with other arguments.
-    Edited,
-    /// It was answered in the place of the tool.
-    Responded,
-    /// Nobody answered in time, which counts as denied.
-    Expired,
-    /// It needs no answer any more: its call was taken back, or its task has ended.
-    Withdrawn,
-}
-
 /// An answer to a review, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum ReviewChoice {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReviewAnswer"))]
+pub enum ReviewWord {
     /// Go on.
     Approve,
     /// Do not.
@@ -135,14 +115,18 @@ pub enum ReviewChoice {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewAnswered {
     /// The answer.
-    pub answer: ReviewChoice,
+    pub answer: ReviewWord,
     /// Who answered; null if nobody was known.
-    pub by: Option<ReviewBy>,
+    pub by: Option<Identity>,
+    /// Whether that is the runtime of the task, which passed on the answer of somebody whom it alone knows. Absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passed_on: bool,
     /// The time of the answer: RFC 3339.
     pub at: String,
     /// What they added.
     pub note: Option<String>,
-    /// A digest of the answer with the arguments or the result that it brought: 64 hexadecimal digits; null if it brought none.
+    /// A digest of the arguments or of the result that it brought, as views show them: 64 hexadecimal digits; null if it brought
+    /// neither.
     #[serde(default)]
     pub digest: Option<String>,
     /// What became of the operation that asked.
@@ -150,72 +134,52 @@ pub struct ReviewAnswered {
     pub decision: Option<Verdict>,
 }
 
-/// Who answered a review.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ReviewBy {
-    /// The issuer of their token; null of a token of the server's file.
-    pub issuer: Option<String>,
-    /// The name that the issuer, or the file, has for them.
-    pub subject: String,
-    /// Their e-mail address, if the issuer says that it is verified.
-    pub email: Option<String>,
-    /// Whether this is the runtime of the task, which passed on the answer of somebody whom it alone knows.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub passed_on: bool,
-}
-
 impl StoredReview {
-    /// Whether it was to be answered before this time.
+    /// Whether it was to be answered by this time.
     #[must_use]
     pub fn has_expired(&self, now: Timestamp) -> bool {
         let expires = self.expires_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
-        expires.is_some_and(|expires| expires < now)
+        expires.is_some_and(|expires| expires <= now)
     }
 }
 
-impl ReviewState {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Open,
-        Self::Approved,
-        Self::Denied,
-        Self::Edited,
-        Self::Responded,
-        Self::Expired,
-        Self::Withdrawn,
-    ];
-
-    /// The word that is stored and told.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Edited => "edited",
-            Self::Responded => "responded",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
+impl From<&ReviewChoice> for ReviewWord {
+    fn from(choice: &ReviewChoice) -> Self {
+        match choice {
+            ReviewChoice::Approve => Self::Approve,
+            ReviewChoice::Deny => Self::Deny,
+            ReviewChoice::Edit { .. } => Self::Edit,
+            ReviewChoice::Respond { .. } => Self::Respond,
         }
     }
+}
 
-    /// The state of a word.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
-
-    /// The state that an answer leads to.
-    #[must_use]
-    pub const fn after(answer: ReviewChoice) -> Self {
-        match answer {
-            ReviewChoice::Approve => Self::Approved,
-            ReviewChoice::Deny => Self::Denied,
-            ReviewChoice::Edit => Self::Edited,
-            ReviewChoice::Respond => Self::Responded,
+impl ReviewAnswered {
+    /// An answer as a store has it: with what became of its operation, whether the runtime of the task passed it on, and the
+    /// arguments or the result that it brought, as views show them.
+    pub(super) fn of(
+        Reviewed { answer, at }: Reviewed,
+        decision: Option<Verdict>,
+        passed_on: bool,
+        brought: Option<&Json>,
+    ) -> Self {
+        let (word, digest) = (ReviewWord::from(&answer.choice), brought.map(review_answer_digest));
+        Self {
+            answer: word,
+            by: answer.by,
+            passed_on,
+            at: at.to_string(),
+            note: answer.note,
+            digest,
+            decision,
         }
     }
+}
+
+/// The digest of the arguments or of the result that an answer to a review brings, as views show them.
+#[must_use]
+pub fn review_answer_digest(brought: &Json) -> String {
+    digest(&[&brought.to_string()])
 }
 
 /// The name of a reviewer as names are compared: an e-mail address without its case, any other name as it is. A name that is
@@ -232,5 +196,5 @@ pub fn reviewer_name(name: &str) -> String {
     // no database stores U+0000
     let name = name.trim().replace('\0', "\u{fffd}");
     let name = if name.contains('@') { name.to_ascii_lowercase() } else { name };
-    if name.len() > MAX_NAME_BYTES { format!("sha256:{}", crate::row_digest::digest(&[&name])) } else { name }
+    if name.len() > MAX_NAME_BYTES { format!("sha256:{}", digest(&[&name])) } else { name }
 }

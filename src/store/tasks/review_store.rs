@@ -5,10 +5,11 @@
 
 use super::StoredTasks;
 use super::owner::Owner;
-use super::review::{ReviewState, reviewer_name};
+use super::review::reviewer_name;
 use super::reviews::{CHANGES, REVIEW, ReviewRow};
 use crate::{SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
+use celador::task::ReviewState;
 
 /// Which reviews are listed.
 #[derive(Clone, Debug, Default)]
@@ -182,21 +183,31 @@ impl StoredTasks {
         rows.iter().map(ReviewRow::read).collect()
     }
 
-    /// Open reviews that were to be answered before a time, those that expired first in front; at most so many.
+    /// The open reviews that were to be answered by a time and stand behind another in the order in which they expire, at most
+    /// so many; and the last review that was looked at, behind which the next page begins. Nothing behind the last page.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.
-    pub fn expired_reviews(&self, now: Timestamp, limit: usize) -> Result<Vec<ReviewRow>, StoreError> {
+    pub fn expired_reviews(
+        &self,
+        now: Timestamp,
+        after: Option<&ReviewRow>,
+        limit: usize,
+    ) -> Result<Option<(Vec<ReviewRow>, ReviewRow)>, StoreError> {
         // texts of times differ in how they write fractions of a second, so their order is right to a second
         let soon = Timestamp::from_unix(now.seconds().saturating_add(1)).unwrap_or(now).to_string();
+        let after = after.map(|row| (row.review.expires_at.as_deref().unwrap_or_default(), &*row.review.id));
+        let (expires, id) = after.unwrap_or_default();
         let statement = format!(
-            "SELECT {REVIEW} FROM review WHERE state = 'open' AND expires_at < $1 ORDER BY expires_at LIMIT $2"
+            "SELECT {REVIEW} FROM review WHERE state = 'open' AND expires_at < $1 AND (expires_at, id) > ($2, $3) \
+             ORDER BY expires_at, id LIMIT $4"
         );
-        let values = [soon.into(), self.page(limit)];
+        let values = [soon.into(), expires.into(), id.into(), self.page(limit)];
         let rows = self.database().read(|sql| sql.query(&statement, &values))?;
         let mut expired: Vec<ReviewRow> = rows.iter().map(ReviewRow::read).collect::<Result<_, _>>()?;
+        let Some(last) = expired.last().cloned() else { return Ok(None) };
         expired.retain(|row| row.review.has_expired(now));
-        Ok(expired)
+        Ok(Some((expired, last)))
     }
 
     fn page_of_reviews(

@@ -5,11 +5,11 @@
 //! number is never seen before a smaller one.
 
 use super::owner::Owner;
-use super::review::{OpenReviews, ReviewState, StoredReview, reviewer_name};
+use super::review::{OpenReviews, StoredReview, reviewer_name};
 use super::task_records::TaskHead;
 use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
-use celador::task::QuestionId;
+use celador::task::{QuestionId, ReviewState};
 use std::sync::Arc;
 
 /// The columns of `review`, in the order in which [`ReviewRow::read`] takes them.

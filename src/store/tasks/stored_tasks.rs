@@ -7,7 +7,7 @@ use super::asked_reviews::reviews_of;
 use super::decision_lines::DueLine;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
-use super::review::{ReviewAnswered, StoredReview};
+use super::review::StoredReview;
 use super::reviews;
 use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy};
@@ -22,7 +22,7 @@ use crate::StoreLimits;
 use crate::{Database, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
-use celador::task::{Decision, QuestionId, Task, TaskChange, TaskState};
+use celador::task::{Decision, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ pub struct Terms {
     pub manifests: Option<Arc<ManifestSet>>,
     /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
-    /// The answer to a review, if the step is one.
-    pub answered: Option<(QuestionId, ReviewAnswered)>,
+    /// Whether the step passes on the answer to a review of somebody whom the task's runtime alone knows.
+    pub passed_on: bool,
 }
 
 impl StoredTasks {
@@ -112,7 +112,7 @@ impl StoredTasks {
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
         let Happening { operation, at, decision, change, once, snapshot, reviews, terms } = happening;
-        let Terms { switches, due, manifests, decided: by_operator, answered: _ } = terms;
+        let Terms { switches, due, manifests, decided: by_operator, passed_on: _ } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -251,8 +251,7 @@ impl StoredTasks {
         step: &NewEvent<'_>,
         terms: Terms,
     ) -> Result<TaskHead, StoreError> {
-        let answered = terms.answered.as_ref().filter(|_| !head.reviews.is_empty());
-        let reviews = reviews_of(head, step, answered)?;
+        let reviews = reviews_of(head, step, terms.passed_on)?;
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
         let happening = Happening {
             operation: step.operation,

@@ -59,6 +59,8 @@ operations! {
     Script = "script",
     /// [`Task::resume`] with the verdict of a reviewer
     Review = "review",
+    /// Reviews that nobody answered in time were denied
+    Expire = "expire",
     /// [`Task::resume`] with any other answer
     Resume = "resume",
     /// [`Task::event`]
