@@ -144,7 +144,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tracing::info;
 
 /// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
@@ -154,6 +154,8 @@ pub struct Server {
     runtime: Runtime,
     stop: watch::Sender<bool>,
     listening: JoinHandle<()>,
+    /// What sends webhooks, if anything does.
+    sending: Option<JoinHandle<()>>,
     grace: Duration,
 }
 
@@ -198,14 +200,14 @@ impl Server {
             service.sweep(&|| *stopped.borrow());
         }));
         runtime.spawn(follow(service.clone(), stopped.clone()));
-        if let Some(webhook) = webhook {
-            runtime.spawn(review_webhook::deliver(service.clone(), Arc::new(webhook), stopped.clone()));
-        }
+        let sending = webhook.map(|webhook| {
+            runtime.spawn(review_webhook::deliver(service.clone(), Arc::new(webhook), stopped.clone()))
+        });
         let (router, metrics) = (router(&service), service.metrics.clone());
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");
         let grace = Duration::from_millis(limits.max_shutdown_ms);
-        Ok(Self { address, service, runtime, stop, listening, grace })
+        Ok(Self { address, service, runtime, stop, listening, sending, grace })
     }
 
     /// Where it listens.
@@ -263,6 +265,11 @@ impl Server {
         let _ = self.stop.send(true);
         self.service.tasks.feed.close();
         let _ = self.runtime.block_on(self.listening);
+        if let Some(sending) = self.sending {
+            // it leaves its place to the next process, if the store lets it in time
+            let left = self.grace.saturating_sub(begun.elapsed());
+            let _ = self.runtime.block_on(async { timeout(left, sending).await });
+        }
         // steps whose client has gone are finished too, in the time that is left
         self.runtime.shutdown_timeout(self.grace.saturating_sub(begun.elapsed()));
         info!("stopped");

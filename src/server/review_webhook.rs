@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use celador::digest::Digest;
 use celador::task::ReviewState;
-use celador_store::{ReviewFilter, ReviewRow, StoreError, StoredReview};
+use celador_store::{ReviewFilter, ReviewRow, StoreError, StoredReview, StoredTasks};
 use ring::hmac;
 use serde::Serialize;
 use std::sync::Arc;
@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How long one process has the sending to itself: longer than a receiver may take, as the lease is renewed ahead of each.
 const LEASE_MS: u64 = 45_000;
+
+/// How often the lease is renewed while nothing is sent.
+const RENEW_EVERY: Duration = Duration::from_secs(15);
 
 /// The pause behind a first failure, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -152,131 +155,131 @@ fn pause(failures: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
 }
 
-/// Sends changes of reviews until the server stops.
-pub(super) async fn deliver(
+/// One process that sends.
+struct Sender {
     service: Arc<Service>,
     webhook: Arc<Webhook>,
-    mut stopped: watch::Receiver<bool>,
-) {
+    stopped: watch::Receiver<bool>,
+    /// The lease as this process took it last; 0 while another one may have it.
+    held: u64,
+}
+
+/// Sends changes of reviews until the server stops.
+pub(super) async fn deliver(service: Arc<Service>, webhook: Arc<Webhook>, stopped: watch::Receiver<bool>) {
     let mut listening = service.tasks.feed.listen();
-    let mut held = 0;
-    loop {
-        let seen = tokio::select! {
-            sent = send_all(&service, &webhook, &mut held) => sent,
-            () = super::told(&mut stopped) => break,
-        };
-        let is_more = async {
-            match seen {
-                // another process sends, or the store does not answer
-                None => sleep(LOOK_EVERY).await,
-                Some(seen) => drop(listening.behind(seen).await),
-            }
-        };
+    let mut sender = Sender { service, webhook, stopped, held: 0 };
+    while !sender.is_stopped() {
+        match sender.send_all().await {
+            // another process sends, or the store does not answer
+            None => drop(sender.unless_stopped(sleep(LOOK_EVERY)).await),
+            Some(sent) => drop(sender.unless_stopped(listening.behind(sent)).await),
+        }
+    }
+    sender.let_go().await;
+}
+
+impl Sender {
+    fn is_stopped(&self) -> bool {
+        *self.stopped.borrow()
+    }
+
+    /// Waits for something, until the server stops: for the receiver or for time, never for the store, so that it is always known
+    /// what this process wrote there.
+    async fn unless_stopped<T>(&mut self, waits: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
-            () = is_more => {}
-            () = super::told(&mut stopped) => break,
+            done = waits => Some(done),
+            () = super::told(&mut self.stopped) => None,
         }
     }
-    // whoever comes next need not wait for the lease to end
-    if held > 0 {
-        let _ =
-            at_store(&service, move |service| service.tasks.store.move_review_mark(&webhook.lease, held, 0))
-                .await;
-    }
-}
 
-/// Sends all that is to be sent; the number of the last change that was. Nothing if another process sends, or the store does not answer.
-async fn send_all(service: &Arc<Service>, webhook: &Arc<Webhook>, held: &mut u64) -> Option<u64> {
-    loop {
-        hold(service, webhook, held).await?;
-        let reading = webhook.clone();
-        let (mark, rows) = at_store(service, move |service| {
-            let store = &service.tasks.store;
-            let mark = store.review_mark(&reading.mark)?;
-            Ok((mark, store.reviews_changed(&ReviewFilter::default(), mark, PAGE)?.0))
-        })
-        .await?;
-        if rows.is_empty() {
-            return Some(mark);
-        }
-        let mut from = mark;
-        for row in rows {
-            // whoever begins to listen is told what waits, and not of all that was ever answered
-            let is_wanted = mark > 0 || row.review.state == ReviewState::Open;
-            if is_wanted {
-                send_until_taken(service, webhook, &row, held).await?;
+    /// Sends all that is to be sent; the number of the last change that was. Nothing if another process sends, the store does not
+    /// answer, or the server stops.
+    async fn send_all(&mut self) -> Option<u64> {
+        loop {
+            self.hold().await?;
+            let (mark, rows) = self
+                .at_store(|store, webhook| {
+                    let mark = store.review_mark(&webhook.mark)?;
+                    Ok((mark, store.reviews_changed(&ReviewFilter::default(), mark, PAGE)?.0))
+                })
+                .await?;
+            if rows.is_empty() {
+                return Some(mark);
             }
-            let (moving, to) = (webhook.clone(), row.changed);
-            let moved = at_store(service, move |service| {
-                service.tasks.store.move_review_mark(&moving.mark, from, to)
-            });
-            if !moved.await? {
-                return None;
+            let mut from = mark;
+            for row in rows {
+                // whoever begins to listen is told what waits, and not of all that was ever answered
+                if mark > 0 || row.review.state == ReviewState::Open {
+                    self.send(&row).await?;
+                }
+                let (seen, to) = (from, row.changed);
+                let moved =
+                    self.at_store(move |store, webhook| store.move_review_mark(&webhook.mark, seen, to));
+                if !moved.await? {
+                    return None;
+                }
+                from = to;
             }
-            from = to;
         }
     }
-}
 
-/// Sends one change again and again until it is taken or given up; nothing once the lease is lost.
-async fn send_until_taken(
-    service: &Arc<Service>,
-    webhook: &Arc<Webhook>,
-    row: &ReviewRow,
-    held: &mut u64,
-) -> Option<()> {
-    let begun = Instant::now();
-    let mut failures = 0_u32;
-    loop {
-        hold(service, webhook, held).await?;
-        match webhook.send(row, service.now().seconds()).await {
-            Sending::Taken | Sending::Refused => return Some(()),
-            Sending::Later { is_answered } if is_answered && begun.elapsed() > TRIED_FOR => {
-                warn!(review = row.review.id, "a review was not taken for a day; it is passed over");
-                return Some(());
+    /// Sends one change again and again until it is taken or given up; nothing once the lease is lost or the server stops.
+    async fn send(&mut self, row: &ReviewRow) -> Option<()> {
+        let begun = Instant::now();
+        let mut failures = 0_u32;
+        loop {
+            self.hold().await?;
+            let (webhook, at) = (self.webhook.clone(), self.service.now().seconds());
+            match self.unless_stopped(webhook.send(row, at)).await? {
+                Sending::Taken | Sending::Refused => return Some(()),
+                Sending::Later { is_answered } if is_answered && begun.elapsed() > TRIED_FOR => {
+                    warn!(review = row.review.id, "a review was not taken for a day; it is passed over");
+                    return Some(());
+                }
+                Sending::Later { .. } => {}
             }
-            Sending::Later { .. } => {}
-        }
-        failures = failures.saturating_add(1);
-        let end = Instant::now().checked_add(pause(failures))?;
-        // the lease is kept through a long pause
-        while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            sleep(left.min(Duration::from_millis(LEASE_MS / 3))).await;
-            hold(service, webhook, held).await?;
-        }
-    }
-}
-
-/// Takes or renews the lease; nothing if another process has it.
-async fn hold(service: &Arc<Service>, webhook: &Arc<Webhook>, held: &mut u64) -> Option<()> {
-    let (webhook, own) = (webhook.clone(), *held);
-    let taken = at_store(service, move |service| {
-        let now = u64::try_from(service.now().nanos() / 1_000_000).unwrap_or_default();
-        let store = &service.tasks.store;
-        let until = store.review_mark(&webhook.lease)?;
-        let wanted = now.saturating_add(LEASE_MS).max(until.saturating_add(1));
-        let is_free = until == own || until < now;
-        // marks only move to other numbers, so that the same lease is never taken twice
-        Ok((is_free && store.move_review_mark(&webhook.lease, until, wanted)?).then_some(wanted))
-    });
-    match taken.await? {
-        Some(until) => *held = until,
-        None => {
-            *held = 0;
-            return None;
+            failures = failures.saturating_add(1);
+            let end = Instant::now().checked_add(pause(failures))?;
+            // the lease is kept through a long pause
+            while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+                self.unless_stopped(sleep(left.min(RENEW_EVERY))).await?;
+                self.hold().await?;
+            }
         }
     }
-    Some(())
-}
 
-/// What the store says, on a thread that may wait; nothing if it does not answer, which is told.
-async fn at_store<T: Send + 'static>(
-    service: &Arc<Service>,
-    ask: impl FnOnce(&Service) -> Result<T, StoreError> + Send + 'static,
-) -> Option<T> {
-    let service = service.clone();
-    let answer = tokio::task::spawn_blocking(move || ask(&service)).await.ok()?;
-    answer.inspect_err(|error| debug!(%error, "webhooks wait for the store")).ok()
+    /// Takes or renews the lease; nothing if another process has it.
+    async fn hold(&mut self) -> Option<()> {
+        let (own, now) = (self.held, self.service.now().nanos() / 1_000_000);
+        let now = u64::try_from(now).unwrap_or_default();
+        let taken = self.at_store(move |store, webhook| {
+            let until = store.review_mark(&webhook.lease)?;
+            // it only ever moves to another number, so that no lease is taken twice
+            let wanted = now.saturating_add(LEASE_MS).max(until.saturating_add(1));
+            let is_free = until == own || until < now;
+            Ok((is_free && store.move_review_mark(&webhook.lease, until, wanted)?).then_some(wanted))
+        });
+        self.held = taken.await?.unwrap_or_default();
+        (self.held > 0).then_some(())
+    }
+
+    /// Leaves the sending to others: whoever comes next need not wait for the lease to end.
+    async fn let_go(&self) {
+        let held = self.held;
+        if held > 0 {
+            self.at_store(move |store, webhook| store.move_review_mark(&webhook.lease, held, 0)).await;
+        }
+    }
+
+    /// What the store says, on a thread that may wait; nothing if it does not answer, which is told.
+    async fn at_store<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&StoredTasks, &Webhook) -> Result<T, StoreError> + Send + 'static,
+    ) -> Option<T> {
+        let (service, webhook) = (self.service.clone(), self.webhook.clone());
+        let answer = tokio::task::spawn_blocking(move || ask(&service.tasks.store, &webhook)).await.ok()?;
+        answer.inspect_err(|error| debug!(%error, "webhooks wait for the store")).ok()
+    }
 }
 
 #[cfg(test)]

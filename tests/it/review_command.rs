@@ -37,8 +37,8 @@ fn reviews_are_listed_shown_and_answered_in_a_terminal() {
     let Ran { code, out, err } = run(&[]);
     assert_eq!((code, &*out, &*err), (0, "nothing waits for an answer\n", ""));
 
-    let first = asks(&serving, None, "u-1", r#"{"amount": 180.50, "to": "kim", "card": "4111", "memo": {}}"#);
-    let second = asks(&serving, None, "u-2", r#"{"amount": 2, "to": "pat", "card": "4111", "memo": {}}"#);
+    let first = asks(&serving, None, "u-1", r#"{"amount": 180.50, "to": "kim", "memo": {}}"#);
+    let second = asks(&serving, None, "u-2", r#"{"amount": 2, "to": "pat", "memo": {}}"#);
     let Ran { code, out, .. } = run(&[]);
     let line = |review: &str, user: &str| {
         format!(
@@ -57,7 +57,7 @@ fn reviews_are_listed_shown_and_answered_in_a_terminal() {
         &format!("review     {}", id(&first)),
         "state      open",
         "function   money",
-        r#"arguments  {"amount":180.5,"to":"kim","card":"***","memo":{}}"#,
+        r#"arguments  {"amount":180.5,"to":"kim","memo":{}}"#,
         "text       Paying kim asks the lead.",
         "rule       review('lead@example.com')",
         "step       before[0]",
@@ -96,8 +96,8 @@ fn reviews_are_listed_shown_and_answered_in_a_terminal() {
 fn arguments_and_results_go_to_the_letter() {
     let serving = Serving::with(&Location::Memory, policies);
     let run = |arguments: &[&str]| celador(&serving, None, arguments);
-    let asked = || asks(&serving, None, "u", r#"{"amount": 1, "to": "kim", "card": "4111", "memo": {}}"#);
-    let text = r#"{"to": "kim", "amount": 12.0, "card": "4112", "memo": {"n": 9007199254740993, "2": 1.0}}"#;
+    let asked = || asks(&serving, None, "u", r#"{"amount": 1, "to": "kim", "memo": {}}"#);
+    let text = r#"{"to": "kim", "amount": 12.0, "memo": {"n": 9007199254740993, "2": 1.0}}"#;
     fs::write(serving.folder.path().join("arguments.json"), format!("\n{text}\n")).unwrap();
     for given in [text, "arguments.json"] {
         let review = asked();
@@ -125,7 +125,7 @@ fn arguments_and_results_go_to_the_letter() {
 fn nothing_that_a_model_wrote_moves_the_cursor() {
     let serving = Serving::with(&Location::Memory, policies);
     let hostile = "\u{1b}[2J\u{1b}]0;x\u{7}kim\r\n\u{202e}gpj.exe\u{200b}\u{9b}1m";
-    let arguments = json!({"amount": 1, "to": hostile, "card": "4111", "memo": {}});
+    let arguments = json!({"amount": 1, "to": hostile, "memo": {}});
     let review = asks(&serving, None, hostile, &arguments.to_string());
     for arguments in [&[][..], &["show", id(&review)]] {
         let Ran { code, out, .. } = celador(&serving, None, arguments);
@@ -148,8 +148,7 @@ fn a_token_comes_from_a_file_or_the_environment_and_goes_over_tls_or_loopback() 
     });
     let runtime = serving.token("desk", &["tasks:read", "tasks:write", "reviews:read"]);
     let lead = serving.token("lead@example.com", &["reviews:read", "reviews:write"]);
-    let review =
-        asks(&serving, Some(&runtime), "u", r#"{"amount": 1, "to": "kim", "card": "4111", "memo": {}}"#);
+    let review = asks(&serving, Some(&runtime), "u", r#"{"amount": 1, "to": "kim", "memo": {}}"#);
     let Ran { code, err, .. } = celador(&serving, None, &[]);
     assert_eq!(code, 2, "{err}");
     assert!(err.starts_with("error: the server answered 401"), "{err}");

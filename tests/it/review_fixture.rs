@@ -18,8 +18,20 @@ actions:
       properties:
         amount: {type: number, description: How much.}
         to: {type: string, description: To whom.}
-        card: {type: string, secret: true, description: With what.}
         memo: {type: object, description: Anything.}
+    execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+---
+kind: commonagents.info/v1beta2/tool
+namespace: pay
+name: card
+description: Charges a card.
+actions:
+  - name: charge
+    description: Charges a card.
+    parameters:
+      properties:
+        amount: {type: number, description: How much.}
+        card: {type: string, secret: true, description: Which one.}
     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
 ---
 kind: commonagents.info/v1beta2/agent
@@ -32,6 +44,9 @@ capabilities:
     before:
       - assert: review('lead@example.com')
         error_message: "Paying {input.to} asks the lead."
+  card:
+    before:
+      - assert: review('lead@example.com')
 "#;
 
 /// Has a server serve the agent.
@@ -44,6 +59,11 @@ pub fn policies(settings: &mut Settings, folder: &Path) {
 
 /// A task that asks for a payment with these arguments, as JSON; the path of its review.
 pub fn asks(serving: &Serving, token: Option<&str>, user: &str, arguments: &str) -> String {
+    asks_to(serving, token, user, ("money", arguments))
+}
+
+/// The same with any call.
+pub fn asks_to(serving: &Serving, token: Option<&str>, user: &str, call: (&str, &str)) -> String {
     let post = |path: &str, body: &str| {
         let bearer = format!("Bearer {}", token.unwrap_or_default());
         let headers = [("content-type", "application/json"), ("authorization", &*bearer)];
@@ -53,7 +73,8 @@ pub fn asks(serving: &Serving, token: Option<&str>, user: &str, arguments: &str)
     let task = json!({"namespace": "pay", "agent": "desk", "user": {"id": user}});
     let task = post("/v1/tasks", &task.to_string());
     let id = task["task"].as_str().unwrap();
-    let call = format!(r#"{{"function": "money", "arguments": {arguments}}}"#);
+    let (function, arguments) = call;
+    let call = format!(r#"{{"function": "{function}", "arguments": {arguments}}}"#);
     let asked = post(&format!("/v1/tasks/{id}/before"), &call);
     assert_eq!(asked["asks"]["review"]["reviewer"], "lead@example.com", "{asked}");
     let reviews = match token {

@@ -120,8 +120,8 @@ fn memory() -> Database {
 
 /// A task that asks for a payment; the path of its review.
 fn asks(serving: &Serving) -> String {
-    let arguments = r#"{"amount": 20.5, "to": "kim", "card": "4111-1111", "memo": {}}"#;
-    review_fixture::asks(serving, None, "u-7", arguments)
+    let call = ("card", r#"{"amount": 20.5, "card": "4111-1111"}"#);
+    review_fixture::asks_to(serving, None, "u-7", call)
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_review_is_sent_signed_when_it_is_asked_and_when_it_is_answered() {
     assert_ne!(asked.id(), answered.id());
     // what is sent is what the server shows, secrets hidden
     assert_eq!(answered.review(), serving.get(&review).json());
-    assert_eq!(asked.review()["arguments"], json!({"amount": 20.5, "to": "kim", "card": "***", "memo": {}}));
+    assert_eq!(asked.review()["arguments"], json!({"amount": 20.5, "card": "***"}));
     for came in [asked, answered] {
         assert_eq!(came.path, "/told?by=celador");
         assert_eq!(came.headers["content-type"], "application/json");

@@ -21,7 +21,8 @@ let looks = 0;
 
 // ---- what there is
 
-const order = (a, b) => (a.asked_at === b.asked_at ? (a.id < b.id ? -1 : 1) : new Date(a.asked_at) - new Date(b.asked_at));
+/** Oldest first; what was asked in one moment stays in the order of the server. */
+const order = (a, b) => new Date(a.asked_at) - new Date(b.asked_at);
 
 const listed = () => [...reviews.values()].filter((it) => it.state === shown.state || it.id === current.id && isHeld(it)).sort(order);
 
