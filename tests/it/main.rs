@@ -181,4 +181,6 @@ mod task_size;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]
+mod turns;
+#[cfg(feature = "server")]
 mod vectors;

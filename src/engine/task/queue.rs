@@ -168,13 +168,18 @@ impl Task {
                     at = at.saturating_add(1);
                     continue;
                 }
-                Progress::Decided(decision) => decision,
-                Progress::Asks(question) => {
-                    self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
-                }
+                progress => self.told(progress),
             };
             self.close_unless_open(Some(&id), &decision);
             self.queue.settle(DecidedCall { call: id, function: call.function, decision });
+        }
+    }
+
+    /// How far an operation came, as a decision.
+    pub(super) fn told(&self, progress: Progress) -> Decision {
+        match progress {
+            Progress::Decided(decision) => decision,
+            Progress::Asks(question) => self.suspension_at(question.id).unwrap_or_else(Decision::suspended),
         }
     }
 

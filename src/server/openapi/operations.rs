@@ -18,8 +18,9 @@ use crate::steps::{
 use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
 use crate::task_lists::{Events, Page};
 use crate::task_policies::{Decide, Decision, Standing};
-use crate::task_steps::Stepped;
+use crate::task_steps::{Stepped, SteppedTogether};
 use crate::tasks::Created;
+use crate::turn_steps::{Results, TurnStep};
 use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
@@ -97,6 +98,10 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<Input>("input", "Somebody says something"),
         step::<Limits>("limits", "May this be done next?"),
         step::<ModelTurn>("modelTurn", "The model has answered"),
+        together::<TurnStep>("turn", "The model has answered, with all the calls that it wants").notes(
+            "As `model-turn` and then `before` for each call, in one request. A turn whose calls are all known by their ids comes again: it is not counted once more.",
+        ),
+        together::<Results>("results", "Several functions have run").notes("As `after` for each, in one request: all are taken, or nothing is."),
         step::<Before>("before", "The model calls a function: may it run?"),
         step::<After>("after", "The function has run"),
         tasks("readCall", "Read how far a call has come")
@@ -215,6 +220,11 @@ fn operation(tag: &'static str, id: &'static str, summary: &'static str) -> Oper
 /// A step of a task.
 fn step<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
     operation("steps", id, summary).takes::<T>().gives::<Stepped<'_>>("How far the step came.")
+}
+
+/// A step that is about several calls.
+fn together<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
+    operation("steps", id, summary).takes::<T>().gives::<SteppedTogether<'_>>("How far each call came.")
 }
 
 impl Operation {
