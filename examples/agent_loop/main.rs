@@ -42,13 +42,13 @@ pub fn play() -> Result<(Store, Timeline), Failure> {
     let (store, outside, timeline) = runtime.close();
     let mut runtime = process(store, outside, timeline)?;
     runtime.happens("t-1", Happening::Input(Json::string("How is it going?")))?;
-    runtime.happens("t-2", Happening::Answer(Answer::Review(true)))?;
+    runtime.happens("t-2", Happening::Answer(Answer::approve()))?;
 
     runtime.timeline.headline("Requests from outside: one that anybody could have sent, and one by GitHub");
     runtime.receive(&checks_finished(FORGED))?;
     runtime.receive(&checks_finished(SIGNATURE))?;
     runtime.timeline.headline("The release lead has read the notes");
-    runtime.happens("t-1", Happening::Answer(Answer::Review(true)))?;
+    runtime.happens("t-1", Happening::Answer(Answer::approve()))?;
 
     runtime.timeline.headline("A file that gives orders: its reader is locked, the manager learns of it");
     runtime.start(task("t-3", "release-manager")?, input("Bring out v2.5.0.", "v2.5.0"))?;

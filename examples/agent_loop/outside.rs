@@ -154,8 +154,8 @@ impl fmt::Display for Happening {
         match self {
             Self::Input(input) => write!(f, "input {input}"),
             Self::Event { capability, event, .. } => write!(f, "a request, perhaps {event} of {capability}"),
-            Self::Answer(Answer::Review(true)) => write!(f, "the reviewer approves"),
-            Self::Answer(Answer::Review(false)) => write!(f, "the reviewer denies"),
+            Self::Answer(Answer::Review(answer)) if answer.approves() => write!(f, "the reviewer approves"),
+            Self::Answer(Answer::Review(_)) => write!(f, "the reviewer denies"),
             Self::Answer(Answer::Result(result)) => {
                 write!(f, "{} answers {}", result.task_id.as_deref().unwrap_or("a tool"), result.output)
             }

@@ -110,7 +110,8 @@ pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use task::{
     AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, DecidedCall, Decision,
-    DeliveredOutput, Delivery, Host, Invocation, InvocationTarget, Next, Offer, Operation, Outcome, Progress,
-    Question, QuestionId, Queued, Ran, Received, Refusal, Request, RoutedEvent, SavedTask, StartTask, Task,
-    TaskError, Usage, User, Verdict, Waiting,
+    DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next, Offer, Operation, Outcome,
+    Progress, Question, QuestionId, Queued, Ran, Received, Refusal, Request, Review, ReviewAnswer,
+    ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task, TaskError, Usage,
+    User, Verdict, Waiting,
 };

@@ -47,6 +47,8 @@ bounds! {
     max_id_bytes: usize = 256, "bytes";
     /// Calls of a task that are over and that it still knows by their ids; the oldest make room.
     max_known_calls: usize = 1_024, "calls";
+    /// How long a review waits for its answer; after that it counts as denied.
+    max_review_ms: u64 = 2_592_000_000, "milliseconds";
     /// Why somebody ended or purged a task or turned a switch, in their own words.
     max_reason_bytes: usize = 1_000, "bytes";
 }

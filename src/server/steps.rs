@@ -451,9 +451,11 @@ impl From<TaskError> for Problem {
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
                 Kind::BadRequest
             }
-            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) | TaskError::ReviewExpired(_) => {
+                Kind::NothingAsked
+            }
             TaskError::SeveralPending => Kind::SeveralAsked,
-            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

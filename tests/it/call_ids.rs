@@ -179,14 +179,14 @@ fn a_call_that_asks_asks_the_same_when_it_is_made_again() {
     };
     let lead = asked(task.before(&probe("c", "a"), noon()).unwrap().into_progress());
     assert_eq!(asked(task.before(&probe("c", "a"), noon()).unwrap().into_progress()), lead);
-    assert!(task.answer(lead.0, Answer::Review(true), noon()).unwrap().outcome().is_allowed());
+    assert!(task.answer(lead.0, Answer::approve(), noon()).unwrap().outcome().is_allowed());
     let result = || CallResult::successful(json!({}).into());
     let boss = asked(task.after(&"c".into(), result(), noon()).unwrap().into_progress());
     assert_eq!(boss.1, Request::Review { reviewer: "boss".into() });
     let mut stored = engine(agent).restore(task.save()).unwrap();
     for task in [&mut task, &mut stored] {
         assert_eq!(asked(task.after(&"c".into(), result(), noon()).unwrap().into_progress()), boss);
-        let refused = decided(task.answer(boss.0, Answer::Review(false), noon()).unwrap());
+        let refused = decided(task.answer(boss.0, Answer::deny(), noon()).unwrap());
         let again = decided(task.after(&"c".into(), result(), noon()).unwrap());
         assert_eq!((again.verdict, &again.message), (Verdict::Block, &refused.message));
         assert_eq!(task.context().invocations().count(), 1);

@@ -219,12 +219,12 @@ fn a_task_that_waits_takes_no_event_and_one_at_its_end_has_none() {
     let saved = serde_json::to_string(&task.save()).unwrap();
     let restored = || engine.restore(serde_json::from_str::<SavedTask>(&saved).unwrap()).unwrap();
     let mut approved = restored();
-    let routed = decided(approved.resume(Answer::Review(true), noon()).unwrap());
+    let routed = decided(approved.resume(Answer::approve(), noon()).unwrap());
     assert_eq!((routed.verdict, routed.text().as_deref()), (Verdict::Route, Some("hi")));
     assert_eq!(see(&approved, "context._history.turns"), json!(["input"]));
 
     let mut denied = restored();
-    let locked = decided(denied.resume(Answer::Review(false), noon()).unwrap());
+    let locked = decided(denied.resume(Answer::deny(), noon()).unwrap());
     assert_eq!((locked.verdict, locked.reason.as_deref()), (Verdict::LockTask, Some("Blocked by policy.")));
     assert_eq!(denied.subscriptions(noon()).count(), 0);
     let after = decided(happens(&mut denied, "desk", "asked", &payload, noon()));

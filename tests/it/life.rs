@@ -33,7 +33,7 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     assert_eq!(task.state(), TaskState::Terminated("no longer wanted".into()));
     // what waited was taken back: nobody can answer it, and the call is on record as one that did not run
     assert_eq!(task.request(), None);
-    assert!(matches!(task.resume(Answer::Review(true), noon()), Err(TaskError::NothingPending)));
+    assert!(matches!(task.resume(Answer::approve(), noon()), Err(TaskError::NothingPending)));
     let context = task.context_json().unwrap().to_string();
     assert!(context.contains("restricted"), "{context}");
     let Progress::Decided(refused) = task.before(&posting, noon()).unwrap().into_progress() else {

@@ -276,7 +276,7 @@ fn a_task_that_is_ended_without_its_policy_is_as_the_engine_ends_it() {
         end("t-2", &ending, Some(crate::store_fixture::clerk())).unwrap();
         let found = Kept::load(&store, &kim(), "t-2").unwrap();
         assert!(found.task.context_json().unwrap().to_string().contains("restricted"), "{name}");
-        assert!(found.task.request().is_none() && waits.task.resume(Answer::Review(true), second(9)).is_ok());
+        assert!(found.task.request().is_none() && waits.task.resume(Answer::approve(), second(9)).is_ok());
         assert_eq!(end("t-3", &ending, None).unwrap_err(), StoreError::NotFound, "{name}");
         let silent = Ending { reason: " ", ..ending };
         assert!(matches!(end("t-2", &silent, None), Err(StoreError::NotStorable(_))), "{name}");

@@ -97,6 +97,7 @@ mod requirements;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
+mod reviews;
 mod rules;
 mod scenario_read;
 mod schema_bounds;

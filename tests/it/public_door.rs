@@ -66,7 +66,7 @@ fn a_refusal_says_what_the_model_is_told_and_whether_the_task_goes_on() {
         task.before(&probe(12), now()).unwrap().drive(&mut Script::default()).unwrap()
     else {
         // the review is answered by nobody: `Script` has no answers
-        let outcome = task.pending().unwrap().answer(Answer::Review(true), now()).unwrap().outcome();
+        let outcome = task.pending().unwrap().answer(Answer::approve(), now()).unwrap().outcome();
         let Outcome::Refused(refusal) = outcome else { panic!("refused") };
         assert_eq!((refusal.verdict(), refusal.message()), (Verdict::Block, "12 is too deep."));
         assert!(!refusal.ends_task());
@@ -123,7 +123,7 @@ fn the_three_ways_to_drive_an_operation_decide_the_same() {
         let mut task = task();
         let mut operation = task.before(&probe(5), now()).unwrap();
         while operation.request().is_some() {
-            operation = operation.answer(Answer::Review(approved), now()).unwrap();
+            operation = operation.answer(Answer::Review(approved.into()), now()).unwrap();
         }
         operation.outcome().into_decision()
     };
@@ -131,7 +131,7 @@ fn the_three_ways_to_drive_an_operation_decide_the_same() {
         let mut task = task();
         let operation = task.before(&probe(5), now()).unwrap();
         let outcome = block_on(operation.drive_async(now, async |request| match request {
-            Request::Review { .. } => Some(Answer::Review(approved)),
+            Request::Review { .. } => Some(Answer::Review(approved.into())),
             _ => None,
         }));
         outcome.unwrap().into_decision()
@@ -157,7 +157,7 @@ fn an_operation_without_an_answer_waits_and_goes_on_in_another_process() {
     let mut restored = engine.restore(saved).unwrap();
     assert!(restored.pending().unwrap().answer(Answer::Written, now()).is_err(), "an answer of another kind");
     let later = now() + Duration::from_secs(3_600);
-    let outcome = restored.resume(Answer::Review(true), later).unwrap().outcome();
+    let outcome = restored.resume(Answer::approve(), later).unwrap().outcome();
     assert!(outcome.decision().call.is_some() && outcome.is_allowed());
     assert!(restored.pending().is_none());
 }

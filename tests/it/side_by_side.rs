@@ -53,9 +53,10 @@ fn a_result_is_taken_while_somebody_reviews() {
     assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(1));
     // the review goes on, and until then no further call is let through and no turn begins
     assert_eq!(task.state(), TaskState::Suspended);
-    let refused = decided(task.before(&call("probe", json!({})), noon()).unwrap());
-    assert_eq!(refused.verdict, Verdict::Rejected);
-    let approved = decided(task.answer(review.id, Answer::Review(true), noon()).unwrap());
+    let held = decided(task.before(&call("probe", json!({})), noon()).unwrap());
+    let asked = task.suspension_at(review.id).unwrap().call.unwrap();
+    assert_eq!((held.verdict, held.waits_for), (Verdict::Wait, vec![asked]));
+    let approved = decided(task.answer(review.id, Answer::approve(), noon()).unwrap());
     assert_eq!(approved.verdict, Verdict::Allow);
     assert_eq!(task.state(), TaskState::Active);
 }
@@ -66,16 +67,16 @@ fn several_reviews_are_open_and_each_is_answered_by_its_name() {
     let one = asks(report(&mut task, first));
     let two = asks(report(&mut task, second));
     assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one, two.clone()]);
-    assert_eq!(task.resume(Answer::Review(true), noon()).unwrap_err(), TaskError::SeveralPending);
+    assert_eq!(task.resume(Answer::approve(), noon()).unwrap_err(), TaskError::SeveralPending);
     assert_eq!(task.suspension_at(two.id).unwrap().reviewer.as_deref(), Some("auditor"));
     // the last first
-    assert!(decided(task.answer(two.id, Answer::Review(true), noon()).unwrap()).is_allowed());
+    assert!(decided(task.answer(two.id, Answer::approve(), noon()).unwrap()).is_allowed());
     assert_eq!(
-        task.answer(two.id, Answer::Review(true), noon()).unwrap_err(),
+        task.answer(two.id, Answer::approve(), noon()).unwrap_err(),
         TaskError::UnknownQuestion(two.id.0)
     );
-    assert!(!decided(task.answer(lead.id, Answer::Review(false), noon()).unwrap()).is_allowed());
-    assert!(decided(task.resume(Answer::Review(true), noon()).unwrap()).is_allowed());
+    assert!(!decided(task.answer(lead.id, Answer::deny(), noon()).unwrap()).is_allowed());
+    assert!(decided(task.resume(Answer::approve(), noon()).unwrap()).is_allowed());
     assert_eq!(task.questions().count(), 0);
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_successful"), json!(2));
     assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));
@@ -85,10 +86,10 @@ fn several_reviews_are_open_and_each_is_answered_by_its_name() {
 fn a_lock_closes_what_else_waits() {
     let (mut task, [first, second, probe], lead) = busy();
     let one = asks(report(&mut task, first));
-    let locked = decided(task.answer(one.id, Answer::Review(false), noon()).unwrap());
+    let locked = decided(task.answer(one.id, Answer::deny(), noon()).unwrap());
     assert_eq!(locked.verdict, Verdict::LockTask);
     assert!(matches!(task.state(), TaskState::Locked(_)) && task.questions().count() == 0);
-    let late = task.answer(lead.id, Answer::Review(true), noon()).unwrap_err();
+    let late = task.answer(lead.id, Answer::approve(), noon()).unwrap_err();
     assert_eq!(late, TaskError::UnknownQuestion(lead.id.0));
     assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));
     // results of calls that were let through are still taken, and withheld
@@ -106,14 +107,18 @@ fn what_waits_side_by_side_is_kept_step_by_step() {
     let mut kept = Kept::new(&engine, &new);
     let (task, [first, _, probe], lead) = busy();
     let mut task = kept.keep(&task);
-    let one = asks(report(&mut task, first));
+    let one = asks(report(&mut task, first.clone()));
     let mut task = kept.keep(&task);
     assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one.clone()]);
-    assert!(decided(task.answer(lead.id, Answer::Review(true), noon()).unwrap()).is_allowed());
+    // approved, it is held all the same: a review is still open
+    let held = decided(task.answer(lead.id, Answer::approve(), noon()).unwrap());
+    assert_eq!((held.verdict, &*held.waits_for), (Verdict::Wait, &[first][..]));
     let mut task = kept.keep(&task);
     task.withdraw(&probe, Ran::Unknown, noon()).unwrap();
     let mut task = kept.keep(&task);
-    assert!(decided(task.answer(one.id, Answer::Review(true), noon()).unwrap()).is_allowed());
+    let last = decided(task.answer(one.id, Answer::approve(), noon()).unwrap());
+    assert!(last.is_allowed() && last.decided[0].decision.is_allowed(), "{last:?}");
+    assert_eq!(last.decided[0].call, held.call.unwrap());
     // a question that is asked later has a name of its own
     let again =
         asks(kept.keep(&task).before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap());
@@ -152,7 +157,7 @@ fn a_review_that_outlives_the_task_closes_all_that_wait() {
     let lead = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap());
     let one = asks(report(&mut task, open));
     let late = at("2026-06-01T15:00:00Z");
-    let ended = decided(task.answer(one.id, Answer::Review(true), late).unwrap());
+    let ended = decided(task.answer(one.id, Answer::approve(), late).unwrap());
     assert_eq!(ended.verdict, Verdict::Terminate);
     let gone = task.take_back(lead.id, Ran::Never, late).unwrap_err();
     assert_eq!(gone, TaskError::UnknownQuestion(lead.id.0));

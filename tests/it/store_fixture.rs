@@ -60,7 +60,7 @@ impl<'s> Kept<'s> {
     pub fn review(&mut self, approved: bool) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
         self.step(OperationKind::Review, None, |task| {
-            task.resume(Answer::Review(approved), now).unwrap().into_progress()
+            task.resume(Answer::Review(approved.into()), now).unwrap().into_progress()
         })
     }
 

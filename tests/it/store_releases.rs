@@ -178,13 +178,13 @@ fn write(folder: &Path) {
     // one that passed a step which calls something itself, and was agreed to by both
     assert!(calls.call(200).is_none());
     assert!(calls.answer(Answer::Result(written())).is_none());
-    assert!(calls.answer(Answer::Review(true)).is_none());
-    calls.answer(Answer::Review(true)).unwrap();
+    assert!(calls.answer(Answer::approve()).is_none());
+    calls.answer(Answer::approve()).unwrap();
 
     let mut reviewed = start("reviewed");
     assert!(reviewed.call(200).is_none());
     assert!(reviewed.answer(Answer::Result(written())).is_none());
-    assert!(reviewed.answer(Answer::Review(true)).is_none());
+    assert!(reviewed.answer(Answer::approve()).is_none());
     assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
 
     let mut said = start("said");
@@ -305,12 +305,12 @@ fn tasks_of_a_release_of_the_past_go_on() {
     // the first of two reviewers had agreed and is asked again; what the step before them called is not called again
     let mut reviewed = task("reviewed");
     assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
-    assert!(reviewed.answer(Answer::Review(true)).is_none());
+    assert!(reviewed.answer(Answer::approve()).is_none());
     assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
-    assert_eq!(reviewed.answer(Answer::Review(true)).unwrap().verdict, Verdict::Allow);
+    assert_eq!(reviewed.answer(Answer::approve()).unwrap().verdict, Verdict::Allow);
     assert_eq!(made(&reviewed, "trail"), 1);
     let mut refused = engine.restore_same(store.load(&kim(), "said").unwrap().saved).unwrap();
-    assert!(refused.resume(Answer::Review(true), second(9)).is_err());
+    assert!(refused.resume(Answer::approve(), second(9)).is_err());
 
     // what the host was asked to do counts when it is done, and is not asked for twice
     let mut said = task("said");

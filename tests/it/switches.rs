@@ -136,16 +136,16 @@ fn what_waits_when_a_switch_is_turned_gets_no_further() {
     // an approval of a call whose tool was stopped meanwhile lets nothing through
     assert!(matches!(task.before(&posting("ask"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(tool("ledger", None));
-    let refused = decided(task.resume(Answer::Review(true), noon()).unwrap());
+    let refused = decided(task.resume(Answer::approve(), noon()).unwrap());
     assert_eq!((refused.verdict, refused.switch), (Verdict::Block, Some(Box::new(tool("ledger", None)))));
     engine.switches().turn_off(&tool("ledger", None));
     // that of a task whose agent was stopped is not taken, and can be given again
     assert!(matches!(task.before(&posting("ask"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
-    let refused = decided(task.resume(Answer::Review(true), noon()).unwrap());
+    let refused = decided(task.resume(Answer::approve(), noon()).unwrap());
     assert_eq!((refused.verdict, refused.switch), (Verdict::Rejected, Some(Box::new(clerk()))));
     engine.switches().turn_off(&clerk());
-    assert_eq!(decided(task.resume(Answer::Review(true), noon()).unwrap()).verdict, Verdict::Allow);
+    assert_eq!(decided(task.resume(Answer::approve(), noon()).unwrap()).verdict, Verdict::Allow);
     // a call that is being carried out is recorded, whatever was stopped meanwhile
     assert!(matches!(task.invoke(&posting("m"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());

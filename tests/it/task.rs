@@ -402,8 +402,8 @@ fn reviewers_are_asked_one_after_the_other_and_nothing_runs_twice() {
     let trace: Vec<_> =
         suspension.trace.iter().map(|entry| format!("{} {}", entry.step, entry.outcome.as_str())).collect();
     assert_eq!(trace, ["before[0] pass", "before[1] suspend"]);
-    assert_eq!(review(task.resume(Answer::Review(true), noon()).unwrap()), "b");
-    let Request::Invoke(run) = asks(task.resume(Answer::Review(true), noon()).unwrap()) else {
+    assert_eq!(review(task.resume(Answer::approve(), noon()).unwrap()), "b");
+    let Request::Invoke(run) = asks(task.resume(Answer::approve(), noon()).unwrap()) else {
         panic!("not run")
     };
     assert_eq!(run.function, "probe");
@@ -413,7 +413,7 @@ fn reviewers_are_asked_one_after_the_other_and_nothing_runs_twice() {
     assert_eq!(see(&task, "c.cap._meta.invocations"), json!(["audit", "probe"]));
 
     let mut denied = in_review();
-    let decision = decided(denied.resume(Answer::Review(false), noon()).unwrap());
+    let decision = decided(denied.resume(Answer::deny(), noon()).unwrap());
     assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Block, Some("Denied.")));
     assert_eq!(see(&denied, "c.cap.probe.restricted"), json!([true]));
 }
@@ -423,9 +423,11 @@ fn reviewers_are_asked_one_after_the_other_and_nothing_runs_twice() {
 fn while_a_review_is_open_nothing_else_proceeds() {
     let mut task = in_review();
     let message = json!({ "message": "x" }).into();
+    for call in [call("probe", json!({})), call("probe", json!({"host": "b"}))] {
+        assert_eq!(decided(task.before(&call, noon()).unwrap()).verdict, Verdict::Wait);
+        assert_eq!(decided(task.invoke(&call, noon()).unwrap()).verdict, Verdict::Wait);
+    }
     let decisions = [
-        decided(task.before(&call("probe", json!({})), noon()).unwrap()),
-        decided(task.invoke(&call("probe", json!({})), noon()).unwrap()),
         decided(task.input(&message, noon())),
         decided(task.output(&message, noon())),
         task.model_turn(Usage::default(), noon()),
@@ -438,7 +440,7 @@ fn while_a_review_is_open_nothing_else_proceeds() {
     assert_eq!(see(&task, "context._history.turn_count"), 0);
     assert_eq!(task.resume(Answer::Written, noon()).unwrap_err(), TaskError::WrongAnswer);
     assert_eq!(task.record(Past::Interrupt, noon()).unwrap_err(), TaskError::Waiting);
-    assert_eq!(review(task.resume(Answer::Review(true), noon()).unwrap()), "b");
+    assert_eq!(review(task.resume(Answer::approve(), noon()).unwrap()), "b");
 }
 
 #[test]
@@ -448,10 +450,10 @@ fn a_review_that_outlives_the_task_ends_it() {
     let late = at("2026-06-01T13:00:01Z");
     let mut task = in_review();
     assert_eq!(task.limits(Next::Other, one).verdict, Verdict::Rejected);
-    let decision = decided(task.resume(Answer::Review(true), late).unwrap());
+    let decision = decided(task.resume(Answer::approve(), late).unwrap());
     assert_eq!((decision.verdict, decision.limit.unwrap().which.as_ref()), (Verdict::Terminate, "max_age"));
     assert_eq!(see(&task, "c.cap.probe.restricted"), json!([true]));
-    assert_eq!(task.resume(Answer::Review(true), late).unwrap_err(), TaskError::NothingPending);
+    assert_eq!(task.resume(Answer::approve(), late).unwrap_err(), TaskError::NothingPending);
 }
 
 #[test]
@@ -461,8 +463,8 @@ fn an_answer_is_good_for_its_own_question_only() {
     let mut task = task(agent);
     assert_eq!(review(task.before(&call("probe", json!({})), noon()).unwrap()), "day");
     let night = at("2026-06-01T20:00:00Z");
-    assert_eq!(review(task.resume(Answer::Review(true), night).unwrap()), "night");
-    assert!(decided(task.resume(Answer::Review(true), night).unwrap()).is_allowed());
+    assert_eq!(review(task.resume(Answer::approve(), night).unwrap()), "night");
+    assert!(decided(task.resume(Answer::approve(), night).unwrap()).is_allowed());
 }
 
 #[test]
@@ -472,7 +474,7 @@ fn a_condition_that_has_held_is_not_asked_again() {
     let mut task = task(agent);
     assert_eq!(review(task.before(&call("probe", json!({})), noon()).unwrap()), "a");
     let night = at("2026-06-01T20:00:00Z");
-    assert_eq!(decided(task.resume(Answer::Review(false), night).unwrap()).verdict, Verdict::Block);
+    assert_eq!(decided(task.resume(Answer::deny(), night).unwrap()).verdict, Verdict::Block);
 }
 
 #[test]
@@ -602,7 +604,7 @@ fn now_stands_still_through_a_list_and_moves_with_an_answer() {
     let mut task = task(agent);
     review(task.before(&call("probe", json!({})), noon()).unwrap());
     let later: Timestamp = at("2026-06-01T12:30:00Z");
-    assert!(decided(task.resume(Answer::Review(true), later).unwrap()).is_allowed());
+    assert!(decided(task.resume(Answer::approve(), later).unwrap()).is_allowed());
 }
 
 // The engine.

@@ -102,7 +102,7 @@ fn result(roll: u8) -> CallResult {
 
 fn answer(request: &Request, roll: u8) -> Answer {
     match request {
-        Request::Review { .. } => Answer::Review(!roll.is_multiple_of(3)),
+        Request::Review { .. } => Answer::Review((!roll.is_multiple_of(3)).into()),
         Request::ReadMount { .. } => Answer::Text(format!("text {roll}")),
         Request::WriteMount { .. } => Answer::Written,
         Request::MeasureFile { .. } => Answer::Size(u64::from(roll)),

@@ -175,7 +175,7 @@ impl Answers {
         let roll = self.0[self.1 % self.0.len()];
         self.1 += 1;
         match request {
-            Request::Review { .. } => Answer::Review(!roll.is_multiple_of(4)),
+            Request::Review { .. } => Answer::Review((!roll.is_multiple_of(4)).into()),
             Request::ReadMount { .. } if roll.is_multiple_of(3) => Answer::Failed,
             Request::ReadMount { .. } => Answer::Text(format!("text {roll}")),
             Request::WriteMount { .. } if roll.is_multiple_of(3) => Answer::Failed,
@@ -278,7 +278,7 @@ fn a_task_that_waits_goes_on_only_under_the_very_policy() {
     // a comment changes nothing, nor does another agent
     let commented = engine(&format!("# a comment\n{}", before("")));
     let mut restored = commented.restore(waiting.clone()).unwrap();
-    let decision = restored.resume(Answer::Review(true), noon()).unwrap();
+    let decision = restored.resume(Answer::approve(), noon()).unwrap();
     assert!(matches!(decision.into_progress(), Progress::Decided(decision) if decision.is_allowed()));
     let other = serde_json::to_string(&waiting).unwrap().replacen("\"format\":1", "\"format\":2", 1);
     assert_eq!(old.restore(serde_json::from_str(&other).unwrap()).unwrap_err(), TaskError::UnknownFormat(2));

@@ -51,7 +51,7 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
     let results = [json!({ "n": 1 }), json!({ "n": 2 }), json!({ "n": 4 })];
     let results = results.map(|output| CallResult::successful(output.into()));
     let mut host = Script { results: results.into(), ..Script::default() };
-    let progress = second.resume(Answer::Review(true), noon()).unwrap();
+    let progress = second.resume(Answer::approve(), noon()).unwrap();
     let decision = progress.drive(&mut host).unwrap().into_decision();
     assert_eq!((decision.verdict, text_of(decision.value.as_ref())), (Verdict::Allow, "5".to_owned()));
     assert_eq!(host.log.len(), 3, "{:?}", host.log);
@@ -64,7 +64,7 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
 fn a_script_whose_review_takes_too_long_ends_with_its_task() {
     let mut task = task(&format!("{AGENT}limits: {{max_age: 2h}}\n"));
     asks(task.script("probe({'host': 'far'})", noon()).unwrap());
-    let decision = decided(task.resume(Answer::Review(true), at("2026-06-01T18:00:00Z")).unwrap());
+    let decision = decided(task.resume(Answer::approve(), at("2026-06-01T18:00:00Z")).unwrap());
     assert_eq!(decision.verdict, Verdict::Terminate);
     assert_eq!(decided(task.script("1", noon()).unwrap()).verdict, Verdict::Rejected);
 }

@@ -167,7 +167,7 @@ fn the_steps_of_the_call_see_the_whole_result_also_after_a_review_and_in_another
     let stored = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();
     let mark = task.mark();
-    let decision = decided(task.resume(Answer::Review(true), noon()).unwrap());
+    let decision = decided(task.resume(Answer::approve(), noon()).unwrap());
     assert_eq!(decision.verdict, Verdict::Allow, "{:?}", decision.findings);
     assert_eq!(decision.value.unwrap().to_string(), r#"{"n":5000}"#);
     // now both results and the argument that middleware formed are digests, here and in the store

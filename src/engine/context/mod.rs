@@ -22,6 +22,7 @@
 //! | `activations` | the values of one operation, shared by the expressions of its scopes |
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
+//! | `full_time` | times as stored and shown records have them |
 //! | `page` | a part of the context as JSON, for people and programs that look at it |
 //! | `secret` | which parts of a value are secret, and the value as views show it |
 //! | `task_secrets` | which places of a context are secret |
@@ -33,6 +34,7 @@
 mod activations;
 mod call_path;
 mod change;
+pub(crate) mod full_time;
 mod function;
 mod history;
 mod live;

@@ -28,6 +28,11 @@ impl Moment {
         std::str::from_utf8(text).unwrap_or_default()
     }
 
+    /// The time; nothing if the text says none, which no moment does that was made of a time.
+    pub(crate) fn timestamp(&self) -> Option<Timestamp> {
+        self.as_str().parse().ok()
+    }
+
     /// The text as a CEL value, borrowed, that is ordered as a time.
     #[must_use]
     pub fn value(&self) -> Value<'_> {

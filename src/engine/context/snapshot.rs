@@ -24,7 +24,7 @@ pub struct ContextState {
     version: u32,
     agent: Arc<str>,
     namespace: Arc<str>,
-    #[serde(with = "full_time")]
+    #[serde(with = "super::full_time")]
     started_at: Timestamp,
     user_id: Arc<str>,
     user_email: Option<Arc<str>>,
@@ -196,20 +196,5 @@ impl TaskContext {
             });
         }
         Ok(task)
-    }
-}
-
-/// A time to the nanosecond, as RFC 3339.
-mod full_time {
-    use crate::cel::Timestamp;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(time)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|_| D::Error::custom("not an RFC 3339 time"))
     }
 }

@@ -8,7 +8,7 @@ use super::binding::Binding;
 use super::declaration::{
     Declaration, declarations, declare, description, offered_schema, setting_defaults, target,
 };
-use super::encoding::fingerprint;
+use super::encoding::{fingerprint, rules};
 use super::event::{Event, shared_type};
 use super::expression::{Expression, Texts};
 use super::function::{AgentFunction, Execute};
@@ -132,6 +132,7 @@ impl<'c> Compiler<'c> {
             input,
             prompt,
             fingerprint: fingerprint(self.resolved, &self.functions, self.schema.secrets(), workspace),
+            rules: rules(self.resolved),
             limits: self.limits,
             dependencies: functions.iter().map(|_| OnceLock::new()).collect(),
             functions,

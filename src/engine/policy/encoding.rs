@@ -15,7 +15,9 @@ use super::function::InvocationTarget;
 use super::parameter::{Missing, Parameter, ParameterSource};
 use super::parameters::Parameters;
 use super::shape::{Others, Shape, ShapeField};
+use crate::cel::JsonRef;
 use crate::context::{CallSecrets, SecretRule, Secrets, TaskSecrets};
+use crate::digest::Digest;
 use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, MountScope, TaskLimits};
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
@@ -28,6 +30,9 @@ use crate::source::Embedded;
 
 /// What the encoding is called. It is part of every fingerprint.
 const VERSION: &str = "celador policy 2";
+/// The same of the rules of one capability, and of what a reviewer is shown.
+const RULES_VERSION: &str = "celador rules 1";
+const REVIEW_VERSION: &str = "celador review 1";
 
 /// What tells the policy of an agent from others.
 pub(super) fn fingerprint(
@@ -44,6 +49,49 @@ pub(super) fn fingerprint(
     encoder.list(&resolved.capabilities, |it, entry| it.entry(&resolved.agent, entry));
     encoder.secrets(secrets);
     Fingerprint::of(encoder.finish())
+}
+
+/// What the rules of a capability decide by, or those of the guardrails: part of what the answer of a reviewer is bound to, so
+/// that a change elsewhere voids no review.
+pub(super) fn rules(resolved: &ResolvedAgent) -> Rules {
+    let Agent { capabilities, guardrails, .. } = &*resolved.agent;
+    let of_capability = |capability: &Capability| {
+        let mut encoder = Encoder::new(RULES_VERSION);
+        encoder.capability(resolved, capability);
+        encoder.finish()
+    };
+    let mut encoder = Encoder::new(RULES_VERSION);
+    encoder.part("guardrails");
+    for steps in [&guardrails.before, &guardrails.after] {
+        encoder.list(steps, |it, step| it.step(resolved, step));
+    }
+    Rules { capabilities: capabilities.iter().map(of_capability).collect(), guardrails: encoder.finish() }
+}
+
+/// The digests of rules.
+#[derive(Debug)]
+pub(super) struct Rules {
+    capabilities: Box<[Digest]>,
+    guardrails: Digest,
+}
+
+impl Rules {
+    /// The digest of what a reviewer is shown under the rules of a capability, or under the guardrails. Linear in the documents.
+    pub(super) fn review(
+        &self,
+        capability: Option<usize>,
+        function: Option<&str>,
+        documents: [Option<JsonRef<'_>>; 3],
+    ) -> Digest {
+        let rules = capability.and_then(|capability| self.capabilities.get(capability));
+        let mut encoder = Encoder::new(REVIEW_VERSION);
+        encoder.text(&rules.unwrap_or(&self.guardrails).to_string());
+        encoder.optional(function, Encoder::text);
+        for document in documents {
+            encoder.optional(document, Encoder::json);
+        }
+        encoder.finish()
+    }
 }
 
 impl Encoder {

@@ -243,6 +243,12 @@ impl Expression {
         self.text.locate(part)
     }
 
+    /// Its text.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.text.text
+    }
+
     /// Where the expression stands.
     #[must_use]
     pub fn origin(&self) -> Origin {

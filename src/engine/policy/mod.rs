@@ -89,11 +89,14 @@ pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
+use crate::cel::JsonRef;
 use crate::context::{ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv};
+use crate::digest::Digest;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
+use encoding::Rules;
 use std::sync::{Arc, OnceLock};
 
 /// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.
@@ -113,6 +116,7 @@ pub struct Policy {
     input: Parameters,
     prompt: Option<Template>,
     fingerprint: Fingerprint,
+    rules: Rules,
     limits: EngineLimits,
     /// By function: what its calls depend on, once somebody has asked.
     dependencies: Box<[OnceLock<Dependencies>]>,
@@ -252,6 +256,17 @@ impl Policy {
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    /// What the answer to a review is bound to: the documents that are reviewed, and the rules of a capability, or the guardrails.
+    /// Linear in the documents.
+    pub(crate) fn review_digest(
+        &self,
+        capability: Option<usize>,
+        function: Option<&str>,
+        documents: [Option<JsonRef<'_>>; 3],
+    ) -> Digest {
+        self.rules.review(capability, function, documents)
     }
 
     /// The mount as a task of this id sees it (MNT-02, MNT-03). `None` if the agent's scope is `none` or no mount is

@@ -160,6 +160,15 @@ impl Step {
         self.message.as_ref().map(|template| template.render(self.scope.env().limits(), value))
     }
 
+    /// The expression that it judges or replaces with, as it is written; nothing for an invoke step.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match &self.action {
+            StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
+            StepAction::Invoke(_) => None,
+        }
+    }
+
     /// Where it stands.
     #[must_use]
     pub fn origin(&self) -> Origin {

@@ -361,7 +361,7 @@ impl Replay {
         let Some((question, asked)) = asked.cloned() else {
             return Err(messages::other_reviewer(reviewer, first).into());
         };
-        let progress = self.task.answer(question, Answer::Review(approved), self.world.now);
+        let progress = self.task.answer(question, Answer::Review(approved.into()), self.world.now);
         let progress =
             progress.map_err(|error| messages::impossible_call(&step.place, &error))?.into_progress();
         let happened = Happened::Review { reviewer: asked, approved };

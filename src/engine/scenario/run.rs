@@ -277,7 +277,7 @@ impl<'c> Running<'c> {
         while let Some(asked) = &decision.reviewer
             && let Some(approved) = self.next_verdict(asked)?
         {
-            let progress = self.task.resume(Answer::Review(approved), self.world.now);
+            let progress = self.task.resume(Answer::Review(approved.into()), self.world.now);
             let progress = progress.map_err(wrong)?.into_progress();
             decision = drive(&mut self.task, progress, &mut self.world).map_err(wrong)?;
         }
@@ -367,7 +367,7 @@ impl<'c> Running<'c> {
         let known = self.world.answer(question);
         let (None, Request::Review { reviewer }) = (&known, question) else { return Ok(known) };
         let verdict = self.next_verdict(reviewer)?;
-        Ok(verdict.map(Answer::Review))
+        Ok(verdict.map(|approved| Answer::Review(approved.into())))
     }
 
     /// The next verdict of `resume`, which must be that of the reviewer who is asked.

@@ -27,7 +27,7 @@ impl World {
     pub(super) fn answer(&mut self, question: &Request) -> Option<Answer> {
         Some(match question {
             Request::Invoke(invocation) => Answer::Result(self.invoke(invocation)?),
-            Request::Review { reviewer } => Answer::Review(self.review(reviewer)?),
+            Request::Review { reviewer } => Answer::Review(self.review(reviewer)?.into()),
             Request::ReadMount { path } => self.read_mount(path).map_or(Answer::Failed, Answer::Text),
             Request::WriteMount { path, text } => {
                 self.write_mount(path, text);

@@ -16,24 +16,13 @@ use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnK
 use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
-    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
-        self.begin(call, Extent::Before, now)
-    }
-
-    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
-        self.begin(call, Extent::Whole, now)
-    }
-
     pub(super) fn begin_after(
         &mut self,
         call: &CallId,
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = match self.open_position(call) {
-            Ok(position) => position,
-            Err(unknown) => return self.reported_again(call, &result).ok_or(unknown)?,
-        };
+        let position = self.open_position(call)?;
         self.known.report(call, Mark::of_result(&result));
         if let Some(refusal) = self.refusal_at_end(now) {
             self.withhold(position, result, now);
@@ -104,7 +93,7 @@ impl Task {
     pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { id, function, arguments, .. } = self.open.remove(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
-        self.queue.settled.retain(|settled| settled.call != id);
+        self.queue.forget(&id);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
         UnderWay::new(Subject::Call(call), stage)
     }
@@ -143,21 +132,8 @@ impl Task {
         Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
     }
 
-    /// Begins a call of the host.
-    pub(super) fn begin(
-        &mut self,
-        call: &Call,
-        extent: Extent,
-        now: Timestamp,
-    ) -> Result<Progress, TaskError> {
-        match self.made_before(call, extent)? {
-            Some(progress) => Ok(progress),
-            None => Ok(self.begin_new(call, extent, now)),
-        }
-    }
-
     /// Begins a call whose id no other has.
-    pub(super) fn begin_new(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
@@ -344,7 +320,11 @@ impl Task {
             let value = call.output.take();
             let secret = self.hidden_result(call, value.as_ref());
             self.context.turn(TurnKind::Capability);
-            return Decision { value, secret, ..operation.decide(Verdict::Allow) };
+            // whoever would run the call must not
+            let instead = call.responded && call.extent == Extent::Before;
+            let verdict = if instead { Verdict::Respond } else { Verdict::Allow };
+            let message = instead.then(messages::responded);
+            return Decision { value, message, secret, ..operation.decide(verdict) };
         }
         if call.unbound {
             let call = call.clone();

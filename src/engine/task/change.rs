@@ -7,7 +7,7 @@
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Pending, QuestionId, Queue,
-    Task, TaskError, Verdict, stored_waiting,
+    Review, Task, TaskError, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -26,6 +26,8 @@ pub struct TaskMark {
     is_ended: bool,
     /// The questions that were open.
     asked: Vec<QuestionId>,
+    /// How many reviews were closed.
+    reviewed: usize,
     /// How many calls waited for others.
     queued: usize,
 }
@@ -53,6 +55,9 @@ pub struct TaskChange {
     waiting: Vec<Pending>,
     #[serde(default)]
     next_question: u32,
+    /// The reviews that were closed meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reviews: Vec<Review>,
     #[serde(default, skip_serializing_if = "Queue::is_empty")]
     queue: Queue,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,6 +83,7 @@ impl Task {
             known: self.known.mark(),
             is_ended: self.end.is_some(),
             asked: self.waiting.iter().map(|pending| pending.id).collect(),
+            reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
         }
     }
@@ -128,6 +134,7 @@ impl Task {
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
+            reviews: self.reviews.iter().skip(mark.reviewed).cloned().collect(),
             queue: self.queue.clone(),
             opened: opened.filter_map(|call| self.saved_call(call)).collect(),
             closed: mark.open.iter().filter(|id| !is_open(id)).cloned().collect(),
@@ -159,6 +166,7 @@ impl SavedTask {
             end: Some(End::Terminated(reason.to_owned())),
             waiting: Vec::new(),
             next_question: self.next_question,
+            reviews: Vec::new(),
             queue: Queue::default(),
             opened: Vec::new(),
             closed: Vec::new(),
@@ -187,6 +195,7 @@ impl SavedTask {
         self.end = change.end;
         self.waiting = change.waiting;
         self.next_question = self.next_question.max(change.next_question);
+        self.reviews.extend(change.reviews);
         self.queue = change.queue;
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);

@@ -8,8 +8,8 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, KnownCalls, Next, Progress, QuestionId,
-    Queue, Ran, StartTask, Switches, Task, TaskError, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
+    QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -43,6 +43,7 @@ impl Task {
             end: None,
             waiting: Vec::new(),
             next_question: 0,
+            reviews: Vec::new(),
             queue: Queue::default(),
             open: Vec::new(),
             open_bytes: 0,
@@ -98,7 +99,10 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, AllowedCall>, TaskError> {
         let now = now.into();
-        let progress = self.begin_before(call, now)?;
+        if let Some(progress) = self.made_before(call, Extent::Before)? {
+            return Ok(Operation::new(self, progress));
+        }
+        let progress = self.begin(call, Extent::Before, now);
         Ok(self.begun(progress, now))
     }
 
@@ -120,6 +124,9 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
+        if let Some(again) = self.reported_again(call, &result) {
+            return Ok(Operation::new(self, again?));
+        }
         let progress = self.begin_after(call, result, now)?;
         Ok(self.begun(progress, now))
     }
@@ -183,7 +190,10 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
-        let progress = self.begin_invoke(call, now)?;
+        if let Some(progress) = self.made_before(call, Extent::Whole)? {
+            return Ok(Operation::new(self, progress));
+        }
+        let progress = self.begin(call, Extent::Whole, now);
         Ok(self.begun(progress, now))
     }
 

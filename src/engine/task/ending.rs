@@ -88,7 +88,7 @@ impl Task {
     }
 
     fn suspension_of(&self, pending: &Pending) -> Decision {
-        let Pending { id, operation, request, script } = pending;
+        let Pending { id, operation, request, script, asked: _ } = pending;
         let reviewer = match request {
             Request::Review { reviewer } => Some(reviewer.clone()),
             _ => None,

@@ -11,6 +11,8 @@ use std::borrow::Cow;
 pub(super) enum Flow {
     /// Nothing stands in the way.
     Passed,
+    /// It has come as far as it may while reviews of other calls are open.
+    Held,
     /// A step stopped the operation.
     Stopped(Stopped),
     /// The task came to its end.

@@ -70,6 +70,8 @@ impl Task {
         let status = if worked { InvocationStatus::Successful } else { InvocationStatus::Errored };
         let id = self.record_invoke(position, arguments, Some(result), status, now);
         operation.course.recorded.push(id);
+        let place = (operation.course.stage, operation.course.step);
+        operation.course.invoked.push(place);
         if worked {
             return StepEnd::Passed;
         }
@@ -89,7 +91,7 @@ impl Task {
         let mut findings = Vec::new();
         let mut values = Activations::new(self.bound(&operation.subject, now));
         // one log of answers runs through all bindings of the step, in their order
-        let mut replay = self.replay(&operation.course.exchanges);
+        let mut replay = self.replay(&operation.course.exchanges).approved(&operation.course.approved);
         let mut own: SmallVec<[Supplied<'_>; 4]> = SmallVec::new();
         for binding in &invoke.bindings {
             let value = binding.evaluate(&mut values, Some(&mut replay));

@@ -1,7 +1,7 @@
 //! The limits of a task at work (LIM): tested ahead of each step, and after each model turn.
 
 use super::messages;
-use super::state::{Decision, End, LimitReached, Next, Pending, Task, Usage, Verdict};
+use super::state::{Decision, End, LimitReached, Next, Pending, ReviewState, Task, Usage, Verdict};
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
 use crate::policy::{Exceeded, Used, exceeded};
@@ -29,7 +29,7 @@ impl Task {
     }
 
     pub(super) fn record_turn(&mut self, usage: Usage) {
-        self.queue.settled.clear();
+        self.queue.forget_all();
         self.context.turn(TurnKind::Llm);
         self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
     }
@@ -67,10 +67,13 @@ impl Task {
     }
 
     /// Ends a task whose review took longer than `max_age` allows (RV-12); what waited is stopped.
+    ///
+    /// Reviews that nobody has answered in time are denied.
     pub(super) fn expire(&mut self, now: Timestamp) -> Option<Decision> {
         if !self.is_in_review() {
             return None;
         }
+        self.deny_expired(now);
         // not for its size: the result that is under review has its place
         let decision = self.beyond_its_limits(Next::Other, now)?;
         Some(self.stop_waiting(decision, now))
@@ -93,6 +96,7 @@ impl Task {
     pub(super) fn take_back_waiting(&mut self, now: Moment) -> Vec<Pending> {
         let waiting = std::mem::take(&mut self.waiting);
         for pending in &waiting {
+            self.close_review(pending, ReviewState::Withdrawn, None);
             self.revoke(&pending.operation, now);
             self.keep_what_fits(&pending.operation.course.recorded);
         }

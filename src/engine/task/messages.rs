@@ -50,6 +50,16 @@ pub(super) fn script_failed(error: &str) -> String {
     format!("the script failed: {error}")
 }
 
+// For a reviewer.
+
+pub(super) fn edit_not_an_object(found: Kind) -> String {
+    format!("expected an object, found {found}")
+}
+
+pub(super) fn bound_parameter(name: &str) -> String {
+    format!("`{name}` is bound by the policy")
+}
+
 // For the sender of an input.
 
 pub(super) fn bad_input(faults: &[String]) -> String {
@@ -83,6 +93,10 @@ pub(super) fn waits_for_calls() -> String {
     "the decision waits for the results of other calls".to_owned()
 }
 
+pub(super) fn waits_for_reviews() -> String {
+    "no call is let through before the reviews of other calls are closed".to_owned()
+}
+
 pub(super) fn too_many_calls(bound: usize) -> String {
     format!("{bound} calls wait for others already (`max_queued_calls`): call again when some are finished")
 }
@@ -101,6 +115,10 @@ pub(super) fn not_kept() -> String {
 
 pub(super) fn withdrawn() -> String {
     "the call was withdrawn".to_owned()
+}
+
+pub(super) fn responded() -> String {
+    "a reviewer gave the result in the place of the call".to_owned()
 }
 
 pub(super) fn nobody_knows() -> String {

@@ -50,6 +50,7 @@ mod outcome;
 mod queue;
 mod record;
 mod replay;
+mod review;
 mod save;
 mod script;
 mod secret;
@@ -77,8 +78,8 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, DecidedCall, Decision, EventStage, Exchange, Finding,
-    Hidden, Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request, StartTask,
-    StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User,
-    Verdict,
+    Hidden, Identity, Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request,
+    Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, StartTask, StepKind, StepName,
+    StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User, Verdict,
 };
 pub use trial::{Trial, Tried};

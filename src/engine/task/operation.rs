@@ -46,7 +46,7 @@ use std::marker::PhantomData;
 /// while let Some(request) = operation.request() {
 ///     let Request::Review { reviewer } = request else { unreachable!("the steps only ask for reviews") };
 ///     assert_eq!(reviewer, "lead@example.com");
-///     operation = operation.answer(Answer::Review(true), now)?;
+///     operation = operation.answer(Answer::approve(), now)?;
 /// }
 /// let Outcome::Allowed(allowed) = operation.outcome() else { panic!("the lead has approved it") };
 /// assert_eq!(allowed.arguments.to_string(), r#"{"amount":250}"#);

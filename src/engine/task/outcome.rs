@@ -219,7 +219,7 @@ pub struct Refusal {
 /// assert!(mail.starts_with("to lead@example.com"));
 ///
 /// // the lead says no, and the model is told so
-/// let Outcome::Refused(refusal) = task.answer(waiting.question, Answer::Review(false), now)?.outcome() else {
+/// let Outcome::Refused(refusal) = task.answer(waiting.question, Answer::deny(), now)?.outcome() else {
 ///     panic!("the lead said no")
 /// };
 /// assert_eq!(refusal.message(), "The lead did not approve 250.");

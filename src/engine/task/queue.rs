@@ -4,6 +4,10 @@
 //! still change waits, before its first step, and is taken by itself once those calls are closed. The policy says what depends
 //! ([`Policy::dependencies`](crate::policy::Policy::dependencies)).
 //!
+//! While a review is open no call is let through (RV-13). Calls that depend on no open call pass their steps all the same, up to
+//! a review of their own, so that all reviews of a turn are asked together; one that comes through, or to a step that does more
+//! than to judge, is held there until the reviews are closed.
+//!
 //! So the calls are as if they had run one after the other, in the order in which they were decided: each saw, of every call that
 //! was decided before it, all that it reads, and nothing of any other. A count, a sum or a "once" holds for calls that are made
 //! in parallel.
@@ -11,15 +15,14 @@
 use super::operation::Operation;
 use super::outcome::HandedOver;
 use super::state::{
-    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Task,
-    Verdict,
+    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Subject,
+    Task, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::Timestamp;
 
 impl Task {
-    /// Why no call may begin now: a review is open (RV-13), an operation waits that is about more than one call, or a limit
-    /// would be exceeded.
+    /// Why no call may begin now: an operation waits that is about more than one call, or a limit would be exceeded.
     pub(super) fn hindrance_of_calls(&mut self, now: Timestamp) -> Option<Decision> {
         let hindrance = if self.holds_calls() {
             self.hindrance(now)
@@ -30,9 +33,9 @@ impl Task {
     }
 
     fn holds_calls(&self) -> bool {
-        self.waiting.iter().any(|pending| {
-            pending.is_in_review() || pending.script.is_some() || pending.operation.subject.call().is_none()
-        })
+        self.waiting
+            .iter()
+            .any(|pending| pending.script.is_some() || pending.operation.subject.call().is_none())
     }
 
     /// Whether a call of this function has to wait for one that is open.
@@ -45,7 +48,7 @@ impl Task {
     pub(super) fn enqueue(&mut self, call: &Call, extent: Extent) -> Option<Decision> {
         let position = self.policy.position(&call.function)?;
         let awaited = self.awaited_by(position, self.queue.waiting.len());
-        if awaited.is_empty() {
+        if awaited.is_empty() && !self.is_in_review() {
             return None;
         }
         if let Some(decision) = self.beyond_bytes(size::of(&call.arguments)) {
@@ -57,31 +60,36 @@ impl Task {
             let message = Some(reason.clone());
             return Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) });
         }
+        if awaited.is_empty() {
+            return None;
+        }
         let id = self.name(call, extent);
         let call = Call { id: None, ..call.clone() };
-        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent });
+        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held: None });
         Some(Self::wait_decision(id, awaited))
     }
 
     /// The calls that a call of this function waits for; `ahead` calls of the queue were asked for before it.
     fn awaited_by(&self, function: usize, ahead: usize) -> Vec<CallId> {
-        if self.open.is_empty() && self.waiting.is_empty() && ahead == 0 {
+        if self.open.is_empty() && self.waiting.is_empty() && self.queue.waiting.is_empty() {
             return Vec::new();
         }
         let Some(own) = self.policy.dependencies(function) else { return Vec::new() };
-        if own.reads.is_empty() && self.waiting.is_empty() {
+        if own.reads.is_empty() && self.waiting.is_empty() && !self.queue.holds() {
             return Vec::new();
         }
         let of = |other: usize| self.policy.dependencies(other);
         let may_change = |other: usize| of(other).is_some_and(|other| own.reads.meet(&other.changes));
         let open = self.open.iter().map(|open| (&open.id, may_change(open.function)));
-        let under_way = self.waiting.iter().filter_map(|pending| {
-            let call = pending.operation.subject.call()?;
-            // one that is between two of its steps must find what it has read as it was
-            let is_read = || of(call.function).is_some_and(|other| other.reads.meet(&own.changes));
-            Some((call.id.as_ref()?, may_change(call.function) || call.record.is_none() && is_read()))
-        });
-        let queued = self.queue.waiting.iter().take(ahead);
+        let held = self.queue.waiting.iter().filter_map(|queued| queued.held.as_deref());
+        let under_way =
+            self.waiting.iter().map(|pending| &pending.operation).chain(held).filter_map(|operation| {
+                let call = operation.subject.call()?;
+                // one that is between two of its steps must find what it has read as it was
+                let is_read = || of(call.function).is_some_and(|other| other.reads.meet(&own.changes));
+                Some((call.id.as_ref()?, may_change(call.function) || call.record.is_none() && is_read()))
+            });
+        let queued = self.queue.waiting.iter().take(ahead).filter(|other| other.held.is_none());
         let queued = queued
             .filter_map(|other| Some((&other.id, may_change(self.policy.position(&other.call.function)?))));
         let others = open.chain(under_way).chain(queued);
@@ -95,29 +103,81 @@ impl Task {
         Decision { call: Some(call), waits_for, message, ..Decision::new(Verdict::Wait) }
     }
 
+    /// Whether an operation has come as far as it may while reviews of other calls are open. A script knows the verdicts of its calls, and
+    /// none of them waits.
+    pub(super) fn is_held(&self, operation: &UnderWay) -> bool {
+        operation.course.stage.is_ahead_of_call()
+            && operation.subject.call().is_some()
+            && self.script_bytes == 0
+            && self.is_in_review()
+    }
+
+    /// Keeps a call that has come as far as it may until the reviews are closed.
+    pub(super) fn hold(&mut self, mut operation: UnderWay) -> Decision {
+        let UnderWay { subject: Subject::Call(call), .. } = &mut operation else {
+            return operation.decide(Verdict::Rejected);
+        };
+        let id = call.id.take().unwrap_or_else(|| self.made_up_id());
+        call.id = Some(id.clone());
+        let function = self.policy.function(call.function).map_or("", |function| &*function.key);
+        let (function, arguments) = (function.to_owned(), call.arguments.clone());
+        let extent = call.extent;
+        let held = Some(Box::new(operation));
+        let call = Call::new(function, arguments);
+        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held });
+        self.hold_decision(&id)
+    }
+
+    /// The verdict of a call that waits until the reviews of other calls are closed.
+    fn hold_decision(&self, call: &CallId) -> Decision {
+        let reviewed = self.waiting.iter().filter(|pending| pending.is_in_review());
+        let waits_for = reviewed.filter_map(|pending| pending.operation.subject.call()?.id.clone()).collect();
+        let message = Some(messages::waits_for_reviews());
+        Decision { message, ..Self::wait_decision(call.clone(), waits_for) }
+    }
+
     /// Decides the calls that waited for nothing but what is closed by now. Linear in the queue, times the open calls.
     fn decide_queued(&mut self, now: Timestamp) {
         let mut at = 0;
         while let Some(next) = self.queue.waiting.get(at) {
-            let position = self.policy.position(&next.call.function);
-            let is_held = || position.is_some_and(|position| !self.awaited_by(position, at).is_empty());
-            if self.end.is_none() && (self.holds_calls() || is_held()) {
+            let waits = match next.held {
+                Some(_) => self.is_in_review(),
+                None => {
+                    let position = self.policy.position(&next.call.function);
+                    self.holds_calls()
+                        || position.is_some_and(|position| !self.awaited_by(position, at).is_empty())
+                }
+            };
+            if self.end.is_none() && waits {
                 at = at.saturating_add(1);
                 continue;
             }
-            let QueuedCall { id, call, extent } = self.queue.waiting.remove(at);
-            let progress = match self.hindrance_of_calls(now) {
-                Some(decision) => decision.into(),
-                None => self.begin_as(&call, extent, Some(id.clone()), now),
+            let QueuedCall { id, call, extent, held } = self.queue.waiting.remove(at);
+            let progress = match (self.hindrance_of_calls(now), held) {
+                (Some(decision), Some(held)) => {
+                    self.revoke(&held, now.into());
+                    held.told_before(decision).into()
+                }
+                (Some(decision), None) => decision.into(),
+                (None, Some(held)) => self.advance(*held, now.into()),
+                (None, None) => self.begin_as(&call, extent, Some(id.clone()), now),
             };
             let decision = match progress {
+                Progress::Decided(decision) if decision.verdict == Verdict::Wait => {
+                    // it is held, and keeps its place
+                    if let Some(held) = self.queue.waiting.pop() {
+                        self.queue.waiting.insert(at, held);
+                    }
+                    at = at.saturating_add(1);
+                    continue;
+                }
                 Progress::Decided(decision) => decision,
                 Progress::Asks(question) => {
                     self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
                 }
             };
             self.close_unless_open(Some(&id), &decision);
-            self.queue.settled.push(DecidedCall { call: id, function: call.function, decision });
+            self.queue.settle(DecidedCall { call: id, function: call.function, decision });
         }
     }
 
@@ -132,12 +192,12 @@ impl Task {
 
     /// The same for what is decided.
     pub(super) fn decision_with_decided(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
-        if self.queue.waiting.is_empty() {
-            return decision;
+        if !self.queue.waiting.is_empty() {
+            self.decide_queued(now);
         }
-        let before = self.queue.settled.len();
-        self.decide_queued(now);
-        decision.decided = self.queue.settled.iter().skip(before).cloned().collect();
+        if self.queue.untold > 0 {
+            decision.decided = self.queue.tell();
+        }
         decision
     }
 
@@ -147,11 +207,12 @@ impl Task {
         Operation::new(self, progress)
     }
 
-    /// Keeps what a call that has waited, and then asked, came to.
-    pub(super) fn resettle(&mut self, call: Option<&CallId>, decision: &Decision) {
-        let settled = self.queue.settled.iter_mut().find(|settled| Some(&settled.call) == call);
-        if let Some(settled) = settled {
-            settled.decision = decision.clone();
+    /// Keeps what a call came to that has asked: whoever made it hears of it, too, if somebody else has answered.
+    pub(super) fn settle_answered(&mut self, call: Option<(CallId, String)>, decision: &Decision) {
+        if let Some((call, function)) = call
+            && decision.verdict != Verdict::Wait
+        {
+            self.queue.settle_told(DecidedCall { call, function, decision: decision.clone() });
         }
     }
 
@@ -185,6 +246,9 @@ impl Task {
     pub fn standing(&self, call: &CallId) -> Option<Decision> {
         let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
         if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
+            if queued.held.is_some() {
+                return Some(self.hold_decision(call));
+            }
             let position = self.policy.position(&queued.call.function);
             let awaited = position.map(|position| self.awaited_by(position, at)).unwrap_or_default();
             return Some(Self::wait_decision(call.clone(), awaited));

@@ -8,8 +8,8 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Pending, Queue, Request, SavedCalls, Switches,
-    Task, TaskError, TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Pending, Queue, Request, Review, SavedCalls,
+    Switches, Task, TaskError, TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -39,6 +39,8 @@ pub struct SavedTask {
     pub(super) waiting: Vec<Pending>,
     #[serde(default)]
     pub(super) next_question: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) reviews: Vec<Review>,
     #[serde(default, skip_serializing_if = "Queue::is_empty")]
     pub(super) queue: Queue,
     pub(super) open: Vec<SavedCall>,
@@ -157,6 +159,7 @@ impl Task {
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
+            reviews: self.reviews.clone(),
             queue: self.queue.clone(),
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
             next_call: self.next_call,
@@ -182,10 +185,14 @@ impl Task {
         if saved.format != FORMAT {
             return Err(TaskError::UnknownFormat(saved.format));
         }
-        if !saved.waiting.is_empty() && saved.fingerprint != policy.fingerprint() {
+        let stops = !saved.waiting.is_empty() || saved.queue.holds();
+        if stops && saved.fingerprint != policy.fingerprint() {
             return Err(TaskError::PolicyChanged);
         }
-        if !saved.waiting.iter().all(|pending| pending.fits(&policy)) {
+        let held = || saved.queue.waiting.iter().filter_map(|queued| queued.held.as_deref());
+        if !saved.waiting.iter().all(|pending| pending.fits(&policy))
+            || !held().all(|held| held.fits(&policy))
+        {
             return Err(TaskError::NotRestorable("its operation is not one of this agent"));
         }
         let mut open = Vec::new();
@@ -221,6 +228,7 @@ impl Task {
             end: saved.end,
             next_question: saved.next_question.max(after_all(&saved.waiting)),
             waiting: saved.waiting,
+            reviews: saved.reviews,
             queue: saved.queue,
             open_bytes: open.iter().fold(0, |sum, call| sum.saturating_add(size::of(&call.arguments))),
             open,

@@ -10,7 +10,8 @@ use super::messages;
 use super::replay::{Halt, Replay};
 use super::state::{
     Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Pending, Progress, QuestionId,
-    Request, ScriptUnderWay, Sender, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    Request, ReviewState, Reviewed, ScriptUnderWay, Sender, Stage, Subject, Task, TaskError, UnderWay,
+    Verdict,
 };
 use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
 use crate::context::{Bound, Scope};
@@ -38,18 +39,33 @@ impl Task {
         answer: Answer,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = self.waiting.iter().position(|pending| pending.id == question);
-        let asked = position.and_then(|position| Some((position, self.waiting.get(position)?)));
-        let Some((position, pending)) = asked else { return Err(TaskError::UnknownQuestion(question.0)) };
+        let (_, pending) = self.waiting_at(question)?;
         if !answer.fits(&pending.request) {
             return Err(TaskError::WrongAnswer);
         }
-        if let Some(decision) = self.expire(now).or_else(|| self.unanswerable(&answer)) {
+        if pending.has_expired(now) {
+            return Err(TaskError::ReviewExpired(question.0));
+        }
+        let edited = match &answer {
+            Answer::Review(answer) => self.edited(pending, answer, now)?,
+            _ => None,
+        };
+        // from here on something happens, and what is wrong is a decision
+        if let Some(decision) = self.refusal_at_end(now).or_else(|| self.unanswerable(&answer)) {
             return Ok(Progress::Decided(decision));
         }
-        let Pending { mut operation, request, script, .. } = self.waiting.remove(position);
-        operation.course.exchanges.push(Exchange { question: request, answer });
-        let call = operation.subject.call().and_then(|call| call.id.clone());
+        let (position, _) = self.waiting_at(question)?;
+        let pending = self.waiting.remove(position);
+        if let Answer::Review(answer) = &answer {
+            self.close_review(
+                &pending,
+                ReviewState::after(answer),
+                Some(Reviewed { answer: answer.clone(), at: now }),
+            );
+        }
+        let Pending { mut operation, request, script, .. } = pending;
+        let call = self.named_call(&operation);
+        self.give(&mut operation, request, answer, edited, now);
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
             self.take_step(now);
@@ -58,15 +74,20 @@ impl Task {
         let progress = self.go_on(operation, script, now);
         let progress = self.settle_event(progress, now);
         if let Progress::Decided(decision) = &progress {
-            self.resettle(call.as_ref(), decision);
-            // a call of a script is nobody's to make or to report again
             if is_of_script {
-                self.close_unless_open(call.as_ref(), &Decision::new(Verdict::Allow));
+                // a call of a script is nobody's to make or to report again
+                self.close_unless_open(call.as_ref().map(|(id, _)| id), &Decision::new(Verdict::Allow));
             } else {
-                self.close_unless_open(call.as_ref(), decision);
+                self.close_unless_open(call.as_ref().map(|(id, _)| id), decision);
             }
+            self.settle_answered(call, decision);
         }
         Ok(self.with_decided(progress, now))
+    }
+
+    fn waiting_at(&self, question: QuestionId) -> Result<(usize, &Pending), TaskError> {
+        let mut waiting = self.waiting.iter().enumerate();
+        waiting.find(|(_, pending)| pending.id == question).ok_or(TaskError::UnknownQuestion(question.0))
     }
 
     /// Goes on with an operation that was answered, and with the script whose call it is.
@@ -119,7 +140,7 @@ impl Task {
                 Err(Halt::Asks(request, _)) => request,
             };
             let Request::Invoke(invocation) = &request else {
-                return self.ask(script, request);
+                return self.ask(script, request, &now.into());
             };
             let arguments = for_parameters(&policy, &invocation.function, &invocation.arguments);
             let call = Call::new(&*invocation.function, arguments);
@@ -127,11 +148,11 @@ impl Task {
                 script.call = Some(request);
             }
             self.script_bytes = script.bytes();
-            let progress = if self.must_wait(&call.function) {
+            let progress = if self.must_wait(&call.function) || self.is_in_review() {
                 let message = Some(messages::call_again());
                 Decision { message, ..Decision::new(Verdict::Block) }.into()
             } else {
-                self.begin_new(&call, Extent::Whole, now)
+                self.begin(&call, Extent::Whole, now)
             };
             self.script_bytes = 0;
             script = match self.take_up(script, progress) {

@@ -5,7 +5,7 @@
 //! cannot be refused, for the call has run. So it is kept as its digest if it does not fit, and its bytes go on counting:
 //! the next step then says that the task is full, and no guard ever takes a part of a value for the whole.
 
-use super::state::{Exchange, Subject, Task, UnderWay};
+use super::state::{Exchange, Review, Subject, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{Caller, InvocationId, KeptPart};
 
@@ -35,10 +35,15 @@ impl Task {
             let script = pending.script.as_deref().map_or(0, UnderWay::bytes);
             [pending.operation.bytes(), script]
         });
-        let queued = self.queue.waiting.iter().map(|queued| of(&queued.call.arguments));
+        let queued = self.queue.waiting.iter().map(|queued| {
+            let held = queued.held.as_deref().map_or(0, UnderWay::bytes);
+            held.saturating_add(of(&queued.call.arguments))
+        });
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
+        let reviews = self.reviews.iter().map(Review::bytes);
         [self.open_bytes, self.script_bytes, self.known.bytes()]
             .into_iter()
+            .chain(reviews)
             .chain(waiting)
             .chain(queued)
             .chain(settled)

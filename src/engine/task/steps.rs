@@ -38,6 +38,9 @@ impl Task {
             };
             match flow {
                 Flow::Passed => match operation.next_stage() {
+                    Some(Stage::Execute) | None if self.is_held(&operation) => {
+                        return self.hold(operation).into();
+                    }
                     Some(stage) => {
                         if stage == Stage::Execute
                             && let Some(switch) = self.stopped_subject(policy, &operation.subject)
@@ -56,6 +59,7 @@ impl Task {
                         return decision.into();
                     }
                 },
+                Flow::Held => return self.hold(operation).into(),
                 Flow::Stopped(stopped) => {
                     let recorded = std::mem::take(&mut operation.course.recorded);
                     let decision = self.stop(operation, stopped, now);
@@ -71,14 +75,14 @@ impl Task {
                     if let Some(switch) = self.stopped_request(policy, &request) {
                         return self.switch_off(operation, switch, now).into();
                     }
-                    return self.ask(operation, request);
+                    return self.ask(operation, request, &now);
                 }
             }
         }
     }
 
     /// Lays an operation aside until its question is answered.
-    pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request) -> Progress {
+    pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request, now: &Moment) -> Progress {
         if let Subject::Call(call) = &mut operation.subject
             && call.id.is_none()
         {
@@ -86,7 +90,9 @@ impl Task {
         }
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
-        let pending = Pending { id, operation, request, script: None };
+        let asked =
+            if matches!(request, Request::Review { .. }) { self.asked(&operation, now) } else { None };
+        let pending = Pending { id, operation, request, script: None, asked };
         let question = pending.question();
         self.waiting.push(pending);
         Progress::Asks(question)
@@ -99,6 +105,11 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
+                Due::Action if self.is_held(operation) => return Flow::Held,
+                Due::Action if operation.course.has_invoked() => {
+                    operation.course.next_step();
+                    continue;
+                }
                 Due::Action => self.act(policy, step, operation, now),
             };
             match end {
@@ -142,7 +153,7 @@ impl Task {
     }
 
     /// What a step says that failed, and what views show of it.
-    fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
+    pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
         let bound = self.bound(subject, now);
         let text = step.message(&bound)?;
         let shown = step.masked_message(&bound, |placeholder| self.shows_secret(subject, placeholder));
@@ -188,7 +199,7 @@ impl Task {
             Option<&mut dyn HostFunctions>,
         ) -> (Result<T, Stop>, u64),
     ) -> Result<T, Halt> {
-        let mut replay = self.replay(&course.exchanges);
+        let mut replay = self.replay(&course.exchanges).approved(&course.approved);
         let (result, cost) = judge(expression, values, Some(&mut replay));
         course.cost = course.cost.saturating_add(cost);
         replay.settle(result)

@@ -6,8 +6,8 @@
 
 use super::messages;
 use super::state::{
-    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, Stage, Subject, Task,
-    TaskError, UnderWay, Verdict,
+    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, ReviewState, Stage,
+    Subject, Task, TaskError, UnderWay, Verdict,
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationStatus, Moment, TurnKind};
@@ -22,8 +22,14 @@ impl Task {
         if let Some(question) = self.question_of(call) {
             return self.begin_take_back(question, ran, now);
         }
-        if let Some(queued) = self.leave_queue(call) {
-            let decision = self.withdrawn_unheard(&queued, now);
+        if let Some(mut queued) = self.leave_queue(call) {
+            let decision = match queued.held.take() {
+                Some(held) => {
+                    self.take_step_unless_ended(now);
+                    self.withdrawn(*held, ran, now.into())
+                }
+                None => self.withdrawn_unheard(&queued, now),
+            };
             self.close_unless_open(Some(call), &decision);
             return Ok(decision);
         }
@@ -44,11 +50,13 @@ impl Task {
         let position = self.waiting.iter().position(|pending| pending.id == question);
         let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
         self.take_step_unless_ended(now);
-        let Pending { operation, script, .. } = self.waiting.remove(position);
-        let call = operation.subject.call().and_then(|call| call.id.clone());
+        let pending = self.waiting.remove(position);
+        self.close_review(&pending, ReviewState::Withdrawn, None);
+        let Pending { operation, script, .. } = pending;
+        let call = self.named_call(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
-        self.resettle(call.as_ref(), &decision);
-        self.close_unless_open(call.as_ref(), &decision);
+        self.close_unless_open(call.as_ref().map(|(id, _)| id), &decision);
+        self.settle_answered(call, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,

@@ -159,6 +159,8 @@ pub enum Verdict {
     /// Wait: it reads what calls may change that are still open. It is decided once they are reported or withdrawn
     /// ([`Task::standing`](crate::task::Task::standing)).
     Wait,
+    /// Do not: a reviewer gave the result, [`Decision::value`], which the model receives in the tool's place.
+    Respond,
     /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
     Terminate,
     /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
@@ -218,6 +220,7 @@ impl Verdict {
             Self::LockTask => "lock_task",
             Self::Suspend => "suspend",
             Self::Wait => "wait",
+            Self::Respond => "respond",
             Self::Terminate => "terminate",
             Self::Rejected => "rejected",
             Self::InvalidInput => "invalid_input",

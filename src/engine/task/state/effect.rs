@@ -3,6 +3,7 @@
 //! The engine does no IO. An operation that needs something from outside ends in [`Progress::Asks`](crate::task::Progress::Asks); the host does it
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
+use super::review_answer::ReviewAnswer;
 use crate::cel::Json;
 use crate::context::Caller;
 use crate::policy::InvocationTarget;
@@ -41,7 +42,7 @@ impl fmt::Display for QuestionId {
 /// // the first call is reported while the lead thinks, and then the lead answers this question
 /// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
 /// assert!(task.after(&small.call, result, now)?.outcome().is_allowed());
-/// assert!(task.answer(asked, Answer::Review(true), now)?.outcome().is_allowed());
+/// assert!(task.answer(asked, Answer::approve(), now)?.outcome().is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,7 +122,7 @@ pub struct Invocation {
 /// let text = serde_json::to_string(&task.save())?;
 /// let saved: SavedTask = serde_json::from_str(&text)?;
 /// let mut task = engine.restore(saved)?;
-/// let Outcome::Allowed(decision) = task.resume(Answer::Review(true), now)?.outcome() else { panic!("it is approved") };
+/// let Outcome::Allowed(decision) = task.resume(Answer::approve(), now)?.outcome() else { panic!("it is approved") };
 /// assert!(decision.call.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -131,8 +132,8 @@ pub struct Invocation {
 pub enum Answer {
     /// To [`Request::Invoke`].
     Result(CallResult),
-    /// To [`Request::Review`]: whether it was approved (RV-02, RV-03).
-    Review(bool),
+    /// To [`Request::Review`]: what the person wants, such as that it is approved (RV-02, RV-03).
+    Review(ReviewAnswer),
     /// To [`Request::ReadMount`]: the file.
     Text(String),
     /// To [`Request::WriteMount`]: it is written.
@@ -142,6 +143,26 @@ pub enum Answer {
     /// To [`Request::ReadMount`] and [`Request::WriteMount`]: it could not be done; the expression fails. To
     /// [`Request::MeasureFile`]: nobody knows; the reference then says no size.
     Failed,
+}
+
+impl Answer {
+    /// To [`Request::Review`]: approved, by somebody of whom the host says nothing.
+    #[must_use]
+    pub fn approve() -> Self {
+        Self::Review(true.into())
+    }
+
+    /// The same: denied.
+    #[must_use]
+    pub fn deny() -> Self {
+        Self::Review(false.into())
+    }
+}
+
+impl From<ReviewAnswer> for Answer {
+    fn from(answer: ReviewAnswer) -> Self {
+        Self::Review(answer)
+    }
 }
 
 /// The result of carrying out a capability.

@@ -77,6 +77,12 @@ pub enum TaskError {
     /// `task.resume(Answer::Written)` to a review
     #[error("the answer is not of the kind that was asked for")]
     WrongAnswer,
+    /// `task.answer` to a review that nobody has answered in time
+    #[error("the review of question {0} has expired")]
+    ReviewExpired(u32),
+    /// `task.answer` to a review with arguments that the call cannot have
+    #[error("the arguments cannot be edited so: {0}")]
+    BadEdit(String),
     /// `engine.restore` of a task of another format
     #[error("saved in format {0}, which this version does not read")]
     UnknownFormat(u32),

@@ -25,6 +25,7 @@ impl Exchange {
         let answer = match &self.answer {
             Answer::Result(result) => result.output.heap_bytes(),
             Answer::Text(text) => text.len(),
+            Answer::Review(answer) => answer.bytes(),
             _ => 0,
         };
         question.saturating_add(answer) as u64

@@ -13,6 +13,8 @@ mod known;
 mod lifecycle;
 mod progress;
 mod queue;
+mod review;
+mod review_answer;
 mod start;
 mod switch;
 mod task;
@@ -34,10 +36,12 @@ pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
 pub use progress::Progress;
 pub(in crate::task) use queue::{Queue, QueuedCall};
+pub use review::{Review, ReviewState, Reviewed, Rule};
+pub use review_answer::{Identity, ReviewAnswer, ReviewChoice};
 pub use start::{Call, Next, Offer, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
 pub(in crate::task) use under_way::{
-    CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender, Stage,
-    Subject, UnderWay, stored_waiting,
+    Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender,
+    Stage, Subject, UnderWay, stored_waiting,
 };

@@ -19,7 +19,7 @@ use super::effect::Question;
 /// let Progress::Asks(question) = progress else { panic!("250 needs a review") };
 ///
 /// let mut task = engine.restore(saved)?;
-/// match task.answer(question.id, Answer::Review(true), now)?.into_progress() {
+/// match task.answer(question.id, Answer::approve(), now)?.into_progress() {
 ///     Progress::Decided(decision) => assert_eq!(decision.verdict, Verdict::Allow),
 ///     Progress::Asks(question) => panic!("{:?}", question.request),
 /// }

@@ -7,6 +7,7 @@ use super::error::TaskError;
 use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::queue::Queue;
+use super::review::Review;
 use super::start::Offer;
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
@@ -51,6 +52,8 @@ pub struct Task {
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
     pub(in crate::task) next_question: u32,
+    /// Reviews that need no answer any more, in the order in which they were closed.
+    pub(in crate::task) reviews: Vec<Review>,
     /// Calls that wait for calls.
     pub(in crate::task) queue: Queue,
     /// Calls that were let through and have no result yet.

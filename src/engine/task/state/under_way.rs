@@ -9,8 +9,8 @@ use super::decision::{
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
-use crate::cel::Json;
-use crate::context::InvocationId;
+use crate::cel::{Json, Timestamp};
+use crate::context::{InvocationId, full_time};
 use crate::manifest::step::Hook;
 use crate::policy::{Fingerprint, Policy, Step, StepAction};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -44,6 +44,12 @@ pub(in crate::task) struct Course {
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) recorded: Vec<InvocationId>,
+    /// Who has approved of the call with these arguments: one approval covers all steps ahead of it that ask the same reviewer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) approved: Vec<String>,
+    /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) invoked: Vec<(Stage, usize)>,
 }
 
 /// What an operation is about.
@@ -91,6 +97,14 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) made: Made,
     /// The entry on record, once it has run.
     pub(in crate::task) record: Option<InvocationId>,
+    /// Whether a person gave its result in the tool's place.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(in crate::task) responded: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl CallUnderWay {
@@ -105,6 +119,7 @@ impl CallUnderWay {
             output: None,
             made: Made::default(),
             record: None,
+            responded: false,
         }
     }
 }
@@ -181,6 +196,21 @@ pub(in crate::task) struct Pending {
     /// The script whose call the operation is.
     #[serde(default)]
     pub(in crate::task) script: Option<Box<UnderWay>>,
+    /// What a person is told beside that; nothing where another host is asked, or an earlier release asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) asked: Option<Asked>,
+}
+
+/// What is known of a review from the moment when it was asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::task) struct Asked {
+    #[serde(with = "full_time")]
+    pub(in crate::task) at: Timestamp,
+    /// When nobody's answer counts as a denial.
+    #[serde(with = "full_time::optional")]
+    pub(in crate::task) expires: Option<Timestamp>,
+    /// What the step says, as views show it.
+    pub(in crate::task) text: Option<String>,
 }
 
 /// The operations that wait, as they are stored: earlier releases knew of one or nothing.
@@ -209,7 +239,20 @@ impl Pending {
 
     /// Whether somebody is asked for a review.
     pub(in crate::task) fn is_in_review(&self) -> bool {
-        matches!(self.request, Request::Review { .. })
+        self.reviewer().is_some()
+    }
+
+    /// Who is asked for a review, if somebody is.
+    pub(in crate::task) fn reviewer(&self) -> Option<&str> {
+        match &self.request {
+            Request::Review { reviewer } => Some(reviewer),
+            _ => None,
+        }
+    }
+
+    /// Whether nobody has answered in time.
+    pub(in crate::task) fn has_expired(&self, now: Timestamp) -> bool {
+        self.asked.as_ref().and_then(|asked| asked.expires).is_some_and(|expires| expires <= now)
     }
 
     /// Whether it can have come about under a policy.
@@ -219,12 +262,15 @@ impl Pending {
                 && self.operation.subject.call().is_some()
                 && script.fits(policy)
         };
-        self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
+        let asks =
+            self.operation.course.stage.hook().is_none() || self.operation.step_under_way(policy).is_some();
+        asks && self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
     }
 
     /// Takes back what reviewers have answered to the step that waits, and with it what was answered behind that: an
     /// expression asks in order. Calls that were carried out before the first of them stay what they are.
     pub(in crate::task) fn ask_reviewers_again(&mut self) {
+        self.operation.course.approved.clear();
         let exchanges = &mut self.operation.course.exchanges;
         let is_review = |exchange: &Exchange| matches!(exchange.question, Request::Review { .. });
         if let Some(first) = exchanges.iter().position(is_review)
@@ -236,6 +282,11 @@ impl Pending {
 }
 
 impl Stage {
+    /// Whether its steps decide if the call may run.
+    pub(in crate::task) fn is_ahead_of_call(self) -> bool {
+        matches!(self, Self::BeforeFirst | Self::Before)
+    }
+
     /// What an event does not pass that is stopped here.
     pub(in crate::task) fn of_event(self) -> Option<EventStage> {
         match self {
@@ -270,6 +321,8 @@ impl UnderWay {
             findings: Vec::new(),
             cost: 0,
             recorded: Vec::new(),
+            approved: Vec::new(),
+            invoked: Vec::new(),
         };
         Self { subject, course }
     }
@@ -286,7 +339,8 @@ impl UnderWay {
             _ => false,
         };
         let list = self.course.stage.hook().map(|hook| policy.steps(hook, self.subject.capability(policy)));
-        stage && list.is_none_or(|list| self.course.step < list.len())
+        // one that is held may have come through its list
+        stage && list.is_none_or(|list| self.course.step <= list.len())
     }
 
     /// The stage that follows; none if the operation has come through.
@@ -327,8 +381,22 @@ impl Course {
     /// Goes on with the first step of a stage.
     pub(in crate::task) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
+        if !stage.is_ahead_of_call() {
+            self.approved.clear();
+        }
         self.step = 0;
         self.leave_step();
+    }
+
+    /// Goes over the steps ahead of the call again, whose arguments this reviewer has changed; other approvals lapse with them.
+    pub(in crate::task) fn begin_anew(&mut self, reviewer: String) {
+        self.enter(Stage::BeforeFirst);
+        self.approved = vec![reviewer];
+    }
+
+    /// Whether the step under way has run already, before the arguments were changed.
+    pub(in crate::task) fn has_invoked(&self) -> bool {
+        self.invoked.contains(&(self.stage, self.step))
     }
 
     /// Goes on with the next step of the list.

@@ -1,0 +1,182 @@
+//! The answers to a review, as they are held and as they are written.
+//!
+//! In: what a person wants, and who they are. Out: `true` or `false` where it says no more than that, as releases of before had it;
+//! else an object with `answer`.
+
+use crate::cel::Json;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The answer of a person, with who they are.
+///
+/// Written in short as `true` or `false` where it says no more than that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
+pub struct ReviewAnswer {
+    /// What they want.
+    pub choice: ReviewChoice,
+    /// Who they are, as far as the host knows; nothing where nobody was known.
+    pub by: Option<Identity>,
+    /// What they add, in their own words.
+    pub note: Option<String>,
+}
+
+/// What a reviewer wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReviewChoice {
+    /// It may be done.
+    Approve,
+    /// It must not be done.
+    Deny,
+    /// It may be done with other arguments. They pass the steps again; invoke steps that have run are not repeated. Only a
+    /// call that has not run can be edited, and no parameter that the manifest binds (BND-02).
+    Edit {
+        /// The new arguments of the model: an object.
+        arguments: Json,
+    },
+    /// It must not be done, and this is the result instead. It passes the steps of `after`. Only a call that has not run can be
+    /// answered so.
+    Respond {
+        /// The result that stands in the tool's place.
+        result: Json,
+    },
+}
+
+/// A person or program, as a host knows them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Identity {
+    /// Who vouches for them, such as the issuer of their token.
+    #[serde(default)]
+    pub issuer: Option<String>,
+    /// Their id at that issuer.
+    pub subject: String,
+    /// Their e-mail address, if the issuer has verified it.
+    #[serde(default)]
+    pub email: Option<String>,
+}
+
+impl ReviewAnswer {
+    /// Whether the expression that asked goes on as if it was approved.
+    #[must_use]
+    pub fn approves(&self) -> bool {
+        matches!(self.choice, ReviewChoice::Approve | ReviewChoice::Edit { .. })
+    }
+
+    /// The documents and texts that it holds.
+    pub(in crate::task) fn bytes(&self) -> usize {
+        let document = match &self.choice {
+            ReviewChoice::Approve | ReviewChoice::Deny => 0,
+            ReviewChoice::Edit { arguments: document } | ReviewChoice::Respond { result: document } => {
+                document.heap_bytes()
+            }
+        };
+        document.saturating_add(self.note.as_ref().map_or(0, String::len))
+    }
+}
+
+impl From<bool> for ReviewAnswer {
+    /// Approve or deny, by somebody of whom nothing is known.
+    fn from(approved: bool) -> Self {
+        let choice = if approved { ReviewChoice::Approve } else { ReviewChoice::Deny };
+        Self { choice, by: None, note: None }
+    }
+}
+
+/// How an answer is written: releases of before knew of yes and no.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected true, false, or an object with `answer`")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+enum Written {
+    Short(bool),
+    Whole(Whole),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Whole {
+    /// What the reviewer wants.
+    answer: Word,
+    /// The new arguments, of `edit` alone.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
+    arguments: Option<Json>,
+    /// The result in the tool's place, of `respond` alone.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    result: Option<Json>,
+    /// The person who answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<Identity>,
+    /// What they add, in their own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
+enum Word {
+    Approve,
+    Deny,
+    Edit,
+    Respond,
+}
+
+/// A value that is there, and may be null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
+impl From<ReviewAnswer> for Written {
+    fn from(ReviewAnswer { choice, by, note }: ReviewAnswer) -> Self {
+        let (answer, arguments, result) = match choice {
+            ReviewChoice::Approve => (Word::Approve, None, None),
+            ReviewChoice::Deny => (Word::Deny, None, None),
+            ReviewChoice::Edit { arguments } => (Word::Edit, Some(arguments), None),
+            ReviewChoice::Respond { result } => (Word::Respond, None, Some(result)),
+        };
+        match answer {
+            Word::Approve | Word::Deny if by.is_none() && note.is_none() => {
+                Self::Short(answer == Word::Approve)
+            }
+            _ => Self::Whole(Whole { answer, arguments, result, by, note }),
+        }
+    }
+}
+
+impl TryFrom<Written> for ReviewAnswer {
+    type Error = &'static str;
+
+    fn try_from(written: Written) -> Result<Self, &'static str> {
+        let Whole { answer, arguments, result, by, note } = match written {
+            Written::Short(approved) => return Ok(approved.into()),
+            Written::Whole(whole) => whole,
+        };
+        let choice = match (answer, arguments, result) {
+            (Word::Approve, None, None) => ReviewChoice::Approve,
+            (Word::Deny, None, None) => ReviewChoice::Deny,
+            (Word::Edit, Some(arguments), None) => ReviewChoice::Edit { arguments },
+            (Word::Respond, None, Some(result)) => ReviewChoice::Respond { result },
+            _ => {
+                return Err(
+                    "`arguments` goes with `edit`, `result` with `respond`, and neither with another answer",
+                );
+            }
+        };
+        Ok(Self { choice, by, note })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for ReviewAnswer {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ReviewAnswer".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Written::json_schema(generator)
+    }
+}

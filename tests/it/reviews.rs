@@ -1,0 +1,369 @@
+//! Reviews: what a person is shown, the four answers, expiry, and the calls that stand behind them.
+
+use crate::task_fixture::{Kept, at, call, decided, engine, engine_within, noon, see, start};
+use celador::Engine;
+use celador::task::{
+    Answer, Call, CallResult, Decision, Identity, Progress, QuestionId, Request, Review, ReviewAnswer,
+    ReviewChoice, ReviewState, Task, TaskError, TaskState, Verdict,
+};
+use serde_json::{Value, json};
+
+/// An entry over 100 needs the lead, twice; one of 500 needs the boss, too. Each is put on the trail before it is made. What
+/// `lookup` gives is looked at by `auditor`, `probe` asks nobody, and its `host` is bound.
+const DESK: &str = r#"
+capabilities:
+  probe:
+    bindings: {host: "'a'"}
+    before:
+    - condition: input.depth > 5
+      assert: review('lead')
+  ledger:
+    before:
+    - match: post-entry
+      invoke: audit:append
+      bindings: {what: "'entry'"}
+    - match: post-entry
+      assert: input.amount <= 100 || review('lead')
+      error_message: "{input.amount} is more than 100."
+    - match: post-entry
+      assert: input.amount < 500 || review('boss')
+    - match: post-entry
+      assert: input.amount <= 100 || review('lead')
+    after:
+    - match: lookup
+      assert: review('auditor')
+    - match: post-entry
+      condition: has(output.hidden)
+      transform: "{'shown': 'nothing'}"
+"#;
+
+fn desk() -> Engine {
+    engine(DESK)
+}
+
+fn entry(amount: i64) -> Call {
+    call("ledger_post_entry", json!({"account": "a", "amount": amount}))
+}
+
+fn asks<P: Into<Progress>>(progress: P) -> QuestionId {
+    match progress.into() {
+        Progress::Asks(question) => question.id,
+        Progress::Decided(decision) => panic!("{decision:?}"),
+    }
+}
+
+/// Answers the invoke step ahead of an entry.
+fn on_trail(task: &mut Task, question: QuestionId) -> Progress {
+    assert!(matches!(task.questions().find(|it| it.id == question).unwrap().request, Request::Invoke(_)));
+    let done = Answer::Result(CallResult::successful(json!({}).into()));
+    task.answer(question, done, noon()).unwrap().into_progress()
+}
+
+/// An entry that is under review.
+fn under_review(task: &mut Task, amount: i64) -> QuestionId {
+    let question = asks(task.before(&entry(amount), noon()).unwrap());
+    asks(on_trail(task, question))
+}
+
+fn choose(choice: ReviewChoice) -> Answer {
+    ReviewAnswer { choice, by: None, note: None }.into()
+}
+
+fn edit(arguments: Value) -> Answer {
+    choose(ReviewChoice::Edit { arguments: arguments.into() })
+}
+
+fn answer(task: &mut Task, question: QuestionId, answer: Answer) -> Progress {
+    task.answer(question, answer, noon()).unwrap().into_progress()
+}
+
+fn value(decision: &Decision) -> String {
+    decision.value.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn only(task: &Task) -> Review {
+    let mut reviews: Vec<_> = task.reviews().collect();
+    assert_eq!(reviews.len(), 1);
+    reviews.remove(0)
+}
+
+#[test]
+fn a_review_says_all_that_a_person_needs() {
+    let mut task = start(&desk());
+    let question = under_review(&mut task, 250);
+    let review = only(&task);
+    let text = serde_json::to_value(&review).unwrap();
+    let digest = text["digest"].as_str().unwrap().to_owned();
+    let expected = json!({
+        "question": question.0, "state": "open", "reviewer": "lead", "call": review.call,
+        "function": "ledger_post_entry", "step": "before[1]",
+        "arguments": {"account": "a", "amount": 250, "memo": "", "kind": "debit"},
+        "result": null, "message": null, "text": "250 is more than 100.",
+        "rule": {"expression": "input.amount <= 100 || review('lead')", "origin": text["rule"]["origin"]},
+        "asked_at": "2026-06-01T12:00:00Z", "expires_at": "2026-07-01T12:00:00Z",
+        "digest": digest, "answered": null,
+    });
+    assert_eq!(text, expected);
+    assert_eq!(text["rule"]["origin"]["path"], "capabilities.ledger.before[1].assert");
+    assert_eq!(serde_json::from_value::<Review>(text).unwrap(), review);
+    // the same call asks with the same digest, another with another
+    let digest_of = |amount| {
+        let mut task = start(&desk());
+        under_review(&mut task, amount);
+        only(&task).digest
+    };
+    assert_eq!(digest_of(250), review.digest);
+    assert_ne!(digest_of(251), review.digest);
+}
+
+#[test]
+fn the_digest_is_that_of_the_calls_own_rules() {
+    let digest = |manifest: &str| {
+        let mut task = start(&engine(manifest));
+        under_review(&mut task, 250);
+        only(&task).digest
+    };
+    let before = digest(DESK);
+    // a rule of another capability, and words for people, change nothing
+    assert_eq!(digest(&DESK.replace("input.depth > 5", "input.depth > 6")), before);
+    assert_ne!(digest(&DESK.replace("input.amount < 500", "input.amount < 600")), before);
+}
+
+#[test]
+fn one_approval_covers_the_steps_of_a_call() {
+    let mut task = start(&desk());
+    let question = under_review(&mut task, 250);
+    let by = Some(Identity { issuer: None, subject: "u-9".into(), email: None });
+    let approval = ReviewAnswer { choice: ReviewChoice::Approve, by: by.clone(), note: Some("fine".into()) };
+    let decision = decided(answer(&mut task, question, approval.into()));
+    assert_eq!(decision.verdict, Verdict::Allow);
+    let review = only(&task);
+    let answered = review.answered.unwrap();
+    assert_eq!((review.state, answered.answer.by, answered.at), (ReviewState::Approved, by, noon()));
+    assert_eq!(answered.answer.note.as_deref(), Some("fine"));
+    // another reviewer is asked all the same, and the first one not again
+    let mut task = start(&desk());
+    let lead = under_review(&mut task, 700);
+    let boss = asks(answer(&mut task, lead, Answer::approve()));
+    assert_eq!(task.suspension_at(boss).unwrap().reviewer.as_deref(), Some("boss"));
+    assert!(decided(answer(&mut task, boss, Answer::approve())).is_allowed());
+}
+
+#[test]
+fn an_edit_passes_the_steps_again_without_their_finished_invokes() {
+    let mut task = start(&desk());
+    let lead = under_review(&mut task, 700);
+    let boss = asks(answer(&mut task, lead, Answer::approve()));
+    // the boss makes it 200: the lead's approval was of 700, and is asked for anew
+    let arguments = json!({"account": "a", "amount": 200});
+    let again = asks(answer(&mut task, boss, edit(arguments)));
+    let review = task.reviews().find(|review| review.question == again).unwrap();
+    assert_eq!((&*review.reviewer, &*review.text.unwrap()), ("lead", "200 is more than 100."));
+    let decision = decided(answer(&mut task, again, Answer::approve()));
+    assert_eq!(value(&decision), r#"{"account":"a","amount":200,"memo":"","kind":"debit"}"#);
+    assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(1), "the trail was written once");
+    let states: Vec<_> = task.reviews().map(|review| review.state).collect();
+    assert_eq!(states, [ReviewState::Approved, ReviewState::Edited, ReviewState::Approved]);
+    // an edit is its editor's approval
+    let mut task = start(&desk());
+    let lead = under_review(&mut task, 250);
+    let decision = decided(answer(&mut task, lead, edit(json!({"account": "b", "amount": 240}))));
+    assert_eq!(value(&decision), r#"{"account":"b","amount":240,"memo":"","kind":"debit"}"#);
+    // arguments of which no step asks need nobody
+    let mut task = start(&desk());
+    let lead = under_review(&mut task, 250);
+    assert!(decided(answer(&mut task, lead, edit(json!({"account": "a", "amount": 90})))).is_allowed());
+}
+
+#[test]
+fn an_edit_that_cannot_be_made_changes_nothing() {
+    let mut task = start(&desk());
+    let probe = asks(task.before(&call("probe", json!({"depth": 9})), noon()).unwrap());
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let rows = [
+        (json!({"depth": "deep"}), "the arguments cannot be edited so: the call cannot be formed: "),
+        (
+            json!({"depth": 8, "host": "b"}),
+            "the arguments cannot be edited so: `host` is bound by the policy",
+        ),
+        (json!([8]), "the arguments cannot be edited so: expected an object, found list"),
+    ];
+    for (arguments, message) in rows {
+        let error = task.answer(probe, edit(arguments), noon()).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+        assert_eq!(serde_json::to_string(&task.save()).unwrap(), saved);
+    }
+    // the bound value itself is no change
+    let decision = decided(answer(&mut task, probe, edit(json!({"depth": 7, "host": "a"}))));
+    assert_eq!(value(&decision), r#"{"host":"a","depth":7}"#);
+}
+
+#[test]
+fn a_response_stands_in_the_place_of_the_tool() {
+    let respond = |result: Value| choose(ReviewChoice::Respond { result: result.into() });
+    let mut task = start(&desk());
+    let lead = under_review(&mut task, 250);
+    let decision = decided(answer(&mut task, lead, respond(json!({"paid": "in cash"}))));
+    assert_eq!((decision.verdict, &*value(&decision)), (Verdict::Respond, r#"{"paid":"in cash"}"#));
+    assert!(!decision.is_allowed() && decision.message.is_some());
+    // nothing has run, and nothing is awaited
+    assert_eq!(see(&task, "c.cap.ledger_post_entry.count_restricted"), json!(1));
+    assert_eq!(see(&task, "c.cap.ledger_post_entry.outputs"), json!([null]));
+    let late = task.after(
+        &decision.call.unwrap_or_else(|| only(&task).call.unwrap()),
+        CallResult::successful(json!(1).into()),
+        noon(),
+    );
+    assert!(matches!(late.unwrap_err(), TaskError::UnknownCall(_)));
+    assert_eq!(only(&task).state, ReviewState::Responded);
+    // the steps behind the call see it
+    let mut task = start(&desk());
+    let lead = under_review(&mut task, 250);
+    let decision = decided(answer(&mut task, lead, respond(json!({"hidden": true}))));
+    assert_eq!(value(&decision), r#"{"shown":"nothing"}"#);
+    // a whole call ends in what the model receives
+    let mut task = start(&desk());
+    let trail = asks(task.invoke(&entry(250), noon()).unwrap());
+    let lead = asks(on_trail(&mut task, trail));
+    let decision = decided(answer(&mut task, lead, respond(json!({"done": 1}))));
+    assert_eq!((decision.verdict, &*value(&decision)), (Verdict::Allow, r#"{"done":1}"#));
+}
+
+#[test]
+fn a_result_under_review_can_be_neither_edited_nor_replaced() {
+    let mut task = start(&desk());
+    let lookup =
+        decided(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap()).call.unwrap();
+    let result = CallResult::successful(json!({"balance": 3}).into());
+    let auditor = asks(task.after(&lookup, result, noon()).unwrap());
+    let review = only(&task);
+    assert_eq!(review.result.unwrap().to_string(), r#"{"balance":3}"#);
+    for choice in [
+        ReviewChoice::Edit { arguments: json!({"account": "b"}).into() },
+        ReviewChoice::Respond { result: json!(1).into() },
+    ] {
+        assert_eq!(task.answer(auditor, choose(choice), noon()).unwrap_err(), TaskError::WrongAnswer);
+    }
+    assert!(decided(answer(&mut task, auditor, Answer::approve())).is_allowed());
+    assert_eq!(only(&task).result, None, "it is on record with the call");
+}
+
+#[test]
+fn nobodys_answer_in_time_denies() {
+    let engine = engine_within(DESK, |limits| limits.max_review_ms = 60_000);
+    let mut task = start(&engine);
+    let question = under_review(&mut task, 250);
+    let review = only(&task);
+    assert_eq!(review.expires_at, Some(at("2026-06-01T12:01:00Z")));
+    let late = at("2026-06-01T12:01:00Z");
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let refused = task.answer(question, Answer::approve(), late).unwrap_err();
+    assert_eq!(refused, TaskError::ReviewExpired(question.0));
+    assert_eq!(serde_json::to_string(&task.save()).unwrap(), saved, "a late answer changes nothing");
+    // the next operation finds it expired, and tells what the call came to
+    let told = decided(task.before(&call("probe", json!({"depth": 1})), late).unwrap());
+    assert_eq!(told.verdict, Verdict::Allow);
+    let [denied] = &*told.decided else { panic!("{told:?}") };
+    assert_eq!((denied.call.clone(), denied.decision.verdict), (review.call.unwrap(), Verdict::Block));
+    assert_eq!(denied.decision.message.as_deref(), Some("250 is more than 100."));
+    assert_eq!(task.standing(&denied.call).unwrap().verdict, Verdict::Block);
+    assert_eq!((only(&task).state, task.state()), (ReviewState::Expired, TaskState::Active));
+    // an answer that is in time is taken
+    let mut task = start(&engine);
+    let question = under_review(&mut task, 250);
+    let in_time = at("2026-06-01T12:00:59.999Z");
+    assert!(decided(task.answer(question, Answer::approve(), in_time).unwrap()).is_allowed());
+}
+
+#[test]
+fn an_end_closes_open_reviews() {
+    let mut task = start(&desk());
+    under_review(&mut task, 250);
+    task.end("enough", noon());
+    assert_eq!(only(&task).state, ReviewState::Withdrawn);
+}
+
+#[test]
+fn all_reviews_of_a_turn_are_asked_together() {
+    let engine = desk();
+    let mut task = start(&engine);
+    let mut kept = Kept::new(&engine, &task);
+    let deep = |depth: i64| call("probe", json!({"depth": depth}));
+    let first = asks(task.before(&deep(8), noon()).unwrap());
+    let second = asks(task.before(&deep(9), noon()).unwrap());
+    // a third asks nobody: it is held, as no call is let through while a review is open
+    let third = decided(task.before(&deep(1), noon()).unwrap());
+    let under: Vec<_> = task.reviews().map(|review| review.call.unwrap()).collect();
+    assert_eq!((third.verdict, &*third.waits_for), (Verdict::Wait, &*under));
+    // a fourth would invoke another tool ahead of it, and is held before that
+    let fourth = decided(task.before(&entry(1), noon()).unwrap());
+    assert_eq!(fourth.verdict, Verdict::Wait);
+    assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(0));
+    task = kept.keep(&task);
+    // approved, the first is held until the second is answered, too
+    let held = decided(answer(&mut task, first, Answer::approve()));
+    assert_eq!((held.verdict, &*held.waits_for), (Verdict::Wait, &under[1..]));
+    task = kept.keep(&task);
+    let last = decided(answer(&mut task, second, Answer::deny()));
+    assert_eq!(last.verdict, Verdict::Block);
+    let of = |id: celador::task::CallId| {
+        let decided = last.decided.iter().find(|decided| decided.call == id).unwrap();
+        decided.decision.verdict
+    };
+    assert_eq!(last.decided.len(), 3);
+    assert_eq!(of(held.call.unwrap()), Verdict::Allow);
+    assert_eq!(of(third.call.clone().unwrap()), Verdict::Allow);
+    assert_eq!(of(fourth.call.unwrap()), Verdict::Suspend, "its trail is to be written");
+    task = kept.keep(&task);
+    assert_eq!(task.questions().count(), 1);
+    assert_eq!(task.standing(&third.call.unwrap()).unwrap().verdict, Verdict::Allow);
+}
+
+#[test]
+fn a_call_that_is_held_can_be_withdrawn_and_ends_with_its_task() {
+    let deep = |depth: i64| call("probe", json!({"depth": depth}));
+    let mut task = start(&desk());
+    asks(task.before(&deep(8), noon()).unwrap());
+    let [one, two] = [(); 2].map(|()| decided(task.before(&deep(1), noon()).unwrap()).call.unwrap());
+    let withdrawn = task.withdraw(&one, celador::Ran::Never, noon()).unwrap();
+    assert_eq!(withdrawn.verdict, Verdict::Block);
+    assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(1));
+    let ended = task.end("enough", noon());
+    assert_eq!((ended.decided[0].call.clone(), ended.decided[0].decision.verdict), (two, Verdict::Rejected));
+    // the one that was reviewed and the one that was held were never let through
+    assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(3));
+}
+
+#[test]
+fn answers_are_read_as_they_were_and_as_they_are() {
+    let rows = [
+        (json!({"review": true}), Answer::approve()),
+        (json!({"review": false}), Answer::deny()),
+        (json!({"review": {"answer": "approve"}}), Answer::approve()),
+        (json!({"review": {"answer": "edit", "arguments": {"a": 1}}}), edit(json!({"a": 1}))),
+        (
+            json!({"review": {"answer": "deny", "note": "no", "by": {"subject": "u"}}}),
+            ReviewAnswer {
+                choice: ReviewChoice::Deny,
+                by: Some(Identity { issuer: None, subject: "u".into(), email: None }),
+                note: Some("no".into()),
+            }
+            .into(),
+        ),
+    ];
+    for (text, answer) in rows {
+        assert_eq!(serde_json::from_value::<Answer>(text.clone()).unwrap(), answer, "{text}");
+        let written = serde_json::to_value(&answer).unwrap();
+        assert_eq!(serde_json::from_value::<Answer>(written).unwrap(), answer);
+    }
+    assert_eq!(serde_json::to_value(Answer::approve()).unwrap(), json!({"review": true}));
+    for wrong in [
+        json!({"review": "yes"}),
+        json!({"review": {"answer": "maybe"}}),
+        json!({"review": {"answer": "edit"}}),
+        json!({"review": {"answer": "approve", "arguments": {}}}),
+        json!({"review": {"answer": "approve", "who": "u"}}),
+    ] {
+        assert!(serde_json::from_value::<Answer>(wrong.clone()).is_err(), "{wrong}");
+    }
+}
