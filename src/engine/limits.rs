@@ -43,12 +43,12 @@ bounds! {
     max_kept_value_bytes: usize = 16_777_216, "bytes";
     /// Calls of a task that wait for other calls at once; one more is turned away.
     max_queued_calls: usize = 1_000, "calls";
-    /// The id of a call, as whoever makes it gives it.
+    /// How long a review waits for its answer; after that it counts as denied.
+    max_review_ms: u64 = 2_592_000_000, "milliseconds";
+    /// The id of a call or of a task, as whoever makes it gives it.
     max_id_bytes: usize = 256, "bytes";
     /// Calls of a task that are over and that it still knows by their ids; the oldest make room.
     max_known_calls: usize = 1_024, "calls";
-    /// How long a review waits for its answer; after that it counts as denied.
-    max_review_ms: u64 = 2_592_000_000, "milliseconds";
     /// Why somebody ended or purged a task or turned a switch, in their own words.
     max_reason_bytes: usize = 1_000, "bytes";
 }

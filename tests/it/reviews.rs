@@ -306,17 +306,17 @@ fn all_reviews_of_a_turn_are_asked_together() {
     task = kept.keep(&task);
     let last = decided(answer(&mut task, second, Answer::deny()));
     assert_eq!(last.verdict, Verdict::Block);
-    let of = |id: celador::task::CallId| {
-        let decided = last.decided.iter().find(|decided| decided.call == id).unwrap();
+    let of = |id: &celador::task::CallId| {
+        let decided = last.decided.iter().find(|decided| decided.call == *id).unwrap();
         decided.decision.verdict
     };
     assert_eq!(last.decided.len(), 3);
-    assert_eq!(of(held.call.unwrap()), Verdict::Allow);
-    assert_eq!(of(third.call.clone().unwrap()), Verdict::Allow);
-    assert_eq!(of(fourth.call.unwrap()), Verdict::Suspend, "its trail is to be written");
+    assert_eq!(of(&held.call.unwrap()), Verdict::Allow);
+    assert_eq!(of(&third.call.clone().unwrap()), Verdict::Allow);
+    assert_eq!(of(&fourth.call.unwrap()), Verdict::Suspend, "its trail is to be written");
     task = kept.keep(&task);
     assert_eq!(task.questions().count(), 1);
-    assert_eq!(task.standing(&third.call.unwrap()).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&third.call.clone().unwrap()).unwrap().verdict, Verdict::Allow);
 }
 
 #[test]

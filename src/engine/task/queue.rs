@@ -15,8 +15,8 @@
 use super::operation::Operation;
 use super::outcome::HandedOver;
 use super::state::{
-    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Subject,
-    Task, UnderWay, Verdict,
+    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Task,
+    UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::Timestamp;
@@ -114,16 +114,13 @@ impl Task {
 
     /// Keeps a call that has come as far as it may until the reviews are closed.
     pub(super) fn hold(&mut self, mut operation: UnderWay) -> Decision {
-        let UnderWay { subject: Subject::Call(call), .. } = &mut operation else {
+        self.name_call(&mut operation);
+        let (Some((id, function)), Some(call)) = (self.named_call(&operation), operation.subject.call())
+        else {
             return operation.decide(Verdict::Rejected);
         };
-        let id = call.id.take().unwrap_or_else(|| self.made_up_id());
-        call.id = Some(id.clone());
-        let function = self.policy.function(call.function).map_or("", |function| &*function.key);
-        let (function, arguments) = (function.to_owned(), call.arguments.clone());
-        let extent = call.extent;
+        let (call, extent) = (Call::new(&*function, call.arguments.clone()), call.extent);
         let held = Some(Box::new(operation));
-        let call = Call::new(function, arguments);
         self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held });
         self.hold_decision(&id)
     }
@@ -212,6 +209,7 @@ impl Task {
         if let Some((call, function)) = call
             && decision.verdict != Verdict::Wait
         {
+            self.close_unless_open(Some(&call), decision);
             self.queue.settle_told(DecidedCall { call, function, decision: decision.clone() });
         }
     }

@@ -177,10 +177,7 @@ impl Task {
             let pending = self.waiting.remove(position);
             self.close_review(&pending, ReviewState::Expired, None);
             let Pending { mut operation, request, script, .. } = pending;
-            let call = operation.subject.call();
-            let call = call.and_then(|call| {
-                Some((call.id.clone()?, self.policy.function(call.function)?.key.to_string()))
-            });
+            let call = self.named_call(&operation);
             operation.course.exchanges.push(Exchange { question: request, answer: Answer::deny() });
             let progress = self.go_on(operation, script, now);
             let progress = self.settle_event(progress, now);
@@ -189,6 +186,15 @@ impl Task {
             {
                 self.queue.settle(DecidedCall { call, function, decision });
             }
+        }
+    }
+
+    /// Names the call that an operation is about, if it has no name yet: somebody is about to wait for it.
+    pub(super) fn name_call(&mut self, operation: &mut UnderWay) {
+        if let Subject::Call(call) = &mut operation.subject
+            && call.id.is_none()
+        {
+            call.id = Some(self.made_up_id());
         }
     }
 
