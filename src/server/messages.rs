@@ -206,6 +206,12 @@ pub(super) fn ran() -> &'static str {
     "`ran` is false or \"unknown\""
 }
 
+pub(super) fn bad_task_id(bound: usize) -> String {
+    format!(
+        "expected an `id` of 1 to {bound} bytes (`max_id_bytes`) without control characters, and neither `.` nor `..`"
+    )
+}
+
 pub(super) fn bad_reason(bound: usize) -> String {
     format!("expected a `reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
 }

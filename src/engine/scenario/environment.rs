@@ -150,6 +150,8 @@ impl Environment {
             started_at: self.started_at,
             model: self.model.clone().or(default),
             runtime: self.runtime.clone(),
+            mount_id: None,
+            begun_with: None,
         })
     }
 }

@@ -31,7 +31,7 @@ impl Task {
             model: start.model.map(Into::into).or(wish).unwrap_or_default(),
         };
         let context = TaskContext::new(policy.schema().clone(), facts);
-        let mount = policy.mount(&start.id);
+        let mount = policy.mount(start.mount_id.as_deref().unwrap_or(&start.id));
         let mut task = Self {
             allowed: allowed::lists(&policy),
             id: start.id,
@@ -48,6 +48,8 @@ impl Task {
             open: Vec::new(),
             open_bytes: 0,
             script_bytes: 0,
+            mount_id: start.mount_id,
+            begun_with: start.begun_with,
             next_call: 1,
             known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),

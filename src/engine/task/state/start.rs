@@ -35,6 +35,12 @@ pub struct StartTask {
     pub model: Option<String>,
     /// The platform it runs on.
     pub runtime: Runtime,
+    /// The name that stands for `{task}` in the prefix of its mount; without one, its id. A host whose callers choose the ids of
+    /// tasks gives a name of its own: two callers with the same id would share files.
+    pub mount_id: Option<String>,
+    /// A text that tells how it was begun from how others were, such as a digest of the request: [`Task::begun_with`](super::Task::begun_with)
+    /// gives it back, so that a host knows a request that comes again.
+    pub begun_with: Option<String>,
 }
 
 impl StartTask {
@@ -43,7 +49,17 @@ impl StartTask {
     pub fn new(id: &str, namespace: &str, agent: &str, user: User, started_at: impl Into<Timestamp>) -> Self {
         let (id, namespace, agent) = (id.to_owned(), namespace.to_owned(), agent.to_owned());
         let started_at = started_at.into();
-        Self { id, namespace, agent, user, started_at, model: None, runtime: Runtime::default() }
+        Self {
+            id,
+            namespace,
+            agent,
+            user,
+            started_at,
+            model: None,
+            runtime: Runtime::default(),
+            mount_id: None,
+            begun_with: None,
+        }
     }
 }
 
