@@ -3,22 +3,23 @@
 //! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
 //! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
 
+use super::identity::Person;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, Task, TaskError, Usage,
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, ReviewAnswer, Task,
+    TaskError, Usage,
 };
 use celador_store::OperationKind;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
-pub(super) trait StepBody: DeserializeOwned {
+pub(super) trait StepBody {
     /// What it is in the words of the store, the decision log and the figures.
     fn operation(&self) -> OperationKind;
 
@@ -27,9 +28,19 @@ pub(super) trait StepBody: DeserializeOwned {
         None
     }
 
-    /// Why, if it ends the task.
+    /// Why, if it ends the task or unlocks it.
     fn reason(&self) -> Option<&str> {
         None
+    }
+
+    /// The identity of the caller whose task it is, if it says so: it may be another than the one who asks.
+    fn owner(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a task that has ended takes steps again because of it.
+    fn revives(&self) -> bool {
+        false
     }
 
     /// Its body as the decision log may show it, for a task that has secrets and has not taken it yet.
@@ -39,6 +50,11 @@ pub(super) trait StepBody: DeserializeOwned {
 
     /// Whether it is about a call that the task knows, and is taken only to say how far that has come.
     fn comes_again(&self, _: &Task) -> bool {
+        false
+    }
+
+    /// Whether it passes on the answer to a review of somebody whom the runtime alone knows.
+    fn passes_on(&self) -> bool {
         false
     }
 
@@ -67,6 +83,8 @@ pub(super) struct Circumstances<'c> {
     pub(super) now: Timestamp,
     /// The settings of the task's namespace, for the secrets of webhooks.
     pub(super) settings: &'c BTreeMap<String, Json>,
+    /// Who brings it; nobody is known where callers need no token.
+    pub(super) person: Option<&'c Person>,
 }
 
 /// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
@@ -303,15 +321,29 @@ impl StepBody for Resume {
         body
     }
 
+    fn passes_on(&self) -> bool {
+        matches!(self.answer, Answer::Review(_))
+    }
+
     fn while_held(&self, task: &Task) -> WhileHeld {
         let is_result = matches!(self.answer, Answer::Result(_)) && task.awaits_result();
         if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
     }
 
+    /// Who passes on the answer to a review is on record with it: the server knows nobody else.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let answer = match self.answer.clone() {
+            Answer::Review(answer) if answer.by.is_some() => {
+                return Err(Problem::new(Kind::BadRequest, messages::by_is_known()));
+            }
+            Answer::Review(answer) => {
+                Answer::Review(ReviewAnswer { by: at.person.map(Person::identity), ..answer })
+            }
+            answer => answer,
+        };
         let answered = match self.question {
-            Some(question) => task.answer(question, self.answer.clone(), at.now),
-            None => task.resume(self.answer.clone(), at.now),
+            Some(question) => task.answer(question, answer, at.now),
+            None => task.resume(answer, at.now),
         };
         Ok(answered?.into_progress())
     }
@@ -409,6 +441,42 @@ impl StepBody for End {
     }
 }
 
+/// A locked task is to take steps again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Unlock {
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
+    /// The identity of the caller whose task it is; without it, the operator's own.
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+impl StepBody for Unlock {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Unlock
+    }
+
+    fn reason(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    fn revives(&self) -> bool {
+        true
+    }
+
+    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
+        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
+        Ok(task.unlock(&self.reason)?.into())
+    }
+}
+
 fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(false) => Ok(Ran::Never),
@@ -443,7 +511,12 @@ pub(super) fn check_reason(reason: &str, most: usize) -> Result<(), Problem> {
 impl From<TaskError> for Problem {
     fn from(error: TaskError) -> Self {
         let kind = match error {
-            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
+            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) | TaskError::NoDefaultAgent { .. } => {
+                Kind::UnknownAgent
+            }
+            TaskError::MetadataTooLarge { .. } | TaskError::MetadataName | TaskError::MetadataText => {
+                Kind::BadRequest
+            }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
@@ -456,6 +529,7 @@ impl From<TaskError> for Problem {
             }
             TaskError::SeveralPending => Kind::SeveralAsked,
             TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
+            TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

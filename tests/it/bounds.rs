@@ -45,9 +45,9 @@ const OF_TASKS: [&str; 9] = [
     "max_task_bytes",
     "max_kept_value_bytes",
     "max_queued_calls",
+    "max_review_ms",
     "max_id_bytes",
     "max_known_calls",
-    "max_review_ms",
 ];
 
 /// Tested with the stores.

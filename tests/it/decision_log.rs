@@ -31,6 +31,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         verdict: "block",
         step: Some("before[0]"),
         limit: None,
+        ended: None,
         switch: None,
         reason: None,
         decided: &[],

@@ -21,6 +21,8 @@ mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
+#[cfg(feature = "server")]
+mod browser;
 mod cache;
 mod call_ids;
 mod cases;
@@ -45,6 +47,7 @@ mod counting;
 mod decision_log;
 mod differential;
 mod doors;
+mod ends;
 mod event;
 mod fingerprints;
 mod folds;
@@ -97,6 +100,16 @@ mod requirements;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
+#[cfg(feature = "server")]
+mod review_command;
+#[cfg(feature = "server")]
+mod review_fixture;
+#[cfg(feature = "server")]
+mod review_page;
+#[cfg(feature = "server")]
+mod review_page_shown;
+#[cfg(feature = "server")]
+mod review_webhook;
 mod reviews;
 mod rules;
 mod scenario_read;
@@ -115,6 +128,8 @@ mod server_bounds;
 mod server_connections;
 #[cfg(feature = "server")]
 mod server_origins;
+#[cfg(feature = "server")]
+mod server_reviews;
 #[cfg(feature = "server")]
 mod server_rim;
 #[cfg(feature = "server")]

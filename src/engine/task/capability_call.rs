@@ -8,7 +8,7 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Mark,
-    OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    OpenCall, Progress, Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -34,10 +34,10 @@ impl Task {
         let policy = self.policy.clone();
         let moment = now.into();
         let progress = match self.record_result(&policy, &mut operation, result, &moment) {
-            Flow::Ended(verdict, reason) => {
+            Flow::Ended(termination) => {
                 self.keep_what_fits(&operation.course.recorded);
                 self.take_back_waiting(moment);
-                ended(operation, verdict, reason).into()
+                ended(operation, termination).into()
             }
             _ => self.advance_under(&policy, operation, moment),
         };
@@ -264,9 +264,10 @@ impl Task {
         course.recorded.push(record);
         if ends {
             let key = policy.function(call.function).map_or("", |function| &*function.key);
-            let reason = messages::unrecoverable(key);
-            self.end = Some(End::Terminated(reason.clone()));
-            return Flow::Ended(Verdict::Terminate, reason);
+            let reason = TerminationReason::UnrecoverableError;
+            let termination = Termination { reason, message: messages::unrecoverable(key) };
+            self.end = Some(End::Terminated(termination.clone()));
+            return Flow::Ended(termination);
         }
         Flow::Passed
     }

@@ -7,7 +7,7 @@
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Pending, QuestionId, Queue,
-    Review, Task, TaskError, Verdict, stored_waiting,
+    Review, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -148,22 +148,21 @@ impl Task {
 }
 
 impl SavedTask {
-    /// What [`Task::end`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
+    /// What [`Task::end`] or [`Task::end_with_parent`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
     /// Nothing for any other task, because what waits can be taken back under its policy only.
     #[must_use]
-    pub fn ending(&self, reason: &str) -> Option<(TaskChange, Decision)> {
+    pub fn ending(&self, reason: TerminationReason, message: &str) -> Option<(TaskChange, Decision)> {
         if self.has_ended() || !self.waiting.is_empty() || !self.queue.waiting.is_empty() {
             return None;
         }
-        let (message, words) = (Some(reason.to_owned()), Some(reason.to_owned()));
-        let decision = Decision { message, reason: words, ..Decision::new(Verdict::Terminate) };
+        let termination = Termination { reason, message: message.to_owned() };
         let change = TaskChange {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
             next_call: self.next_call,
             known: None,
-            end: Some(End::Terminated(reason.to_owned())),
+            end: Some(End::Terminated(termination.clone())),
             waiting: Vec::new(),
             next_question: self.next_question,
             reviews: Vec::new(),
@@ -173,7 +172,7 @@ impl SavedTask {
             allowed: Vec::new(),
             delivered: None,
         };
-        Some((change, decision))
+        Some((change, termination.told_by(Decision::new(Verdict::Terminate))))
     }
 
     /// The task after a change: what [`Task::save`] gave, or would have given, once it had happened.

@@ -9,7 +9,7 @@ use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
-    QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, Usage,
+    QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -40,6 +40,8 @@ impl Task {
             context,
             runtime: start.runtime,
             mount,
+            parent: start.parent,
+            metadata: start.metadata,
             end: None,
             waiting: Vec::new(),
             next_question: 0,
@@ -254,11 +256,31 @@ impl Task {
     /// review takes longer than the task may live. A task at its end already stays as it is, and says rejected with the
     /// reason that it has.
     ///
-    /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
-    pub fn end(&mut self, reason: &str, now: impl Into<Timestamp>) -> Decision {
-        let now = now.into();
-        let decision = self.begin_end(reason, now);
+    /// The message is the host's, such as the words of the person who ended it. It is told to whoever tries a step later, with
+    /// the reason [`TerminationReason::EndedByHost`].
+    pub fn end(&mut self, message: &str, now: impl Into<Timestamp>) -> Decision {
+        self.end_because(TerminationReason::EndedByHost, message, now.into())
+    }
+
+    /// Ends the task as [`Task::end`] does, because the task that had delegated to it was locked or terminated: nobody waits for
+    /// its response any more. The reason is [`TerminationReason::EndedWithParent`].
+    pub fn end_with_parent(&mut self, message: &str, now: impl Into<Timestamp>) -> Decision {
+        self.end_because(TerminationReason::EndedWithParent, message, now.into())
+    }
+
+    fn end_because(&mut self, reason: TerminationReason, message: &str, now: Timestamp) -> Decision {
+        let decision = self.begin_end(reason, message, now);
         self.decision_with_decided(decision, now)
+    }
+
+    /// Unlocks the task: it takes steps again. A lock is for good (MW-31), so this is for an operator who has looked into it, and
+    /// for a host that has been told to allow it. The lock has closed the reviews that were open and refused the calls that waited; they
+    /// stay refused, as do results that were withheld. The decision has the reason, for events and logs.
+    ///
+    /// # Errors
+    /// [`TaskError::NotLocked`], and [`TaskError::HasEnded`] for a task that was terminated; nothing has happened then.
+    pub fn unlock(&mut self, reason: &str) -> Result<Decision, TaskError> {
+        self.begin_unlock(reason)
     }
 
     /// Goes on with the operation that waits, in this process or, after [`Task::save`], in another.

@@ -184,6 +184,7 @@ impl Task {
             if let (Some((call, function)), Progress::Decided(decision)) = (call, progress)
                 && decision.verdict != Verdict::Wait
             {
+                self.close_unless_open(Some(&call), &decision);
                 self.queue.settle(DecidedCall { call, function, decision });
             }
         }

@@ -8,14 +8,15 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Pending, Queue, Request, Review, SavedCalls,
-    Switches, Task, TaskError, TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, Queue, Request, Review,
+    SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
 use crate::manifest::agent::Capability;
 use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The format that is written and read.
@@ -33,6 +34,10 @@ pub struct SavedTask {
     version: String,
     dashboard_url: String,
     api_root: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<Parent>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     pub(super) end: Option<End>,
     /// Of earlier releases one operation or nothing.
     #[serde(rename = "pending", deserialize_with = "stored_waiting")]
@@ -102,6 +107,24 @@ impl SavedTask {
         &self.id
     }
 
+    /// The task that has delegated to it, as [`Task::parent`].
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// What whoever began it has written on it, as [`Task::metadata`].
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// The identifier of the user for whom it runs.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        self.context.user()
+    }
+
     /// Whether it takes steps, as [`Task::state`].
     #[must_use]
     pub fn state(&self) -> TaskState {
@@ -118,6 +141,14 @@ impl SavedTask {
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.activity.is_interrupted()
+    }
+
+    /// Whether the result of a call is awaited: it was let through, or waits for an answer.
+    #[must_use]
+    pub fn awaits(&self, call: &CallId) -> bool {
+        let under_way =
+            self.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.as_ref());
+        self.open.iter().map(|open| &open.id).chain(under_way).any(|id| id == call)
     }
 
     /// Whether it is at its end, and takes no step any more.
@@ -166,6 +197,8 @@ impl Task {
             version: self.runtime.version.to_string(),
             dashboard_url: self.runtime.dashboard_url.to_string(),
             api_root: self.runtime.api_root.to_string(),
+            parent: self.parent.clone(),
+            metadata: self.metadata.clone(),
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
@@ -239,6 +272,8 @@ impl Task {
                 dashboard_url: saved.dashboard_url.into(),
                 api_root: saved.api_root.into(),
             },
+            parent: saved.parent,
+            metadata: saved.metadata,
             end: saved.end,
             next_question: saved.next_question.max(after_all(&saved.waiting)),
             waiting: saved.waiting,

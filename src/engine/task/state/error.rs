@@ -35,6 +35,30 @@ pub enum TaskError {
     /// `engine.start` with an agent whose manifest has errors
     #[error("the agent `{0}` is not valid and must not run")]
     InvalidAgent(String),
+    /// `engine.default_agent` of a namespace that has no agent, or of whose agents several could be meant
+    #[error(
+        "the namespace has {candidates} agents that no other agent delegates to, and not exactly one: name the agent"
+    )]
+    NoDefaultAgent {
+        /// The number of agents that no other agent delegates to.
+        candidates: usize,
+    },
+    /// `engine.start` with more metadata than a bound allows
+    #[error("the metadata has more than {most} {what} (`{bound}`)")]
+    MetadataTooLarge {
+        /// What is counted.
+        what: &'static str,
+        /// The name of the bound.
+        bound: &'static str,
+        /// Its value.
+        most: usize,
+    },
+    /// `engine.start` with metadata under the name `a b`
+    #[error("a name of metadata has letters and digits of ASCII, `_`, `-`, `.` and `/`, one at least")]
+    MetadataName,
+    /// `engine.start` with a line break in metadata
+    #[error("a text of metadata has no control characters")]
+    MetadataText,
     /// `engine.trigger` with the name of a trigger that is not loaded
     #[error("no trigger `{0}` is loaded")]
     UnknownTrigger(String),
@@ -65,6 +89,12 @@ pub enum TaskError {
     /// `task.record` while an operation waits for an answer
     #[error("the task waits for an answer")]
     Waiting,
+    /// `task.unlock` of a task that is not locked
+    #[error("the task is not locked")]
+    NotLocked,
+    /// `task.unlock` of a task that was terminated
+    #[error("the task was terminated, and that is for good")]
+    HasEnded,
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,

@@ -18,6 +18,7 @@ mod review_answer;
 mod start;
 mod switch;
 mod task;
+mod termination;
 mod under_way;
 
 pub(in crate::task) use activity::Activity;
@@ -38,9 +39,10 @@ pub use progress::Progress;
 pub(in crate::task) use queue::{Queue, QueuedCall};
 pub use review::{Review, ReviewState, Reviewed, Rule};
 pub use review_answer::{Identity, ReviewAnswer, ReviewChoice};
-pub use start::{Call, Next, Offer, StartTask, Usage, User};
+pub use start::{Call, Next, Offer, Parent, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
+pub use termination::{Termination, TerminationReason};
 pub(in crate::task) use under_way::{
     Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender,
     Stage, Subject, UnderWay, stored_waiting,

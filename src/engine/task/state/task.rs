@@ -8,12 +8,13 @@ use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::queue::Queue;
 use super::review::Review;
-use super::start::Offer;
+use super::start::{Offer, Parent};
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::policy::{AllowList, OutputSchema, Policy};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A running task of one agent. It keeps the policy that it started with.
@@ -48,6 +49,8 @@ pub struct Task {
     pub(in crate::task) context: TaskContext,
     pub(in crate::task) runtime: Runtime,
     pub(in crate::task) mount: Option<MountFacts>,
+    pub(in crate::task) parent: Option<Parent>,
+    pub(in crate::task) metadata: BTreeMap<String, String>,
     pub(in crate::task) end: Option<End>,
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
@@ -97,6 +100,18 @@ impl Task {
         &self.policy
     }
 
+    /// The task that has delegated to it, if one has.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// What whoever began it has written on it.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
     /// The context, as the engine holds it.
     #[must_use]
     pub fn context(&self) -> &TaskContext {
@@ -138,7 +153,7 @@ impl Task {
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| Offer {
-            name: &function.key,
+            name: &function.called,
             description: function.description.as_deref(),
             schema: &function.schema,
             output: function.output.as_ref().map(OutputSchema::schema),
