@@ -174,6 +174,8 @@ mod switches;
 mod task;
 mod task_change;
 mod task_fixture;
+#[cfg(feature = "server")]
+mod task_ids;
 mod task_on_fail;
 mod task_properties;
 mod task_script;

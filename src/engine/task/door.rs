@@ -8,8 +8,7 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, KnownCalls, Next, Progress, QuestionId,
-    Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress, QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
 };
 use super::turn::{Reported, Turned};
 use crate::cel::{Cache, Issue, Json, Timestamp};
@@ -32,7 +31,7 @@ impl Task {
             model: start.model.map(Into::into).or(wish).unwrap_or_default(),
         };
         let context = TaskContext::new(policy.schema().clone(), facts);
-        let mount = policy.mount(&start.id);
+        let mount = policy.mount(start.mount_id.as_deref().unwrap_or(&start.id));
         let mut task = Self {
             allowed: allowed::lists(&policy),
             id: start.id,
@@ -51,6 +50,8 @@ impl Task {
             open: Vec::new(),
             open_bytes: 0,
             script_bytes: 0,
+            mount_id: start.mount_id,
+            begun_with: start.begun_with,
             next_call: 1,
             known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
@@ -114,7 +115,10 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, AllowedCall>, TaskError> {
         let now = now.into();
-        let progress = self.begin_before(call, now)?;
+        if let Some(progress) = self.made_before(call, Extent::Before)? {
+            return Ok(Operation::new(self, progress));
+        }
+        let progress = self.begin(call, Extent::Before, now);
         Ok(self.begun(progress, now))
     }
 
@@ -136,6 +140,9 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
+        if let Some(again) = self.reported_again(call, &result) {
+            return Ok(Operation::new(self, again?));
+        }
         let progress = self.begin_after(call, result, now)?;
         Ok(self.begun(progress, now))
     }
@@ -211,7 +218,10 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
-        let progress = self.begin_invoke(call, now)?;
+        if let Some(progress) = self.made_before(call, Extent::Whole)? {
+            return Ok(Operation::new(self, progress));
+        }
+        let progress = self.begin(call, Extent::Whole, now);
         Ok(self.begun(progress, now))
     }
 
