@@ -35,6 +35,13 @@ fn filled(text: &str, kept: &BTreeMap<String, String>) -> String {
 /// Runs a story; says what differs.
 fn run(story: &Value) -> Result<usize, String> {
     let serving = Serving::with(&Location::Memory, |settings, _| {
+        if let Some(served) = story["served"].as_str() {
+            settings.policies = vec![folder().join(served)];
+        }
+        settings.allow_unlock = story["allow_unlock"] == json!(true);
+        for (namespace, agent) in story["default_agents"].as_object().into_iter().flatten() {
+            settings.default_agents.insert(namespace.clone(), agent.as_str().unwrap().to_owned());
+        }
         for (name, value) in story["limits"].as_object().into_iter().flatten() {
             let value = value.as_u64().unwrap();
             assert!(

@@ -76,7 +76,8 @@ pub(super) fn operations() -> Vec<Operation> {
         tasks("createTask", "Begin a task")
             .takes::<NewTask>()
             .answers::<Created<'_>>(201, "The task is there.")
-            .with_headers(&[("Location", "The address of the task.")]),
+            .with_headers(&[("Location", "The address of the task.")])
+            .also(&[404, 409, 410]),
         tasks("listTasks", "List the caller's tasks, a page at a time").asks::<ListQuery>().gives::<Page>("The page."),
         tasks("readTask", "Read a task as it stands").gives::<Standing<'_>>("The task as it is now."),
         tasks("purgeTask", "Take a task away for good")
