@@ -101,6 +101,8 @@ kinds! {
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
     /// The id of another call of the task.
     CallExists = "call-exists", 409, "The task has another call with this id";
+    /// Another result of a call that was reported.
+    OtherResult = "other-result", 409, "Another result of this call was reported";
     /// The task that delegates has ended.
     ParentEnded = "parent-ended", 409, "The task that delegates has ended";
     /// A task that is not locked, or was terminated.

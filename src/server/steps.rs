@@ -47,6 +47,11 @@ pub(super) trait StepBody: DeserializeOwned {
         body
     }
 
+    /// Whether it is about a call that the task knows, and is taken only to say how far that has come.
+    fn comes_again(&self, _: &Task) -> bool {
+        false
+    }
+
     /// Whether it is taken by a task that is held until an operator decides about its policy.
     fn while_held(&self, _: &Task) -> WhileHeld {
         WhileHeld::Refused
@@ -152,6 +157,10 @@ impl StepBody for Before {
         body
     }
 
+    fn comes_again(&self, task: &Task) -> bool {
+        self.0.id.as_ref().is_some_and(|id| task.has_call(id))
+    }
+
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.before(&self.0, at.now)?.into_progress())
     }
@@ -174,6 +183,10 @@ impl StepBody for Invoke {
 
     fn masked(&self, task: &Task, body: Value) -> Value {
         self.0.masked(task, body)
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        self.0.comes_again(task)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -205,6 +218,10 @@ impl StepBody for After {
 
     fn while_held(&self, _: &Task) -> WhileHeld {
         WhileHeld::Taken
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        task.function_of(&self.call).is_none() && task.has_call(&self.call)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -477,6 +494,7 @@ impl From<TaskError> for Problem {
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
+            TaskError::OtherResult(_) => Kind::OtherResult,
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
                 Kind::BadRequest
             }

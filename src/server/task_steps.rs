@@ -138,6 +138,7 @@ impl Tasks {
             let at = Circumstances { now, settings: self.settings_of(&found.task) };
             // before the step is taken: it may close the call that its body is about
             let content = self.recorder.content_of(step, &found.task, &request.body);
+            let comes_again = step.comes_again(&found.task);
             let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
@@ -147,21 +148,32 @@ impl Tasks {
                 }
             };
             let Open { task, head, manifests, .. } = &found;
-            if let Progress::Decided(decision) = &progress
-                && task.turned_away_since(&before, decision)
-            {
+            let (shown, suspension) = match &progress {
+                Progress::Decided(decided) => (Shown::Decided { decided }, None),
+                Progress::Asks(question) => {
+                    let suspension = task.suspension_at(question.id);
+                    (Shown::asks(task, question, suspension.as_ref()), suspension)
+                }
+            };
+            let decision = match &progress {
+                Progress::Decided(decision) => Some(decision),
+                Progress::Asks(_) => suspension.as_ref(),
+            };
+            let is_turned_away = decision.is_some_and(|decision| task.turned_away_since(&before, decision));
+            if is_turned_away || comes_again && task.is_at(&before) {
                 // nothing is stored that would tell that another process was ahead, or has purged the task
                 let present = self.store.version(&owner, &request.id);
                 if present.map_err(|error| self.gone(&owner, &request.id, &error))? != head.version() {
                     self.metrics().conflict();
                     continue;
                 }
-                if decision.switch.is_some() && self.store.switches_version() != Ok(switches) {
+                if decision.is_some_and(|decision| decision.switch.is_some())
+                    && self.store.switches_version() != Ok(switches)
+                {
                     self.learn_switches().map_err(|error| self.problem(&error))?;
                     continue;
                 }
                 // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
-                let shown = Shown::Decided { decided: decision };
                 let (id, version) = (&*request.id, head.version());
                 let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
                 let taken =
@@ -170,19 +182,8 @@ impl Tasks {
                 *open = Some(found);
                 return recorded.map(|()| answer);
             }
-            let (shown, suspension) = match &progress {
-                Progress::Decided(decided) => (Shown::Decided { decided }, None),
-                Progress::Asks(question) => {
-                    let suspension = task.suspension_at(question.id);
-                    (Shown::asks(task, question, suspension.as_ref()), suspension)
-                }
-            };
             let (id, version) = (&*request.id, head.version().saturating_add(1));
             let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
-            let decision = match &progress {
-                Progress::Decided(decision) => Some(decision),
-                Progress::Asks(_) => suspension.as_ref(),
-            };
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::NewEvent { operation, at: now, task, before: &before, decision, once };

@@ -22,6 +22,7 @@ mod bounds;
 mod bounds_growth;
 mod bounds_source;
 mod cache;
+mod call_ids;
 mod cases;
 mod cel_interpreter;
 mod check_rows;

@@ -47,7 +47,8 @@ fn calls_in_flight_keep_their_results_apart_and_count() {
     assert_eq!(text_of(after.value.as_ref()), r#"{"n":2}"#);
     decided(third.after(&first, result(1), noon()).unwrap());
     assert_eq!(see(&third, "context.capabilities.probe.inputs.map(i, i.host)"), json!(["a", "b"]));
-    assert_eq!(third.after(&first, result(1), noon()).unwrap_err(), TaskError::UnknownCall(first));
+    let again = third.after(&first, result(3), noon()).map(decided);
+    assert_eq!(again, Err(TaskError::OtherResult(first)));
     let decision = decided(third.before(&call("probe", json!({})), noon()).unwrap());
     assert_eq!(decision.verdict, Verdict::Terminate);
     assert_eq!(decision.limit.unwrap().which, "max_tool_calls");

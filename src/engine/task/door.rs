@@ -8,8 +8,8 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, QuestionId, Queue, Ran,
-    StartTask, Switches, Task, TaskError, TerminationReason, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, KnownCalls, Next, Progress, QuestionId,
+    Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -51,6 +51,7 @@ impl Task {
             open_bytes: 0,
             script_bytes: 0,
             next_call: 1,
+            known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
             delivered: Deliveries::default(),
             switches: Switches::default(),
@@ -88,6 +89,9 @@ impl Task {
     /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it: the
     /// caller's ([`Call::id`]), or one that the task makes up.
     ///
+    /// A call that is made once more, under the same id with the same function and arguments, does nothing: the answer is how far it
+    /// has come ([`Task::standing`]), and rejected once its result was reported.
+    ///
     /// # Errors
     /// [`TaskError::BadCallId`] for an id that no call may have, and [`TaskError::CallExists`] for that of another call. Nothing has
     /// happened then.
@@ -106,8 +110,12 @@ impl Task {
     /// an error in its place and the finding `output_misfit`, and so it is to every step. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
     /// call has run; rejected then says that nothing of it may reach the model (MW-45).
     ///
+    /// A result that is reported once more does nothing: the answer is what the first one came to, or rejected where that is not
+    /// kept. A value is kept if it is the one on record.
+    ///
     /// # Errors
-    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    /// [`TaskError::UnknownCall`] for an id that awaits no result, and [`TaskError::OtherResult`] for another result of a call that
+    /// was reported.
     pub fn after(
         &mut self,
         call: &CallId,

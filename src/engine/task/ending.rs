@@ -67,6 +67,11 @@ impl Task {
         self.waiting.iter().any(Pending::is_in_review)
     }
 
+    /// What a task at its end says to whoever tries a step.
+    pub(super) fn rejection_at_end(&self) -> Option<Decision> {
+        self.end.is_some().then(|| self.rejection())?
+    }
+
     fn rejection(&self) -> Option<Decision> {
         let waiting = messages::waiting();
         let (reason, message) = match &self.end {

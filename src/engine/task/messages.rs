@@ -35,6 +35,11 @@ pub(super) fn tool_failed(code: &str) -> String {
     format!("the tool failed: {code}")
 }
 
+/// What a call of a step gives in place of a result where the task lacks the tool.
+pub(super) fn not_brought(tool: &str) -> String {
+    format!("the task has brought no tool `{tool}`")
+}
+
 /// What a call gives in place of a result that does not fit the schema of its action.
 pub(super) fn output_misfit(function: &str, why: &str) -> String {
     format!("`{function}` has run, and its result is withheld, for it is not what the tool declares: {why}")
@@ -103,6 +108,14 @@ pub(super) fn too_many_calls(bound: usize) -> String {
 
 pub(super) fn call_again() -> String {
     "another call is not finished: call again when it is".to_owned()
+}
+
+pub(super) fn reported() -> String {
+    "the result of this call was reported".into()
+}
+
+pub(super) fn not_kept() -> String {
+    "the call is over, and what came of it is not kept".into()
 }
 
 pub(super) fn withdrawn() -> String {

@@ -28,6 +28,7 @@
 //! `script` are what operations are about, `queue` has the calls that wait for calls, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
 
 mod allowed;
+mod call_id;
 mod capability_call;
 mod change;
 mod delegation;

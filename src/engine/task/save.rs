@@ -8,8 +8,8 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, OpenCall, Parent, Pending, QuestionId, Queue, Request, Review,
-    Switches, Task, TaskError, TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
+    Review, SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -50,6 +50,8 @@ pub struct SavedTask {
     pub(super) queue: Queue,
     pub(super) open: Vec<SavedCall>,
     pub(super) next_call: u64,
+    #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
+    pub(super) known: SavedCalls,
     pub(super) activity: Activity,
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -196,6 +198,7 @@ impl Task {
             queue: self.queue.clone(),
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
             next_call: self.next_call,
+            known: self.known.save(),
             activity: self.activity,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
@@ -247,6 +250,11 @@ impl Task {
         }
         let context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
+        let under_way =
+            saved.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.clone());
+        let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
+        let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
+        let known = KnownCalls::restore(saved.known, ids);
         Ok(Self {
             mount: policy.mount(&saved.id),
             id: saved.id,
@@ -269,6 +277,7 @@ impl Task {
             open,
             script_bytes: 0,
             next_call: saved.next_call,
+            known,
             activity: saved.activity,
             allowed,
             delivered: Deliveries::restore(saved.delivered),

@@ -15,6 +15,7 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use std::io::Write as _;
 use std::sync::Arc;
 
 /// The answer to one operation.
@@ -280,6 +281,17 @@ impl CallId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The id that a task makes up for its call of this number.
+    pub(in crate::task) fn numbered(number: u64) -> Self {
+        let mut digits = [0; 20];
+        let mut text: &mut [u8] = &mut digits;
+        // 20 digits hold every number
+        let _ = write!(text, "{number}");
+        let rest = text.len();
+        let written = digits.split_at(digits.len().saturating_sub(rest)).0;
+        Self(std::str::from_utf8(written).unwrap_or_default().into())
     }
 
     /// Whether a call may have this id: a text of at most so many bytes, with no control characters in it.

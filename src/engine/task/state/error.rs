@@ -14,13 +14,15 @@ use super::decision::CallId;
 /// let start = StartTask::new("t-1", "shop", "cashier", User::default(), now);
 /// assert!(matches!(engine.start(start), Err(TaskError::UnknownAgent(name)) if name.contains("cashier")));
 ///
-/// // a result that is reported twice counts once
+/// // a result that is reported twice counts once, and a call has one result
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
 /// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 /// let result = CallResult::successful(serde_json::json!({"paid": 40}).into());
 /// assert!(task.after(&allowed.call, result.clone(), now)?.outcome().is_allowed());
-/// assert_eq!(task.after(&allowed.call, result, now).err(), Some(TaskError::UnknownCall(allowed.call)));
+/// assert!(task.after(&allowed.call, result, now)?.outcome().is_allowed());
+/// let other = CallResult::successful(serde_json::json!({"paid": 41}).into());
+/// assert_eq!(task.after(&allowed.call, other, now).err(), Some(TaskError::OtherResult(allowed.call)));
 /// assert_eq!(task.context().invocations().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -66,14 +68,17 @@ pub enum TaskError {
     /// `task.after` with an id that `before` never gave, or twice with the same one
     #[error("no result of this call is awaited")]
     UnknownCall(CallId),
+    /// `task.after` with another result than the first time
+    #[error("another result of this call was reported")]
+    OtherResult(CallId),
     /// `task.before` under an id that is empty, too long, or has control characters
     #[error("the id of a call is a text of 1 to {max} bytes without control characters")]
     BadCallId {
         /// The bytes that an id may have.
         max: usize,
     },
-    /// `task.before` under the id of a call that the task has already
-    #[error("the task has a call with this id already")]
+    /// `task.before` under the id of a call of another function or with other arguments
+    #[error("another call of the task has this id")]
     CallExists(CallId),
     /// `task.schema("nope")`
     #[error("the agent has no function `{0}`")]

@@ -4,6 +4,7 @@ use super::activity::Activity;
 use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
+use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::queue::Queue;
 use super::review::Review;
@@ -65,6 +66,8 @@ pub struct Task {
     /// The bytes that the script under way holds while it makes a call.
     pub(in crate::task) script_bytes: u64,
     pub(in crate::task) next_call: u64,
+    /// The calls that it knows by their ids.
+    pub(in crate::task) known: KnownCalls,
     /// When steps were taken, for the subscriptions.
     pub(in crate::task) activity: Activity,
     /// What the parameters of each capability have had.
@@ -141,7 +144,7 @@ impl Task {
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| Offer {
-            name: &function.key,
+            name: &function.called,
             description: function.description.as_deref(),
             schema: &function.schema,
             output: function.output.as_ref().map(OutputSchema::schema),
