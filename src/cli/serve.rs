@@ -5,8 +5,8 @@ use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
 use celador::limits::EngineLimits;
 use celador_server::{
-    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
-    ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ReviewWebhook,
+    ServeError, Server, ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
 use celador_store::conversation::{self, HistoryOrder, ListShape};
@@ -97,6 +97,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CLAIM", default_value = "sub")]
     identity_claim: String,
 
+    /// The claim of such tokens that lists the groups of the caller, for reviews; empty for none
+    #[arg(long, value_name = "CLAIM", default_value = "groups")]
+    groups_claim: String,
+
     /// Who a caller with such a token is: the issuer with the claim, or the claim alone (not with --tokens)
     #[arg(long, value_name = "FORM", value_parser = ["issuer", "claim"], default_value = "issuer")]
     jwt_identity: String,
@@ -145,6 +149,14 @@ pub(crate) struct Arguments {
     /// Where clients reach the context protocols, for the agent card; where it listens if not said
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+
+    /// Send reviews here when they are asked and when they are answered: `https://…`, or an address of loopback
+    #[arg(long, value_name = "URL", requires = "review_webhook_secret_file")]
+    review_webhook: Option<String>,
+
+    /// The file with the secret that signs them: `whsec_…`, a line each, and each signs
+    #[arg(long, value_name = "FILE", requires = "review_webhook")]
+    review_webhook_secret_file: Option<PathBuf>,
 
     /// A host that requests may be for, besides loopback; needed without tokens only
     #[arg(long = "allow-host", value_name = "HOST")]
@@ -240,6 +252,7 @@ impl Arguments {
                 issuer: issuer.clone(),
                 audience: audience.clone(),
                 identity_claim: self.identity_claim.clone(),
+                groups_claim: self.groups_claim.clone(),
             }),
             _ => None,
         };
@@ -269,6 +282,7 @@ impl Arguments {
         let agent_contexts =
             self.aletheia_store.clone().or_else(|| from_environment("CELADOR_ALETHEIA_STORE"));
         let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
+        let webhook = self.review_webhook.clone().zip(self.review_webhook_secret_file.clone());
         Ok(Settings {
             address: self.listen,
             live_tasks: match &*self.live_tasks {
@@ -287,6 +301,7 @@ impl Arguments {
             conversation,
             agent_contexts: agent_contexts.map(|store| ContextPlace { store, redis }),
             public_url: self.public_url.clone(),
+            review_webhook: webhook.map(|(url, secret)| ReviewWebhook { url, secret }),
             allowed_hosts: self.allowed_hosts.clone(),
             allowed_origins: self.allowed_origins.clone(),
             log_required: self.decision_log_required,

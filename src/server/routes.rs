@@ -18,13 +18,14 @@ use super::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
     StepBody, Unlock, Withdraw,
 };
-use super::{agent_context_routes, switch_routes, task_policies, task_steps};
+use super::{agent_context_routes, reviews, switch_routes, task_policies, task_steps};
 use axum::http::Method;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
 use celador::policy::Policy;
 use celador::task::{Offer, Parent, StartTask, TaskState, User};
 use celador_store::TaskFilter;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
         AgentContextsRead, AgentContextsWrite, ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite,
-        SwitchesRead, SwitchesWrite, TasksAdmin, TasksPurge, TasksRead, TasksWrite,
+        ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin, TasksPurge, TasksRead,
+        TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -89,6 +91,13 @@ pub(super) fn routes() -> Vec<Route> {
         long(post("/v1/tasks/{task}/render", "render", read, render)),
         long(post("/v1/evaluate", "evaluate", read, evaluate)),
         long(post("/v1/check", "check", read, check)),
+        get("/v1/reviews", "listReviews", Needs(ReviewsRead), reviews::list),
+        Route {
+            work: Work::Stream,
+            ..get("/v1/reviews/stream", "streamReviews", Needs(ReviewsRead), reviews::streamed)
+        },
+        get("/v1/reviews/{review}", "readReview", Needs(ReviewsRead), reviews::read),
+        post("/v1/reviews/{review}", "answerReview", Needs(ReviewsWrite), reviews::answer),
         get("/v1/switches", "listSwitches", Needs(SwitchesRead), switch_routes::list),
         get("/v1/switches/history", "listSwitchTurns", Needs(SwitchesRead), switch_routes::history),
         post("/v1/switches", "turnSwitchOn", Needs(SwitchesWrite), switch_routes::turn_on),
@@ -395,7 +404,7 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 /// Any step of a task.
-fn step<S: StepBody>(service: &Service, request: &Request) -> Result<Answer, Problem> {
+fn step<S: StepBody + DeserializeOwned>(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let step: S = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &step)
 }

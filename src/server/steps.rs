@@ -3,22 +3,23 @@
 //! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
 //! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
 
+use super::identity::Person;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, Task, TaskError, Usage,
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, ReviewAnswer, Task,
+    TaskError, Usage,
 };
 use celador_store::OperationKind;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
-pub(super) trait StepBody: DeserializeOwned {
+pub(super) trait StepBody {
     /// What it is in the words of the store, the decision log and the figures.
     fn operation(&self) -> OperationKind;
 
@@ -52,6 +53,11 @@ pub(super) trait StepBody: DeserializeOwned {
         false
     }
 
+    /// Whether it passes on the answer to a review of somebody whom the runtime alone knows.
+    fn passes_on(&self) -> bool {
+        false
+    }
+
     /// Whether it is taken by a task that is held until an operator decides about its policy.
     fn while_held(&self, _: &Task) -> WhileHeld {
         WhileHeld::Refused
@@ -77,6 +83,8 @@ pub(super) struct Circumstances<'c> {
     pub(super) now: Timestamp,
     /// The settings of the task's namespace, for the secrets of webhooks.
     pub(super) settings: &'c BTreeMap<String, Json>,
+    /// Who brings it; nobody is known where callers need no token.
+    pub(super) person: Option<&'c Person>,
 }
 
 /// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
@@ -309,15 +317,29 @@ impl StepBody for Resume {
         body
     }
 
+    fn passes_on(&self) -> bool {
+        matches!(self.answer, Answer::Review(_))
+    }
+
     fn while_held(&self, task: &Task) -> WhileHeld {
         let is_result = matches!(self.answer, Answer::Result(_)) && task.awaits_result();
         if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
     }
 
+    /// Who passes on the answer to a review is on record with it: the server knows nobody else.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let answer = match self.answer.clone() {
+            Answer::Review(answer) if answer.by.is_some() => {
+                return Err(Problem::new(Kind::BadRequest, messages::by_is_known()));
+            }
+            Answer::Review(answer) => {
+                Answer::Review(ReviewAnswer { by: at.person.map(Person::identity), ..answer })
+            }
+            answer => answer,
+        };
         let answered = match self.question {
-            Some(question) => task.answer(question, self.answer.clone(), at.now),
-            None => task.resume(self.answer.clone(), at.now),
+            Some(question) => task.answer(question, answer, at.now),
+            None => task.resume(answer, at.now),
         };
         Ok(answered?.into_progress())
     }

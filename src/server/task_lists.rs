@@ -4,8 +4,11 @@ use super::identity::Caller;
 use super::problem::{Kind, Problem};
 use super::request::Request;
 use super::tasks::{Tasks, owner};
-use celador::task::Decision;
-use celador_store::{FoundTask, OperationKind, Owner, StoredEvent, TaskFilter, TaskPolicy, TaskSummary};
+use celador::task::{Decision, ReviewState};
+use celador_store::{
+    FoundTask, OperationKind, Owner, ReviewAnswered, ReviewRow, StoredEvent, StoredReview, TaskFilter,
+    TaskPolicy, TaskSummary,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -74,6 +77,21 @@ struct Event {
     /// The decision of the operation, with its secrets masked; null of an event without one, such as the beginning of the task.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Decision>"))]
     decision: Option<Box<serde_json::value::RawValue>>,
+    /// The reviews that it has closed, with who answered; absent if it has closed no review.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reviews: Vec<ClosedReview>,
+}
+
+/// A review that an event has closed.
+#[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ClosedReview {
+    /// The review's id.
+    review: String,
+    /// How it was closed.
+    state: ReviewState,
+    /// The answer; null of a review that nobody answered.
+    answered: Option<ReviewAnswered>,
 }
 
 /// How many pages are looked at in which nothing is wanted, before one is given that is empty.
@@ -162,12 +180,22 @@ impl Tasks {
         let present = present.map_err(|error| self.problem(&error))?;
         let is_cut = |last: &&StoredEvent| found.len() >= self.page || last.version < present;
         let next = found.last().filter(is_cut).map(|last| last.version);
+        let (first, last) = (after.saturating_add(1), found.last().map_or(0, |last| last.version));
+        let reviews = self.store.reviews_at(&owner(&request.caller), &request.id, (first, last));
+        let mut closed: BTreeMap<u64, Vec<ClosedReview>> = BTreeMap::new();
+        for ReviewRow { version, review, .. } in reviews.map_err(|error| self.problem(&error))? {
+            if review.state != ReviewState::Open {
+                let StoredReview { id: review, state, answered, .. } = review;
+                closed.entry(version).or_default().push(ClosedReview { review, state, answered });
+            }
+        }
         let events = found.into_iter().map(|it| {
             let decision = it.decision.map(Decision::masked_json).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
             let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
-            Ok(Event { version: it.version, at: it.at, operation: it.operation, decision })
+            let reviews = closed.remove(&it.version).unwrap_or_default();
+            Ok(Event { version: it.version, at: it.at, operation: it.operation, decision, reviews })
         });
         Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
     }

@@ -100,11 +100,21 @@ impl<'s> About<'s> {
 }
 
 impl Tasks {
-    /// Takes a step of a task and answers when it is durable.
+    /// Takes a step of a task of the caller and answers when it is durable.
     pub(super) fn step<S: StepBody>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
-        let begun = Instant::now();
         let owner = step.owner().map_or_else(|| owner(&request.caller), Owner::caller);
-        let seat = self.seat(&owner, &request.id);
+        self.step_of(&owner, request, step)
+    }
+
+    /// Takes a step of a task, whoever owns it.
+    pub(super) fn step_of<S: StepBody>(
+        &self,
+        owner: &Owner,
+        request: &Request,
+        step: &S,
+    ) -> Result<Answer, Problem> {
+        let begun = Instant::now();
+        let seat = self.seat(owner, &request.id);
         let mut open = sit(&seat);
         let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
@@ -116,12 +126,12 @@ impl Tasks {
             }
             let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
-                None => self.open(&owner, &request.id)?,
+                None => self.open(owner, &request.id)?,
             };
             if let Some(problem) = hindrance(&found, step) {
                 // another process may have been told what becomes of it
-                let present = self.store.version(&owner, &request.id);
-                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != found.head.version() {
+                let present = self.store.version(owner, &request.id);
+                if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version() {
                     self.metrics().conflict();
                     continue;
                 }
@@ -135,8 +145,9 @@ impl Tasks {
             let was_over = has_ended(&found.task);
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());
-            let at = Circumstances { now, settings: self.settings_of(&found.task) };
-            // before the step is taken: it may close the call that its body is about
+            let (settings, person) = (self.settings_of(&found.task), request.caller.person.as_ref());
+            let at = Circumstances { now, settings, person };
+            // before the step is taken: it may close the call and the question that its body is about
             let content = self.recorder.content_of(step, &found.task, &request.body);
             let comes_again = step.comes_again(&found.task);
             let progress = match step.take(&mut found.task, &at) {
@@ -162,8 +173,8 @@ impl Tasks {
             let is_turned_away = decision.is_some_and(|decision| task.turned_away_since(&before, decision));
             if is_turned_away || comes_again && task.is_at(&before) {
                 // nothing is stored that would tell that another process was ahead, or has purged the task
-                let present = self.store.version(&owner, &request.id);
-                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != head.version() {
+                let present = self.store.version(owner, &request.id);
+                if present.map_err(|error| self.gone(owner, &request.id, &error))? != head.version() {
                     self.metrics().conflict();
                     continue;
                 }
@@ -177,7 +188,7 @@ impl Tasks {
                 let (id, version) = (&*request.id, head.version());
                 let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
                 let taken =
-                    Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
+                    Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
                 let recorded = self.recorder.record_rejection(&taken);
                 *open = Some(found);
                 return recorded.map(|()| answer);
@@ -187,13 +198,16 @@ impl Tasks {
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::NewEvent { operation, at: now, task, before: &before, decision, once };
-            let taken =
-                Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
+            let taken = Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
-            let terms = Terms { switches, due: due.clone(), manifests, decided: None };
+            let terms =
+                Terms { switches, due: due.clone(), manifests, passed_on: step.passes_on(), decided: None };
             match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
+                    if head.has_reviews() || found.head.has_reviews() {
+                        self.feed.nudge();
+                    }
                     let taken = Taken { took: begun.elapsed(), ..taken };
                     let recorded = self.recorder.record(&taken, due.as_ref(), &head);
                     if recorded.is_err() {

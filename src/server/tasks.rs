@@ -15,6 +15,7 @@ use super::problem::{Kind, Problem};
 use super::reasons::Writing;
 use super::recorder::Recorder;
 use super::request::{Answer, JSON, Request};
+use super::review_feed::ReviewFeed;
 use super::seat::{Open, Seat};
 use super::settings::{LiveTasks, Settings};
 use axum::http::HeaderName;
@@ -55,6 +56,8 @@ pub(super) struct Tasks {
     pub(super) writing: Writing,
     /// The number of the last turn of a switch that was logged.
     pub(super) told: Mutex<u64>,
+    /// Who is told that reviews have changed.
+    pub(super) feed: ReviewFeed,
 }
 
 /// A task that was created.
@@ -92,6 +95,7 @@ impl Tasks {
             unlocks: settings.allow_unlock,
             writing: Writing::default(),
             told: Mutex::default(),
+            feed: ReviewFeed::new(),
         }
     }
 

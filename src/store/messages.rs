@@ -164,6 +164,12 @@ pub(crate) fn altered_answer(task: &str) -> String {
     format!("an answer of task `{}` is not what was written", task.escape_debug())
 }
 
+pub(crate) fn altered_review(id: &str) -> String {
+    format!("the review `{}` is not what was written", id.escape_debug())
+}
+
+pub(crate) const OWN_COUNT: &str = "the count of changes of reviews, which counts by itself";
+
 pub(crate) fn altered_tombstone(task: &str) -> String {
     format!("the tombstone of task `{}` is not what was written", task.escape_debug())
 }

@@ -21,6 +21,8 @@ mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
+#[cfg(feature = "server")]
+mod browser;
 mod cache;
 mod call_ids;
 mod cases;
@@ -100,6 +102,16 @@ mod requirements;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
+#[cfg(feature = "server")]
+mod review_command;
+#[cfg(feature = "server")]
+mod review_fixture;
+#[cfg(feature = "server")]
+mod review_page;
+#[cfg(feature = "server")]
+mod review_page_shown;
+#[cfg(feature = "server")]
+mod review_webhook;
 mod reviews;
 mod rules;
 mod scenario_read;
@@ -118,6 +130,8 @@ mod server_bounds;
 mod server_connections;
 #[cfg(feature = "server")]
 mod server_origins;
+#[cfg(feature = "server")]
+mod server_reviews;
 #[cfg(feature = "server")]
 mod server_rim;
 #[cfg(feature = "server")]

@@ -4,6 +4,7 @@
 //! decision log is owed. [`StoredTasks`] is the door; the rules of age and of switches are functions of rows.
 
 mod all_tasks;
+mod asked_reviews;
 mod audit;
 mod decision_lines;
 mod ending;
@@ -14,6 +15,9 @@ mod policy_store;
 mod purge;
 mod reading;
 mod retention;
+mod review;
+mod review_store;
+mod reviews;
 mod rows;
 mod some_tasks;
 mod stored_tasks;
@@ -34,6 +38,12 @@ pub use find::{FoundTask, TaskFilter};
 pub use labels::TaskLabels;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
+pub use review::{
+    ReviewAnswered, ReviewRule, ReviewWord, ReviewedAgent, ReviewedUser, StoredReview, review_answer_digest,
+    reviewer_name,
+};
+pub use review_store::{ReviewFilter, ReviewViewer};
+pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};
 pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};

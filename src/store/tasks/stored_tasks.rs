@@ -3,10 +3,13 @@
 //! In: steps, each turned into its rows on the thread that brings it. Out: tasks, events and answers, as `reading` makes them of
 //! their rows. Writes go through one thread that commits them in groups; reads go beside it.
 
+use super::asked_reviews::reviews_of;
 use super::decision_lines::DueLine;
 use super::labels::Label;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
+use super::review::StoredReview;
+use super::reviews;
 use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy};
 use super::task_records::{
@@ -69,6 +72,8 @@ struct Happening<'s> {
     once: Option<&'s Once>,
     snapshot: Option<String>,
     labels: Vec<Label>,
+    /// The reviews that the task knows behind it.
+    reviews: Vec<StoredReview>,
     terms: Terms,
 }
 
@@ -85,6 +90,8 @@ pub struct Terms {
     pub manifests: Option<Arc<ManifestSet>>,
     /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
+    /// Whether the step passes on the answer to a review of somebody whom the task's runtime alone knows.
+    pub passed_on: bool,
 }
 
 impl StoredTasks {
@@ -109,8 +116,8 @@ impl StoredTasks {
         happening: Happening<'_>,
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot, labels, terms } = happening;
-        let Terms { switches, due, manifests, decided: by_operator } = terms;
+        let Happening { operation, at, decision, change, once, snapshot, labels, reviews, terms } = happening;
+        let Terms { switches, due, manifests, decided: by_operator, passed_on: _ } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -148,6 +155,7 @@ impl StoredTasks {
             Some(write) => Some(Arc::new(write.policy.clone())),
             None => head.policy.clone(),
         };
+        let (reviews, open) = reviews::writes(head, version, reviews)?;
         let write = Write {
             expected: *expected,
             expected_chain: expected_chain.clone(),
@@ -160,6 +168,7 @@ impl StoredTasks {
             due,
             policy,
             labels,
+            reviews,
             digest: row.digest(),
             row,
         };
@@ -170,7 +179,7 @@ impl StoredTasks {
             self.forget_sets();
         }
         let (owner, facts) = (head.owner.clone(), facts.clone());
-        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present })
+        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present, reviews: open })
     }
 
     /// Ends a task that waits for nothing, without its policy.
@@ -189,6 +198,7 @@ impl StoredTasks {
             once: None,
             snapshot: None,
             labels: Vec::new(),
+            reviews: Vec::new(),
             terms: Terms { due, ..Terms::default() },
         };
         self.put(head, (TaskState::TERMINATED, head.fingerprint), happening)
@@ -226,7 +236,9 @@ impl StoredTasks {
         };
         let fingerprint = task.policy().fingerprint();
         let (owner, facts) = (owner.clone(), Arc::new(facts));
-        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
+        let reviews = Arc::default();
+        let nowhere =
+            TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None, reviews };
         let happening = Happening {
             operation: OperationKind::Started,
             at,
@@ -235,6 +247,7 @@ impl StoredTasks {
             once: once.as_ref(),
             snapshot: None,
             labels: Label::all(&task.context().start().user_id, task.parent(), task.metadata()),
+            reviews: Vec::new(),
             terms: Terms { manifests, ..Terms::default() },
         };
         self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
@@ -250,6 +263,7 @@ impl StoredTasks {
         step: &NewEvent<'_>,
         terms: Terms,
     ) -> Result<TaskHead, StoreError> {
+        let reviews = reviews_of(head, step, terms.passed_on)?;
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
         let happening = Happening {
             operation: step.operation,
@@ -259,6 +273,7 @@ impl StoredTasks {
             once: step.once.as_ref(),
             snapshot,
             labels: Vec::new(),
+            reviews,
             terms,
         };
         let task = step.task;

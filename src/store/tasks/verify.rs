@@ -8,7 +8,7 @@ use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, sna
 use super::task_policies::{POLICY, TaskPolicy};
 use super::task_records::{Tombstone, Verified};
 use super::tombstones::{TABLES, TOMBSTONE};
-use super::{labels, switches, task_policies};
+use super::{labels, reviews, switches, task_policies};
 use crate::{Database, Row, SqlValue, StoreError, StoreLimits, messages};
 
 /// Tests everything, in pages of so many rows.
@@ -37,6 +37,7 @@ pub(super) fn all(database: &Database, limits: &StoreLimits, page: u64) -> Resul
     verified.tombstones = tombstones(database, page)?;
     database.read(|sql| switches::all(sql).map(drop))?;
     policies(database, page)?;
+    verified.reviews = all_reviews(database, page)?;
     Ok(verified)
 }
 
@@ -63,6 +64,15 @@ fn policies(database: &Database, page: u64) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// Tests the reviews; how many there are.
+fn all_reviews(database: &Database, page: u64) -> Result<u64, StoreError> {
+    let (mut count, mut last) = (0_u64, String::new());
+    while let Some((id, read)) = database.read(|sql| reviews::verify_page(sql, &last, page))? {
+        (count, last) = (count.saturating_add(read), id);
+    }
+    Ok(count)
 }
 
 /// Tests the tombstones, and that nothing else is left of their tasks.

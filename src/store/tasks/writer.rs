@@ -6,6 +6,7 @@
 
 use super::decision_lines::DueLine;
 use super::labels::Label;
+use super::reviews::{self, ReviewWrite};
 use super::rows::TaskRow;
 use super::switches::version;
 use super::task_policies::PolicyWrite;
@@ -41,6 +42,8 @@ pub(super) struct Write {
     pub(super) due: Option<DueLine>,
     /// The policy that the task is under now, if that is to be said.
     pub(super) policy: Option<PolicyWrite>,
+    /// The reviews that it opens or closes.
+    pub(super) reviews: Vec<ReviewWrite>,
 }
 
 impl Write {
@@ -133,6 +136,14 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
                         refused.push((position, error.clone()));
                         return Err(error);
                     }
+                }
+            }
+            // behind the rows of all tasks, so that whoever waits for the count holds what nobody with the count waits for
+            for (position, job) in batch.iter().enumerate() {
+                let is_refused = refused.iter().any(|(at, _)| *at == position);
+                if !is_refused && let Err(error) = reviews::put(sql, &job.write.reviews) {
+                    refused.push((position, error.clone()));
+                    return Err(error);
                 }
             }
             Ok(())
