@@ -319,18 +319,14 @@ impl StepBody for Resume {
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let asked = task.questions().find(|asked| self.question.is_none_or(|question| question == asked.id));
-        match (&self.answer, asked.map(|asked| asked.request)) {
-            (Answer::Result(result), asked) => {
-                let function = match &asked {
-                    Some(celador::task::Request::Invoke(invocation)) => &*invocation.function,
-                    // the answer fits no question, and is a problem
-                    _ => "",
-                };
+        match &self.answer {
+            Answer::Result(result) => {
+                // an answer that fits no question is a problem
+                let function = task.function_asked(self.question).unwrap_or_default();
                 replace(&mut body, "/answer/result/output", masked_result(task, function, result));
             }
             // no schema is about what stands in a file
-            (Answer::Text(_), _) => replace(&mut body, "/answer/text", MASK.into()),
+            Answer::Text(_) => replace(&mut body, "/answer/text", MASK.into()),
             _ => {}
         }
         body

@@ -318,7 +318,12 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Decision>, TaskError> {
         let question = match &*self.waiting {
-            [] => return Err(TaskError::NothingPending),
+            // a call that was in the hands of the host when the task was locked or ended
+            [] => match &*self.open.iter().filter_map(|open| open.asked).collect::<Vec<_>>() {
+                [asked] => *asked,
+                [] => return Err(TaskError::NothingPending),
+                _ => return Err(TaskError::SeveralPending),
+            },
             [pending] => pending.id,
             _ => return Err(TaskError::SeveralPending),
         };

@@ -84,7 +84,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .answers::<Created<'_>>(201, "The task is there.")
             .with_headers(&[("Location", "The address of the task.")])
             .answers::<Created<'_>>(200, "The same request has begun the task before: this is the task as it stands.")
-            .with_headers(&[("Location", "The address of the task.")]),
+            .with_headers(&[("Location", "The address of the task.")])
+            .also(&[404, 409, 410]),
         tasks("listTasks", "List the caller's tasks, a page at a time").asks::<ListQuery>().gives::<Page>("The page."),
         tasks("readTask", "Read a task as it stands").gives::<Standing<'_>>("The task as it is now."),
         tasks("purgeTask", "Take a task away for good")
