@@ -2,6 +2,9 @@
 
 import { HIDDEN, Num, parse, write, JsonFault } from "./json.js";
 
+/** What the server shows in the place of a secret; sent back, it stands for the secret. */
+const MASK = "***";
+
 /** An element with attributes, listeners (functions) and contents; a content that is no element is text. */
 export function el(tag, attributes = {}, ...contents) {
   const [name, ...classes] = tag.split(".");
@@ -238,7 +241,7 @@ function jsonField(name, value, help, isFine = () => null) {
 function argumentField(name, value) {
   HIDDEN.lastIndex = 0;
   if (typeof value === "string" && !HIDDEN.test(value)) {
-    const made = field(told(name), area(value, { spellcheck: "true" }), null);
+    const made = field(told(name), area(value, { spellcheck: "true" }), value === MASK ? "A secret, which is not shown. It stays as it is." : null);
     const before = made.control.value;
     made.read = () => (made.control.value === before ? value : made.control.value);
     return made;
