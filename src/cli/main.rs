@@ -10,6 +10,7 @@ mod eval;
 mod exit;
 mod files;
 mod functions;
+mod import;
 mod init;
 mod limits;
 #[cfg(feature = "store")]
@@ -79,6 +80,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Init(init::Arguments),
+    Import(import::Arguments),
     Check(check::Arguments),
     Eval(eval::Arguments),
     Run(run::Arguments),
@@ -132,6 +134,7 @@ fn run() -> ExitCode {
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
         Command::Init(init) => init.run(&mut screen),
+        Command::Import(import) => import.run(&mut screen),
         Command::Check(check) => check.run(&mut screen),
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),

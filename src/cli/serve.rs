@@ -65,6 +65,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep", "lock"], default_value = "adopt")]
     live_tasks: String,
 
+    /// Let holders of the scope `tasks:admin` unlock tasks (`POST /v1/tasks/{task}/unlock`); otherwise a lock is for good
+    #[arg(long)]
+    allow_unlock: bool,
+
+    /// The agent of tasks that are begun with this namespace and no agent; without it the only one that no other agent delegates to
+    #[arg(long = "default-agent", value_name = "NAMESPACE/NAME", value_parser = namespaced)]
+    default_agents: Vec<(String, String)>,
+
     /// How often to look for changed files, in seconds; 0 for never: then manifests are loaded anew on SIGHUP only
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     watch: u64,
@@ -283,6 +291,8 @@ impl Arguments {
                 _ => LiveTasks::Adopt,
             },
             manifest_digests: self.manifest_digests.clone(),
+            allow_unlock: self.allow_unlock,
+            default_agents: self.default_agents.iter().cloned().collect(),
             watch: (self.watch > 0).then(|| Duration::from_secs(self.watch)),
             authentication,
             allow_unauthenticated: self.allow_unauthenticated,
@@ -302,6 +312,12 @@ impl Arguments {
             ..Settings::new(self.manifests.clone())
         })
     }
+}
+
+fn namespaced(text: &str) -> Result<(String, String), &'static str> {
+    let (namespace, name) =
+        text.split_once('/').ok_or("expected a namespace and a name with a slash between")?;
+    Ok((namespace.to_owned(), name.to_owned()))
 }
 
 fn from_environment(name: &str) -> Option<String> {

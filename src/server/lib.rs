@@ -62,6 +62,7 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod children;
 mod client;
 mod clock;
 mod connection;

@@ -223,6 +223,20 @@ pub(super) fn ran() -> &'static str {
     "`ran` is false or \"unknown\""
 }
 
+pub(super) fn bad_filter() -> &'static str {
+    "expected times in RFC 3339, a `state` that tasks have, and `metadata` as `NAME:TEXT`"
+}
+
+/// A task is begun as the child of one of another user.
+pub(super) fn user_of_parent() -> &'static str {
+    "expected the `user` of the task that delegates"
+}
+
+/// The last words of a task whose parent has ended.
+pub(super) fn ended_with(parent: &str) -> String {
+    format!("the task `{parent}`, which had delegated to it, was locked or has ended")
+}
+
 pub(super) fn bad_reason(bound: usize) -> String {
     format!("expected a `reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
 }

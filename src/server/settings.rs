@@ -57,6 +57,11 @@ pub struct Settings {
     pub manifest_digests: Option<PathBuf>,
     /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
+    /// Whether locked tasks can be unlocked; without it a lock is for good (MW-31).
+    pub allow_unlock: bool,
+    /// The default agents of namespaces, by namespace: for tasks that are begun without the name of an agent. Without one here it is
+    /// the only agent of the namespace that no other agent delegates to.
+    pub default_agents: BTreeMap<String, String>,
     /// How often the manifests and the files of authentication are looked at; never if nothing.
     pub watch: Option<Duration>,
     /// Whom it believes.
@@ -244,6 +249,8 @@ impl Settings {
             address: DEFAULT_ADDRESS,
             policies,
             manifest_digests: None,
+            allow_unlock: false,
+            default_agents: BTreeMap::new(),
             live_tasks: LiveTasks::default(),
             watch: Some(Duration::from_secs(1)),
             authentication: Authentication::default(),

@@ -24,6 +24,7 @@ mod bounds_source;
 #[cfg(feature = "server")]
 mod browser;
 mod cache;
+mod call_ids;
 mod cases;
 mod cel_interpreter;
 mod check_rows;
@@ -46,6 +47,7 @@ mod counting;
 mod decision_log;
 mod differential;
 mod doors;
+mod ends;
 mod event;
 mod fingerprints;
 mod folds;

@@ -7,8 +7,8 @@
 use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made,
-    OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Mark,
+    OpenCall, Progress, Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -16,40 +16,47 @@ use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnK
 use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
-    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Progress {
+    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
         self.begin(call, Extent::Before, now)
     }
 
-    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Progress {
+    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
         self.begin(call, Extent::Whole, now)
     }
 
     pub(super) fn begin_after(
         &mut self,
-        call: CallId,
+        call: &CallId,
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = self.open_position(call)?;
+        let position = match self.open_position(call) {
+            Ok(position) => position,
+            Err(unknown) => return self.reported_again(call, &result).ok_or(unknown)?,
+        };
+        self.known.report(call, Mark::of_result(&result));
         if let Some(refusal) = self.refusal_at_end(now) {
             self.withhold(position, result, now);
+            self.close_unless_open(Some(call), &refusal);
             return Ok(refusal.into());
         }
         self.take_step(now);
         let mut operation = self.take_open(position, Stage::After);
         let policy = self.policy.clone();
         let moment = now.into();
-        match self.record_result(&policy, &mut operation, result, &moment) {
-            Flow::Ended(verdict, reason) => {
+        let progress = match self.record_result(&policy, &mut operation, result, &moment) {
+            Flow::Ended(termination) => {
                 self.keep_what_fits(&operation.course.recorded);
                 self.take_back_waiting(moment);
-                Ok(ended(operation, verdict, reason).into())
+                ended(operation, termination).into()
             }
-            _ => Ok(self.advance_under(&policy, operation, moment)),
-        }
+            _ => self.advance_under(&policy, operation, moment),
+        };
+        self.close_with(Some(call), &progress);
+        Ok(progress)
     }
 
-    pub(super) fn begin_execute(&mut self, call: CallId, now: Timestamp) -> Result<Progress, TaskError> {
+    pub(super) fn begin_execute(&mut self, call: &CallId, now: Timestamp) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
         let policy = self.policy.clone();
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
@@ -64,7 +71,9 @@ impl Task {
         let is_new = self.open.get(position).is_some_and(|call| call.admitted == fingerprint);
         let stage = if is_new { Stage::Execute } else { Stage::BeforeFirst };
         let operation = self.take_open(position, stage);
-        Ok(self.advance(operation, now.into()))
+        let progress = self.advance(operation, now.into());
+        self.close_with(Some(call), &progress);
+        Ok(progress)
     }
 
     /// Records the result of a call that ended after its task: no step sees it any more, and nobody receives it.
@@ -81,14 +90,14 @@ impl Task {
 
     /// The key of the function of a call that was let through and has no result yet.
     #[must_use]
-    pub fn function_of(&self, call: CallId) -> Option<&str> {
-        let open = self.open.iter().find(|open| open.id == call)?;
+    pub fn function_of(&self, call: &CallId) -> Option<&str> {
+        let open = self.open.iter().find(|open| open.id == *call)?;
         self.policy.function(open.function).map(|function| &*function.key)
     }
 
-    pub(super) fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
-        let position = self.open.iter().position(|open| open.id == call);
-        position.ok_or(TaskError::UnknownCall(call.0))
+    pub(super) fn open_position(&self, call: &CallId) -> Result<usize, TaskError> {
+        let position = self.open.iter().position(|open| open.id == *call);
+        position.ok_or_else(|| TaskError::UnknownCall(call.clone()))
     }
 
     /// A call that was let through, as an operation that goes on from there.
@@ -103,12 +112,15 @@ impl Task {
     /// Awaits the result of a call that was let through elsewhere, with its resolved arguments.
     ///
     /// # Errors
-    /// [`TaskError::UnknownFunction`] for a function that the agent does not have.
+    /// [`TaskError::UnknownFunction`] for a function that the agent does not have, and those of [`Task::before`] for an id.
     pub fn await_result(&mut self, call: &Call) -> Result<CallId, TaskError> {
         let position = self.policy.position(&call.function);
         let position = position.ok_or_else(|| TaskError::UnknownFunction(call.function.clone()))?;
-        let id = self.next_call_id();
-        self.open_call(id, position, call.arguments.clone());
+        if self.made_before(call, Extent::Before)?.is_some() {
+            return Err(TaskError::CallExists(call.id.clone().unwrap_or_else(|| "".into())));
+        }
+        let id = self.name(call, Extent::Before);
+        self.open_call(id.clone(), position, call.arguments.clone());
         Ok(id)
     }
 
@@ -131,17 +143,36 @@ impl Task {
         Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
     }
 
-    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    /// Begins a call of the host.
+    pub(super) fn begin(
+        &mut self,
+        call: &Call,
+        extent: Extent,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
+        match self.made_before(call, extent)? {
+            Some(progress) => Ok(progress),
+            None => Ok(self.begin_new(call, extent, now)),
+        }
+    }
+
+    /// Begins a call whose id no other has.
+    pub(super) fn begin_new(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
         match self.enqueue(call, extent) {
             Some(wait) => wait.into(),
-            None => self.begin_as(call, extent, None, now),
+            None => {
+                let id = call.id.is_some().then(|| self.name(call, extent));
+                let progress = self.begin_as(call, extent, id.clone(), now);
+                self.close_with(id.as_ref(), &progress);
+                progress
+            }
         }
     }
 
-    /// Begins a call that waits for no other. One that has waited has its id.
+    /// Begins a call that waits for no other, under its id if it has one by now.
     pub(super) fn begin_as(
         &mut self,
         call: &Call,
@@ -251,12 +282,16 @@ impl Task {
         call.output = Some(result.output.clone());
         let record = self.record_call(call, Some(result), status, now);
         call.record = Some(record);
+        if let Some(id) = &call.id {
+            self.known.record(id, record);
+        }
         course.recorded.push(record);
         if ends {
             let key = policy.function(call.function).map_or("", |function| &*function.key);
-            let reason = messages::unrecoverable(key);
-            self.end = Some(End::Terminated(reason.clone()));
-            return Flow::Ended(Verdict::Terminate, reason);
+            let reason = TerminationReason::UnrecoverableError;
+            let termination = Termination { reason, message: messages::unrecoverable(key) };
+            self.end = Some(End::Terminated(termination.clone()));
+            return Flow::Ended(termination);
         }
         Flow::Passed
     }
@@ -283,13 +318,6 @@ impl Task {
             origin: Caller::Model,
             task_id: task_id.map(Into::into),
         })
-    }
-
-    /// The name of a call that is made now.
-    pub(super) fn next_call_id(&mut self) -> CallId {
-        let id = CallId(self.next_call);
-        self.next_call = self.next_call.saturating_add(1);
-        id
     }
 
     fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
@@ -330,10 +358,10 @@ impl Task {
             let message = Some(messages::missing_policy_value());
             return Decision { message, ..operation.decide(Verdict::Error) };
         }
-        let (id, value, function) = (call.id, call.arguments.clone(), call.function);
+        let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
-        let id = id.unwrap_or_else(|| self.next_call_id());
-        self.open_call(id, function, value.clone());
+        let id = id.unwrap_or_else(|| self.made_up_id());
+        self.open_call(id.clone(), function, value.clone());
         Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }
 

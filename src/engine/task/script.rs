@@ -70,10 +70,17 @@ impl Task {
         if !of_event {
             self.take_step(now);
         }
+        let is_of_script = script.is_some();
         let progress = self.go_on(operation, script, now);
         let progress = self.settle_event(progress, now);
         if let Progress::Decided(decision) = &progress {
-            self.settle_answered(call, decision);
+            // a call of a script is nobody's to make or to report again
+            if is_of_script {
+                self.close_unless_open(call.as_ref().map(|(call, _)| call), &Decision::new(Verdict::Allow));
+            } else {
+                self.close_unless_open(call.as_ref().map(|(call, _)| call), decision);
+                self.settle_answered(call, decision);
+            }
         }
         Ok(self.with_decided(progress, now))
     }
@@ -136,7 +143,7 @@ impl Task {
                 return self.ask(script, request, &now.into());
             };
             let arguments = for_parameters(&policy, &invocation.function, &invocation.arguments);
-            let call = Call { function: invocation.function.clone(), arguments };
+            let call = Call::new(&*invocation.function, arguments);
             if let Subject::Script(script) = &mut script.subject {
                 script.call = Some(request);
             }
@@ -145,7 +152,7 @@ impl Task {
                 let message = Some(messages::call_again());
                 Decision { message, ..Decision::new(Verdict::Block) }.into()
             } else {
-                self.begin(&call, Extent::Whole, now)
+                self.begin_new(&call, Extent::Whole, now)
             };
             self.script_bytes = 0;
             script = match self.take_up(script, progress) {

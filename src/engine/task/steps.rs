@@ -66,10 +66,10 @@ impl Task {
                     self.keep_what_fits(&recorded);
                     return decision.into();
                 }
-                Flow::Ended(verdict, reason) => {
+                Flow::Ended(termination) => {
                     self.keep_what_fits(&operation.course.recorded);
                     self.take_back_waiting(now);
-                    return ended(operation, verdict, reason).into();
+                    return ended(operation, termination).into();
                 }
                 Flow::Asks(request) => {
                     if let Some(switch) = self.stopped_request(policy, &request) {
@@ -83,11 +83,7 @@ impl Task {
 
     /// Lays an operation aside until its question is answered.
     pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request, now: &Moment) -> Progress {
-        if let Subject::Call(call) = &mut operation.subject
-            && call.id.is_none()
-        {
-            call.id = Some(self.next_call_id());
-        }
+        self.name_call(&mut operation);
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
         let asked =

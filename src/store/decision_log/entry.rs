@@ -5,7 +5,7 @@
 
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
-use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch};
+use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch, TerminationReason};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use std::time::Duration;
 /// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
-/// let decision = task.before(&call, now).outcome().into_decision();
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+/// let decision = task.before(&call, now)?.outcome().into_decision();
 /// let entry = LogEntry {
 ///     at: now,
 ///     who: Some("desk"),
@@ -35,6 +35,7 @@ use std::time::Duration;
 ///     verdict: "",
 ///     step: None,
 ///     limit: None,
+///     ended: None,
 ///     switch: None,
 ///     reason: None,
 ///     decided: &[],
@@ -80,6 +81,9 @@ pub struct LogEntry<'e> {
     /// The limit that was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'e str>,
+    /// The kind of reason for which the task was terminated by it, such as `limit_exceeded`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<TerminationReason>,
     /// The switch of an operator that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<&'e Switch>,
@@ -119,6 +123,7 @@ impl<'e> LogEntry<'e> {
             verdict: decision.verdict.as_str(),
             step: decision.decided_by.as_ref().map(|origin| &*origin.path),
             limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
+            ended: decision.termination(),
             switch: decision.switch.as_deref(),
             decided: &decision.decided,
             cost: decision.cost,
@@ -135,7 +140,7 @@ pub(super) fn text<S: Serializer>(shown: &impl fmt::Display, serializer: S) -> R
 fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Line<'e> {
-        call: CallId,
+        call: &'e CallId,
         function: &'e str,
         verdict: &'e str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +148,7 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         cost: u64,
     }
     serializer.collect_seq(calls.iter().map(|DecidedCall { call, function, decision }| Line {
-        call: *call,
+        call,
         function,
         verdict: decision.verdict.as_str(),
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),
