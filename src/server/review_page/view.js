@@ -121,6 +121,12 @@ function values(value) {
   return el("dl.values", {}, [...value].map(([name, it]) => el("div", {}, el("dt", {}, told(name)), el("dd", {}, shown(it)))));
 }
 
+/** A time with how long ago it was, and when that is on the reader's clock. */
+function moment(element) {
+  if (element.dataset.at === undefined) return [element];
+  return [element, " ", el("span.exact", {}, WHEN.format(new Date(Number(element.dataset.at))))];
+}
+
 function fact(name, ...contents) {
   return el("div", {}, el("dt", {}, name), el("dd", {}, contents));
 }
@@ -178,8 +184,8 @@ export function detail(review) {
     place && fact("Where", el("code", {}, told(place))),
     review.step && fact("Step", el("code", {}, told(review.step))),
     fact("Asked of", told(review.reviewer ?? "")),
-    fact("Asked", time(review.asked_at)),
-    fact(review.state === "open" ? "Expires" : "Would have expired", expires ?? "never"),
+    fact("Asked", moment(time(review.asked_at))),
+    fact(review.state === "open" ? "Expires" : "Would have expired", expires ? moment(expires) : "never"),
     fact("Agent", told(agentOf(review))),
     fact("Works for", told(userOf(review))),
     fact("Task", el("code", {}, told(review.task))))));
