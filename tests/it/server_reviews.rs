@@ -514,6 +514,45 @@ fn a_death_in_between_leaves_event_and_review_together_or_neither() {
 }
 
 #[test]
+fn what_nobody_answers_in_time_is_denied_and_nobody_asks_for_the_task() {
+    let locations = [Location::Memory, Location::parse(&PostgresServer::shared().database())];
+    for location in locations {
+        let change = |settings: &mut Settings| settings.limits.store.engine.max_review_ms = 90_500;
+        let servers = [for_anybody(&location, change), for_anybody(&location, change)];
+        let serving = &servers[0];
+        let mut heard = Events::open(serving, None, None).begun();
+        let (task, review) = asks(serving, None, "lead");
+        let (_, later) = {
+            serving.set_now("2026-06-01T12:01:00Z");
+            asks(serving, None, "lead")
+        };
+        let sweep = |now: &str| {
+            for serving in &servers[..if location == Location::Memory { 1 } else { 2 }] {
+                serving.set_now(now);
+                serving.server.as_ref().unwrap().sweep();
+            }
+        };
+        sweep("2026-06-01T12:01:30.4Z");
+        assert_eq!(serving.get(&review).json()["state"], "open");
+        sweep("2026-06-01T12:01:30.5Z");
+        sweep("2026-06-01T12:01:31Z");
+        let expired = serving.get(&review).json();
+        assert_eq!((&expired["state"], &expired["answered"]), (&json!("expired"), &Value::Null));
+        assert_eq!(serving.get(&later).json()["state"], "open");
+        let events = serving.get(&format!("{task}/events?after=2")).json();
+        assert_eq!(events["events"].as_array().unwrap().len(), 1, "it happened once: {events}");
+        assert_eq!(
+            (&events["events"][0]["operation"], &events["events"][0]["reviews"][0]["state"]),
+            (&json!("expire"), &json!("expired"))
+        );
+        let call = expired["call"].as_str().unwrap();
+        assert_eq!(serving.get(&format!("{task}/calls/{call}")).json()["decided"]["verdict"], "block");
+        let states: Vec<Value> = [(); 3].map(|()| heard.next().unwrap().1["state"].clone()).into();
+        assert_eq!(states, ["open", "open", "expired"]);
+    }
+}
+
+#[test]
 fn a_review_that_was_altered_is_not_told() {
     let serving = for_anybody(&Location::Memory, |_| {});
     let (_, review) = asks(&serving, None, "lead");

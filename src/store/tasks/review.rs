@@ -117,6 +117,7 @@ pub struct ReviewAnswered {
     /// The answer.
     pub answer: ReviewWord,
     /// Who answered; null if nobody was known.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ReviewedBy>"))]
     pub by: Option<Identity>,
     /// Whether that is the runtime of the task, which passed on the answer of somebody whom it alone knows. Absent if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -132,6 +133,19 @@ pub struct ReviewAnswered {
     /// What became of the operation that asked.
     #[serde(default)]
     pub decision: Option<Verdict>,
+}
+
+/// Who answered a review.
+#[cfg(feature = "schema")]
+#[derive(Serialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "an identity as an answer writes it, with all of its members")]
+struct ReviewedBy {
+    /// The issuer of their token; null of a token of the server's file.
+    issuer: Option<String>,
+    /// The name that the issuer, or the file, has for them.
+    subject: String,
+    /// Their e-mail address, if the issuer says that it is verified.
+    email: Option<String>,
 }
 
 impl StoredReview {
