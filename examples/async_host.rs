@@ -29,12 +29,12 @@ async fn answer(request: Request) -> Option<Answer> {
 
 /// One call of the model: let through, carried out, reported. What comes back is what the model is told.
 async fn call(task: &mut Task, function: &str, arguments: Json) -> Result<String, Failure> {
-    let call = Call { function: function.to_owned(), arguments };
-    match task.before(&call, SystemTime::now()).drive_async(SystemTime::now, answer).await? {
+    let call = Call::new(function, arguments);
+    match task.before(&call, SystemTime::now())?.drive_async(SystemTime::now, answer).await? {
         Outcome::Allowed(allowed) => {
             let paid: Json = serde_json::json!({ "paid": allowed.arguments.root().get("amount") }).into();
             let result = CallResult::successful(paid);
-            let seen = task.after(allowed.call, result, SystemTime::now())?;
+            let seen = task.after(&allowed.call, result, SystemTime::now())?;
             match seen.drive_async(SystemTime::now, answer).await? {
                 Outcome::Allowed(received) => Ok(received.value.to_string()),
                 Outcome::Refused(refusal) => Ok(refusal.message().to_owned()),

@@ -11,8 +11,8 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", kim, SystemTime::now()))?;
 
     // the model wants to call a function
-    let call = Call { function: "payout".into(), arguments: serde_json::json!({ "amount": 40 }).into() };
-    match task.before(&call, SystemTime::now()).outcome() {
+    let call = Call::new("payout", serde_json::json!({ "amount": 40 }).into());
+    match task.before(&call, SystemTime::now())?.outcome() {
         Outcome::Allowed(allowed) => println!("run it with {}", allowed.arguments),
         Outcome::Refused(refusal) => println!("tell the model: {}", refusal.message()),
         Outcome::Waits(waiting) => println!("ask {:?}, then resume the task", waiting.reviewer()),

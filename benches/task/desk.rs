@@ -107,7 +107,7 @@ pub fn documents(n: usize) -> (Json, Json) {
 
 pub fn call(amount: i64) -> Call {
     let arguments = serde_json::json!({ "amount": amount, "reason": "The parcel never came." });
-    Call { function: "payout".into(), arguments: arguments.into() }
+    Call::new("payout", arguments.into())
 }
 
 pub fn decided<P: Into<Progress>>(progress: P) -> Decision {

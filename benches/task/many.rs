@@ -56,9 +56,11 @@ fn tell(engine: &Engine, before: CacheStats) {
 /// One call that is let through and comes back: two decisions.
 fn decide(task: &mut Task, n: usize) -> u64 {
     let call = desk::call(100 + i64::try_from(n % 200).expect("it is small"));
-    let open = desk::decided(task.before(&call, desk::now())).call.expect("it is allowed");
+    let open = desk::decided(task.before(&call, desk::now()).expect("the id is its own"))
+        .call
+        .expect("it is allowed");
     let result = CallResult::successful(Json::null());
-    assert!(desk::decided(task.after(open, result, desk::now()).expect("it is open")).is_allowed());
+    assert!(desk::decided(task.after(&open, result, desk::now()).expect("it is open")).is_allowed());
     2
 }
 

@@ -72,7 +72,7 @@ fn print(what: &str, times: &[f64], allocations: &[u64]) {
 
 pub fn measure() {
     let arguments = json!({ "n": 5, "v": "AB-123" });
-    let call = Call { function: "probe".into(), arguments: arguments.into() };
+    let call = Call::new("probe", arguments.into());
     let schema = |schema: &Value| json!({ "n": { "type": "integer" }, "v": schema });
     let resolve = |task: &mut Task| {
         assert_eq!(task.resolve(&call, desk::now()).verdict, Verdict::Allow);
@@ -81,13 +81,15 @@ pub fn measure() {
     let counts: Vec<u64> = tasks.iter_mut().map(|task| counted(|| resolve(task)).1.times).collect();
     print("arguments", &in_turns(&mut tasks, resolve), &counts);
 
-    let call = Call { function: "probe".into(), arguments: json!({ "n": 5 }).into() };
+    let call = Call::new("probe", json!({ "n": 5 }).into());
     let output = Json::from(json!({ "v": "AB-123" }));
     let result = CallResult::successful(output);
     let around = |task: &mut Task| {
-        let admitted = desk::decided(task.before(&call, desk::now())).call.expect("it is allowed");
+        let admitted = desk::decided(task.before(&call, desk::now()).expect("the id is its own"))
+            .call
+            .expect("it is allowed");
         let decision =
-            desk::decided(task.after(admitted, result.clone(), desk::now()).expect("the call is open"));
+            desk::decided(task.after(&admitted, result.clone(), desk::now()).expect("the call is open"));
         assert!(decision.findings.is_empty());
     };
     let n = json!({ "n": { "type": "integer" } });

@@ -68,9 +68,12 @@ fn blocked_over_much() {
     let engine = desk::engine();
     let mut task = desk::task(&engine, 100);
     let arguments = serde_json::json!({ "amount": 5_000, "reason": "r".repeat(1_000_000) });
-    let call = Call { function: "payout".into(), arguments: arguments.into() };
-    assert_eq!(desk::decided(task.before(&call, desk::now())).verdict, Verdict::Block);
-    let (_, allocated) = counted(|| task.before(&call, desk::now()));
+    let call = Call::new("payout", arguments.into());
+    assert_eq!(
+        desk::decided(task.before(&call, desk::now()).expect("the id is its own")).verdict,
+        Verdict::Block
+    );
+    let (_, allocated) = counted(|| task.before(&call, desk::now()).expect("the id is its own"));
     println!(
         "  blocked, arguments of a megabyte: {} allocations of {} bytes, kept on record",
         allocated.times, allocated.bytes

@@ -163,7 +163,7 @@ impl Runtime {
             let taken = match wish {
                 // A runtime that has several calls at work asks `before`, and reports to `after`.
                 Wish::Call { function, arguments } => {
-                    task.invoke(&Call { function, arguments }, now).drive(outside)?.into_decision()
+                    task.invoke(&Call::new(function, arguments), now)?.drive(outside)?.into_decision()
                 }
                 Wish::Script(source) => match task.script(&source, now) {
                     Ok(operation) => operation.drive(outside)?.into_decision(),

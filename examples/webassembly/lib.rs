@@ -37,8 +37,8 @@ fn decided(amount: f64, seconds: i64) -> Option<i32> {
     let user = User { id: "u-7".into(), email: None };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now)).ok()?;
     let arguments = Json::from(serde_json::json!({"amount": amount}));
-    let call = Call { function: "payout".into(), arguments };
-    Some(match task.before(&call, now).outcome() {
+    let call = Call::new("payout", arguments);
+    Some(match task.before(&call, now).ok()?.outcome() {
         Outcome::Allowed(_) => ALLOWED,
         Outcome::Refused(_) => BLOCKED,
         Outcome::Waits(waiting) if waiting.reviewer().is_some() => REVIEW,

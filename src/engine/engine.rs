@@ -51,8 +51,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// let now = SystemTime::now();
 /// let user = User { id: "u-1".into(), email: None };
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
-/// let call = Call { function: "refund".into(), arguments: serde_json::json!({ "amount": 250 }).into() };
-/// let Outcome::Refused(refusal) = task.before(&call, now).outcome() else { panic!("250 is too much") };
+/// let call = Call::new("refund", serde_json::json!({ "amount": 250 }).into());
+/// let Outcome::Refused(refusal) = task.before(&call, now)?.outcome() else { panic!("250 is too much") };
 /// assert_eq!(refusal.verdict(), Verdict::Block);
 /// assert_eq!(refusal.message(), "250 is too much.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

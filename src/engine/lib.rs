@@ -32,8 +32,8 @@
 //! task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now());
 //!
 //! // The model wants to pay before it has read the ticket. `runtime` answers whatever the steps ask for.
-//! let refund = Call { function: "payments_refund".into(), arguments: json(serde_json::json!({"amount": 180, "reason": "Broken."})) };
-//! match task.before(&refund, now()).drive(&mut runtime)? {
+//! let refund = Call::new("payments_refund", json(serde_json::json!({"amount": 180, "reason": "Broken."})));
+//! match task.before(&refund, now())?.drive(&mut runtime)? {
 //!     Outcome::Allowed(call) => panic!("{} may not run", call.call),
 //!     Outcome::Refused(refusal) => {
 //!         assert_eq!(refusal.message(), "Fetch the ticket before you touch its payments.");
@@ -43,13 +43,13 @@
 //! }
 //!
 //! // It reads the ticket; the runtime carries the call out and reports what came back.
-//! let fetch = Call { function: "zendesk_fetch_ticket".into(), arguments: json(serde_json::json!({})) };
-//! let Outcome::Allowed(fetch) = task.before(&fetch, now()).drive(&mut runtime)? else { panic!("reading is allowed") };
+//! let fetch = Call::new("zendesk_fetch_ticket", json(serde_json::json!({})));
+//! let Outcome::Allowed(fetch) = task.before(&fetch, now())?.drive(&mut runtime)? else { panic!("reading is allowed") };
 //! assert_eq!(fetch.arguments.to_string(), r#"{"ticket_id":"T-1041"}"#);
 //! let ticket = serde_json::json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
 //!     "order_id": "ord-77", "order_total": 240, "customer_id": "cus-5", "internal_notes": "Second complaint."});
 //! let result = CallResult::successful(json(ticket));
-//! let reported = task.after(fetch.call, result, now())?.drive(&mut runtime)?;
+//! let reported = task.after(&fetch.call, result, now())?.drive(&mut runtime)?;
 //! let Outcome::Allowed(seen) = reported else { panic!("the model may see it") };
 //! assert!(seen.value.root().get("internal_notes").is_none());
 //!

@@ -45,6 +45,8 @@ bounds! {
     max_queued_calls: usize = 1_000, "calls";
     /// How long a review waits for its answer; after that it counts as denied.
     max_review_ms: u64 = 2_592_000_000, "milliseconds";
+    /// The id of a call, as whoever makes it gives it.
+    max_id_bytes: usize = 256, "bytes";
     /// Why somebody ended or purged a task or turned a switch, in their own words.
     max_reason_bytes: usize = 1_000, "bytes";
 }

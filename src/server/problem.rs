@@ -103,6 +103,8 @@ kinds! {
     SlowRequest = "slow-request", 408, "The request did not come in time";
     /// The id of a call that awaits no result.
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
+    /// The id of another call of the task.
+    CallExists = "call-exists", 409, "The task has another call with this id";
     /// An answer to a task that asks nothing.
     NothingAsked = "nothing-asked", 409, "The task asks for nothing";
     /// An answer that does not name its question, to a task that asks several.

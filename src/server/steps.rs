@@ -151,7 +151,7 @@ impl StepBody for Before {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.before(&self.0, at.now).into_progress())
+        Ok(task.before(&self.0, at.now)?.into_progress())
     }
 }
 
@@ -175,7 +175,7 @@ impl StepBody for Invoke {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.invoke(&self.0.0, at.now).into_progress())
+        Ok(task.invoke(&self.0.0, at.now)?.into_progress())
     }
 }
 
@@ -196,7 +196,7 @@ impl StepBody for After {
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let function = task.function_of(self.call).unwrap_or_default();
+        let function = task.function_of(&self.call).unwrap_or_default();
         replace(&mut body, "/result/output", masked_result(task, function, &self.result));
         body
     }
@@ -206,7 +206,7 @@ impl StepBody for After {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.after(self.call, self.result.clone(), at.now)?.into_progress())
+        Ok(task.after(&self.call, self.result.clone(), at.now)?.into_progress())
     }
 }
 
@@ -225,7 +225,7 @@ impl StepBody for Execute {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.execute(self.call, at.now)?.into_progress())
+        Ok(task.execute(&self.call, at.now)?.into_progress())
     }
 }
 
@@ -252,7 +252,7 @@ impl StepBody for Withdraw {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.withdraw(self.call, self.ran, at.now)?.into())
+        Ok(task.withdraw(&self.call, self.ran, at.now)?.into())
     }
 }
 
@@ -451,12 +451,15 @@ impl From<TaskError> for Problem {
             TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
-            TaskError::UnknownFunction(_) | TaskError::NotAMessage => Kind::BadRequest,
-            TaskError::NothingPending | TaskError::UnknownQuestion(_) | TaskError::ReviewExpired(_) => {
-                Kind::NothingAsked
+            TaskError::CallExists(_) => Kind::CallExists,
+            TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
+                Kind::BadRequest
             }
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::ReviewExpired(_) => Kind::ReviewClosed,
             TaskError::SeveralPending => Kind::SeveralAsked,
-            TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
+            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::BadEdit(_) => Kind::BadEdit,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

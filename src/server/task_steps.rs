@@ -58,14 +58,19 @@ impl<'p> Shown<'p> {
     fn asks(task: &Task, question: &'p Question, suspension: Option<&Decision>) -> Self {
         let Question { id, request: asks } = question;
         let secret = task.policy().secret_places(asks);
-        Self::Asks { asks, question: *id, call: suspension.and_then(|decision| decision.call), secret }
+        Self::Asks {
+            asks,
+            question: *id,
+            call: suspension.and_then(|decision| decision.call.clone()),
+            secret,
+        }
     }
 }
 
 /// `GET /v1/tasks/{task}/calls/{call}`
 pub(super) fn standing(service: &Service, request: &Request) -> Result<Answer, Problem> {
     service.tasks.look(request, |Open { task, head, is_borrowed, .. }| {
-        let known = request.part.parse().ok().and_then(|call| task.standing(CallId(call)));
+        let known = task.standing(&CallId::from(&*request.part));
         let decision = known.ok_or_else(|| Problem::from(Kind::UnknownCall))?;
         let decision = if *is_borrowed { decision.masked() } else { decision };
         let mut question = task.questions().find(|question| decision.question == Some(question.id));

@@ -66,7 +66,7 @@ proptest! {
                 results: [CallResult { status, output, task_id: None }].into(),
                 ..Script::default()
             };
-            let progress = task.invoke(&call(function, arguments), noon());
+            let progress = task.invoke(&call(function, arguments), noon()).unwrap();
             let decision = progress.drive(&mut host).unwrap().into_decision();
             let ran = |step: &str| decision.trace.iter().any(|entry| entry.step.to_string() == step);
             let formed = !matches!(attempt, Attempt::Unformed);

@@ -38,7 +38,7 @@ const OF_MANIFESTS: [&str; 8] = [
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 7] = [
+const OF_TASKS: [&str; 8] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
@@ -46,6 +46,7 @@ const OF_TASKS: [&str; 7] = [
     "max_kept_value_bytes",
     "max_queued_calls",
     "max_review_ms",
+    "max_id_bytes",
 ];
 
 /// Tested with the stores.

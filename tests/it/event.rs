@@ -120,7 +120,7 @@ fn discarded(decision: &Decision) -> Option<EventStage> {
 }
 
 fn run_call(task: &mut Task, function: &str, who: &str) -> Decision {
-    let progress = task.invoke(&call(function, json!({ "who": who })), noon());
+    let progress = task.invoke(&call(function, json!({ "who": who })), noon()).unwrap();
     progress.drive(&mut Quiet).unwrap().into_decision()
 }
 

@@ -43,9 +43,9 @@ fn remember(task: &mut Task, steps: usize) {
 
 /// A call that runs.
 fn report(task: &mut Task, call: &Call) {
-    let id = decided(task.before(call, noon())).call.unwrap();
+    let id = decided(task.before(call, noon()).unwrap()).call.unwrap();
     let result = CallResult::successful(json!({ "id": 7 }).into());
-    decided(task.after(id, result, noon()).unwrap());
+    decided(task.after(&id, result, noon()).unwrap());
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_task_of_a_million_steps_does_not_copy_its_history() {
 
     let allowed = call("ledger_post_entry", json!({ "amount": 1 }));
     report(&mut task, &allowed);
-    let (decision, decide) = counted(|| decided(task.before(&allowed, noon())));
+    let (decision, decide) = counted(|| decided(task.before(&allowed, noon()).unwrap()));
     assert_eq!(decision.verdict, Verdict::Allow);
     assert!(decide.bytes < 2_000, "a decision took {} bytes", decide.bytes);
 
@@ -114,7 +114,7 @@ fn a_decision_allocates_only_what_it_gives_back() {
     let allowed = call("ledger_post_entry", json!({ "amount": 1 }));
     // the list of calls whose results are awaited has room for four from the first one on
     report(&mut task, &allowed);
-    let (decision, made) = counted(|| decided(task.before(&allowed, noon())));
+    let (decision, made) = counted(|| decided(task.before(&allowed, noon()).unwrap()));
     assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Allow, 2));
     let ((), given_back) = counted(|| drop(decision));
     assert!(made.times <= 10, "{made:?}");
@@ -152,7 +152,7 @@ fn operations_grow_with_their_input() {
         ("calls that are let through", |n| {
             let mut task = task(AGENT);
             let allowed = call("probe", json!({ "depth": 1 }));
-            bytes(counted(|| (0..n).for_each(|_| drop(task.before(&allowed, noon())))).1)
+            bytes(counted(|| (0..n).for_each(|_| drop(task.before(&allowed, noon()).unwrap()))).1)
         }),
         ("values on an allow list", |n| {
             let mut task = task(AGENT);
@@ -164,7 +164,7 @@ fn operations_grow_with_their_input() {
         ("a message rendered", |n| {
             let mut task = task(AGENT);
             let far = call("ledger_post_entry", json!({ "amount": 100, "memo": "m".repeat(n) }));
-            let (decision, allocated) = counted(|| decided(task.before(&far, noon())));
+            let (decision, allocated) = counted(|| decided(task.before(&far, noon()).unwrap()));
             assert!(decision.message.is_some_and(|message| message.len() > n));
             bytes(allocated)
         }),

@@ -46,7 +46,7 @@ fn the_depth_of_arguments_is_the_hosts() {
         let (engine, mut task) = task(eval, &agent);
         let mut before = |levels: usize| {
             let call = call("any", json!({ "of": nested(levels - 1) }));
-            match task.before(&call, noon()).into_progress() {
+            match task.before(&call, noon()).unwrap().into_progress() {
                 Progress::Decided(decision) => decision,
                 Progress::Asks(request) => panic!("{request:?}"),
             }

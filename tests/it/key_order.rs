@@ -79,7 +79,7 @@ fn object() -> impl Strategy<Value = String> {
 }
 
 fn parcel(arguments: &str) -> Call {
-    Call { function: "parcel".into(), arguments: json(arguments) }
+    Call::new("parcel", json(arguments))
 }
 
 fn json(text: &str) -> Json {
@@ -117,14 +117,14 @@ proptest! {
         prop_assert_eq!(task.render_prompt(noon()).unwrap(), format!("So far: {given}"));
 
         let arguments = format!(r#"{{"content":{given},"to":"nobody"}}"#);
-        let refused = decided(task.before(&parcel(&arguments), noon()));
+        let refused = decided(task.before(&parcel(&arguments), noon()).unwrap());
         prop_assert_eq!(refused.message.unwrap(), format!("Refused {arguments}"));
         let withheld = arguments.replace("nobody", "b");
-        let allowed = decided(task.before(&parcel(&withheld), noon()));
+        let allowed = decided(task.before(&parcel(&withheld), noon()).unwrap());
         let arguments = text_of(allowed.value.as_ref());
         prop_assert_eq!(&arguments, &withheld);
         let result_of = CallResult::successful(json(&result));
-        let passed = decided(task.after(allowed.call.unwrap(), result_of, noon()).unwrap());
+        let passed = decided(task.after(&allowed.call.unwrap(), result_of, noon()).unwrap());
         let shown = format!(r#"{},"zz":{arguments}}}"#, result.strip_suffix('}').unwrap());
         prop_assert_eq!(text_of(passed.value.as_ref()), shown);
 
@@ -162,8 +162,8 @@ fn arguments_keep_their_order_and_what_is_added_its_place() {
             r#"{"account":"a-1","kind":"credit","memo":"","amount":1}"#,
         ),
     ] {
-        let call = Call { function: function.into(), arguments: json(given) };
-        let decision = decided(task.before(&call, noon()));
+        let call = Call::new(function, json(given));
+        let decision = decided(task.before(&call, noon()).unwrap());
         assert_eq!(text_of(decision.value.as_ref()), resolved, "{given}");
     }
 }
@@ -183,7 +183,7 @@ fn a_script_and_what_a_host_is_asked_keep_the_order() {
         "parameters: {properties: {order: {type: object, default: {}}}}\ncapabilities: {ledger: {bindings: {account: \"'a'\"}}}",
     ));
     let invoke = call("ledger_post_entry", serde_json::from_str(r#"{"memo":"m","amount":2}"#).unwrap());
-    let progress = task.invoke(&invoke, noon());
+    let progress = task.invoke(&invoke, noon()).unwrap();
     let _ = progress.drive(&mut host).unwrap();
     assert_eq!(
         host.log[1],
@@ -206,9 +206,9 @@ fn every_store_keeps_the_order() {
         for operation in [OperationKind::Before, OperationKind::After] {
             let before = task.mark();
             let decision = decided(match call {
-                None => task.before(&parcel(arguments), noon()).into_progress(),
+                None => task.before(&parcel(arguments), noon()).unwrap().into_progress(),
                 Some(call) => {
-                    task.after(call, CallResult::successful(json(result)), noon()).unwrap().into_progress()
+                    task.after(&call, CallResult::successful(json(result)), noon()).unwrap().into_progress()
                 }
             });
             let (task, at, once) = (&task, noon(), None);

@@ -25,7 +25,7 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     let mut task = start(&engine);
     let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": "m", "account": "a" }));
     assert!(matches!(
-        task.before(&posting, noon()).into_progress(),
+        task.before(&posting, noon()).unwrap().into_progress(),
         Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
     ));
     let ended = task.end("no longer wanted", noon());
@@ -36,7 +36,9 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     assert!(matches!(task.resume(Answer::approve(), noon()), Err(TaskError::NothingPending)));
     let context = task.context_json().unwrap().to_string();
     assert!(context.contains("restricted"), "{context}");
-    let Progress::Decided(refused) = task.before(&posting, noon()).into_progress() else { panic!("decided") };
+    let Progress::Decided(refused) = task.before(&posting, noon()).unwrap().into_progress() else {
+        panic!("decided")
+    };
     assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some("no longer wanted")));
     // the first end stays
     let again = task.end("another reason", noon());

@@ -217,7 +217,7 @@ fn a_message_shows_what_is_no_secret() {
         let mut task = crate::task_fixture::start(&engine);
         let stop = crate::task_fixture::call("probe", json!({ "host": "S" }));
         for _ in 0..2 {
-            let progress = task.before(&stop, crate::task_fixture::noon());
+            let progress = task.before(&stop, crate::task_fixture::noon()).unwrap();
             let decision = crate::task_fixture::decided(progress);
             assert!(shown != "***" || decision.message.as_deref() != Some("***"), "{template} is real");
             if task.context().invocations().len() == 2 {
@@ -229,7 +229,8 @@ fn a_message_shows_what_is_no_secret() {
     let engine =
         engine("capabilities:\n  probe:\n    before: [{assert: 'false', error_message: '{input}'}]\n");
     let mut task = crate::task_fixture::start(&engine);
-    let progress = task.before(&crate::task_fixture::call("probe", json!({})), crate::task_fixture::noon());
+    let progress =
+        task.before(&crate::task_fixture::call("probe", json!({})), crate::task_fixture::noon()).unwrap();
     let decision = crate::task_fixture::decided(progress);
     assert_eq!((decision.secret.clone(), decision.clone().masked()), (None, decision));
 }

@@ -27,16 +27,16 @@ fn lookup() -> celador::task::Call {
 }
 
 fn before(task: &mut Task, call: &celador::task::Call) -> Decision {
-    decided(task.before(call, noon()))
+    decided(task.before(call, noon()).unwrap())
 }
 
-fn report(task: &mut Task, id: CallId, result: CallResult) -> Decision {
+fn report(task: &mut Task, id: &CallId, result: CallResult) -> Decision {
     decided(task.after(id, result, noon()).unwrap())
 }
 
 /// The calls that were decided with an operation.
 fn with(decision: &Decision) -> Vec<CallId> {
-    decision.decided.iter().map(|decided| decided.call).collect()
+    decision.decided.iter().map(|decided| decided.call.clone()).collect()
 }
 
 fn done() -> CallResult {
@@ -51,22 +51,22 @@ fn failed() -> CallResult {
 fn one_entry_stays_one_with_fifty_calls_at_once() {
     let mut task = task(ONCE);
     let decisions: Vec<_> = (0..50).map(|_| before(&mut task, &entry())).collect();
-    let ids: Vec<_> = decisions.iter().map(|decision| decision.call.unwrap()).collect();
+    let ids: Vec<_> = decisions.iter().map(|decision| decision.call.clone().unwrap()).collect();
     assert_eq!(decisions[0].verdict, Verdict::Allow);
     for (at, decision) in decisions.iter().enumerate().skip(1) {
         assert_eq!(decision.verdict, Verdict::Wait);
         assert_eq!(decision.waits_for, ids[..at], "each waits for those that were asked for before it");
     }
     // the first fails: the second may try
-    let told = report(&mut task, ids[0], failed());
-    assert_eq!(with(&told), [ids[1]]);
-    assert_eq!(task.standing(ids[1]).unwrap().verdict, Verdict::Allow);
-    assert_eq!(task.standing(ids[2]).unwrap().waits_for, [ids[1]]);
+    let told = report(&mut task, &ids[0], failed());
+    assert_eq!(with(&told), ids[1..=1]);
+    assert_eq!(task.standing(&ids[1]).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&ids[2]).unwrap().waits_for, ids[1..=1]);
     // it succeeds: all others are refused at once
-    let told = report(&mut task, ids[1], done());
+    let told = report(&mut task, &ids[1], done());
     assert_eq!(with(&told), ids[2..]);
     for id in &ids[2..] {
-        let refused = task.standing(*id).unwrap();
+        let refused = task.standing(id).unwrap();
         assert_eq!((refused.verdict, refused.message.as_deref()), (Verdict::Block, Some("Once.")));
     }
     assert_eq!(task.queued().count(), 0);
@@ -80,15 +80,16 @@ fn what_reads_nothing_of_an_open_call_is_decided_at_once() {
     let first = before(&mut task, &entry()).call.unwrap();
     assert_eq!(before(&mut task, &call("probe", json!({}))).verdict, Verdict::Allow);
     let asked = before(&mut task, &lookup());
-    assert_eq!((asked.verdict, &*asked.waits_for), (Verdict::Wait, &[first][..]));
+    let waiting = asked.call.unwrap();
+    assert_eq!((asked.verdict, &*asked.waits_for), (Verdict::Wait, std::slice::from_ref(&first)));
     assert_eq!(before(&mut task, &call("probe", json!({}))).verdict, Verdict::Allow);
-    assert_eq!(with(&report(&mut task, first, done())), [asked.call.unwrap()]);
-    assert_eq!(task.standing(asked.call.unwrap()).unwrap().verdict, Verdict::Allow);
+    assert_eq!(with(&report(&mut task, &first, done())), std::slice::from_ref(&waiting));
+    assert_eq!(task.standing(&waiting).unwrap().verdict, Verdict::Allow);
     // the model's next turn knows of all that was decided
-    let probed = task.standing(asked.call.unwrap()).unwrap();
+    let probed = task.standing(&waiting).unwrap();
     assert_eq!(probed.value.unwrap().to_string(), r#"{"account":"a"}"#);
-    assert!(report(&mut task, asked.call.unwrap(), done()).is_allowed());
-    assert_eq!(task.standing(asked.call.unwrap()), None);
+    assert!(report(&mut task, &waiting, done()).is_allowed());
+    assert_eq!(task.standing(&waiting), None);
 }
 
 #[test]
@@ -97,14 +98,17 @@ fn a_call_that_waits_is_withdrawn_or_counted_like_any_other() {
     let first = before(&mut task, &entry()).call.unwrap();
     let [second, third] = [(); 2].map(|()| before(&mut task, &entry()).call.unwrap());
     // three are open or wait: a fourth is one too many
-    let withdrawn = task.withdraw(second, Ran::Never, noon()).unwrap();
+    let withdrawn = task.withdraw(&second, Ran::Never, noon()).unwrap();
     assert_eq!(withdrawn.verdict, Verdict::Block);
-    assert_eq!(task.withdraw(second, Ran::Never, noon()).unwrap_err(), TaskError::UnknownCall(second.0));
+    assert_eq!(
+        task.withdraw(&second, Ran::Never, noon()).unwrap_err(),
+        TaskError::UnknownCall(second.clone())
+    );
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(1));
     // a result that is withdrawn lets the next one go
-    let gone = task.withdraw(first, Ran::Never, noon()).unwrap();
-    assert_eq!(with(&gone), [third]);
-    assert_eq!(task.standing(third).unwrap().verdict, Verdict::Allow);
+    let gone = task.withdraw(&first, Ran::Never, noon()).unwrap();
+    assert_eq!(with(&gone), std::slice::from_ref(&third));
+    assert_eq!(task.standing(&third).unwrap().verdict, Verdict::Allow);
     let beyond = before(&mut task, &call("probe", json!({})));
     assert_eq!(beyond.verdict, Verdict::Terminate, "three calls of the model are on record or open");
 }
@@ -115,8 +119,8 @@ fn the_end_of_a_task_refuses_what_waits() {
     before(&mut task, &entry());
     let second = before(&mut task, &entry()).call.unwrap();
     let ended = task.end("enough", noon());
-    assert_eq!(with(&ended), [second]);
-    assert_eq!(task.standing(second).unwrap().verdict, Verdict::Rejected);
+    assert_eq!(with(&ended), std::slice::from_ref(&second));
+    assert_eq!(task.standing(&second).unwrap().verdict, Verdict::Rejected);
     assert_eq!(task.queued().count(), 0);
 }
 
@@ -129,7 +133,7 @@ fn max_queued_calls() {
     let why = "2 calls wait for others already (`max_queued_calls`): call again when some are finished";
     assert_eq!(verdicts[2].message.as_deref(), Some(why));
     // what was turned away left nothing behind
-    assert_eq!(report(&mut task, first, done()).decided.len(), 2);
+    assert_eq!(report(&mut task, &first, done()).decided.len(), 2);
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(2));
 }
 
@@ -183,7 +187,7 @@ capabilities: {pay: {before: [{assert: c.cap.pay.count_successful < 1}]}}
     let pay = call("pay", json!({"card": "HUSH"}));
     let first = before(&mut task, &pay).call.unwrap();
     before(&mut task, &pay);
-    let told = report(&mut task, first, failed());
+    let told = report(&mut task, &first, failed());
     let text = serde_json::to_string(&told).unwrap();
     assert!(text.contains("HUSH"), "the runtime has what it carries out: {text}");
     for shown in [serde_json::to_string(&told.masked()).unwrap(), Decision::masked_json(text).unwrap()] {
@@ -211,10 +215,10 @@ fn what_waits_for_calls_is_kept_step_by_step() {
     task = kept.keep(&task);
     let second = before(&mut task, &entry()).call.unwrap();
     task = kept.keep(&task);
-    assert_eq!(task.standing(second).unwrap().waits_for, [first]);
-    assert_eq!(with(&report(&mut task, first, done())), [second]);
+    assert_eq!(task.standing(&second).unwrap().waits_for, std::slice::from_ref(&first));
+    assert_eq!(with(&report(&mut task, &first, done())), std::slice::from_ref(&second));
     let task = kept.keep(&task);
-    assert_eq!(task.standing(second).unwrap().verdict, Verdict::Block);
+    assert_eq!(task.standing(&second).unwrap().verdict, Verdict::Block);
 }
 
 /// The parts of the policies of the property.
@@ -285,12 +289,12 @@ impl Parallel {
         match deed {
             Deed::Call(function, account) => {
                 let call = made(*function, *account);
-                match self.task.before(&call, noon()).into_progress() {
+                match self.task.before(&call, noon()).unwrap().into_progress() {
                     Progress::Decided(decision) if decision.verdict == Verdict::Wait => {
                         self.waiting.push((decision.call.unwrap(), call));
                     }
                     Progress::Decided(decision) => {
-                        let id = decision.call.unwrap_or(CallId(u64::MAX));
+                        let id = decision.call.clone().unwrap_or(CallId::from(""));
                         self.fates.push(Fate { id, call, decided: Some(of(&decision)), end: None });
                     }
                     Progress::Asks(question) => {
@@ -302,14 +306,14 @@ impl Parallel {
             Deed::Report(which, success) => {
                 let Some(at) = self.some_open(*which) else { return };
                 let result = if *success { done() } else { failed() };
-                let told = report(&mut self.task, self.fates[at].id, result);
+                let told = report(&mut self.task, &self.fates[at].id, result);
                 self.fates[at].end = Some(End::Reported(*success));
                 self.follow(&with(&told));
             }
             Deed::Withdraw(which, unknown) => {
                 let ran = if *unknown { Ran::Unknown } else { Ran::Never };
                 let Some(at) = self.some_open(*which) else { return };
-                let told = self.task.withdraw(self.fates[at].id, ran, noon()).unwrap();
+                let told = self.task.withdraw(&self.fates[at].id, ran, noon()).unwrap();
                 self.fates[at].end = Some(End::Withdrawn(ran));
                 self.follow(&with(&told));
             }
@@ -347,7 +351,7 @@ impl Parallel {
         for id in begun {
             let at = self.waiting.iter().position(|(waiting, _)| waiting == id).unwrap();
             let (id, call) = self.waiting.remove(at);
-            let decision = self.task.standing(id).unwrap();
+            let decision = self.task.standing(&id).unwrap();
             let decided = (decision.verdict != Verdict::Suspend).then(|| of(&decision));
             self.fates.push(Fate { id, call, decided, end: None });
         }
@@ -357,7 +361,7 @@ impl Parallel {
     fn catch_up(&mut self) {
         let queued: Vec<_> = self.task.queued().collect();
         let begun: Vec<_> =
-            self.waiting.iter().map(|(id, _)| *id).filter(|id| !queued.contains(id)).collect();
+            self.waiting.iter().map(|(id, _)| id).filter(|id| !queued.contains(id)).cloned().collect();
         self.follow(&begun);
     }
 }
@@ -401,13 +405,13 @@ proptest! {
         prop_assert_eq!(parallel.task.queued().count(), 0, "a call waits for nothing");
         let mut serial = start(&engine);
         for Fate { call, decided, end, .. } in &parallel.fates {
-            let decision = serial.before(call, noon()).drive(&mut Script::default()).unwrap().into_decision();
+            let decision = serial.before(call, noon()).unwrap().drive(&mut Script::default()).unwrap().into_decision();
             prop_assert_eq!(&Some(of(&decision)), decided, "{:?}", call);
             match (end, decision.call) {
                 (Some(End::Reported(success)), Some(id)) => {
-                    report(&mut serial, id, if *success { done() } else { failed() });
+                    report(&mut serial, &id, if *success { done() } else { failed() });
                 }
-                (Some(End::Withdrawn(ran)), Some(id)) => drop(serial.withdraw(id, *ran, noon()).unwrap()),
+                (Some(End::Withdrawn(ran)), Some(id)) => drop(serial.withdraw(&id, *ran, noon()).unwrap()),
                 _ => {}
             }
         }

@@ -47,11 +47,13 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 #[test]
 fn a_call_that_may_run_has_its_id_and_its_arguments() {
     let mut task = task();
-    let Outcome::Allowed(allowed) = task.before(&probe(1), now()).outcome() else { panic!("allowed") };
+    let Outcome::Allowed(allowed) = task.before(&probe(1), now()).unwrap().outcome() else {
+        panic!("allowed")
+    };
     assert_eq!(allowed.arguments.to_string(), allowed.decision.value.clone().unwrap().to_string());
-    assert_eq!(Some(allowed.call), allowed.decision.call);
+    assert_eq!(Some(&allowed.call), allowed.decision.call.as_ref());
     let result = CallResult::successful(json!(7).into());
-    let Outcome::Allowed(received) = task.after(allowed.call, result, now()).unwrap().outcome() else {
+    let Outcome::Allowed(received) = task.after(&allowed.call, result, now()).unwrap().outcome() else {
         panic!("allowed")
     };
     assert_eq!(received.value.to_string(), r#"{"seen":7}"#);
@@ -60,7 +62,8 @@ fn a_call_that_may_run_has_its_id_and_its_arguments() {
 #[test]
 fn a_refusal_says_what_the_model_is_told_and_whether_the_task_goes_on() {
     let mut task = task();
-    let Outcome::Refused(refusal) = task.before(&probe(12), now()).drive(&mut Script::default()).unwrap()
+    let Outcome::Refused(refusal) =
+        task.before(&probe(12), now()).unwrap().drive(&mut Script::default()).unwrap()
     else {
         // the review is answered by nobody: `Script` has no answers
         let outcome = task.pending().unwrap().answer(Answer::approve(), now()).unwrap().outcome();
@@ -76,10 +79,12 @@ fn a_refusal_says_what_the_model_is_told_and_whether_the_task_goes_on() {
 fn a_limit_ends_the_task_and_is_named() {
     let mut task = task();
     for _ in 0..3 {
-        let Outcome::Allowed(allowed) = task.before(&probe(1), now()).outcome() else { panic!("allowed") };
-        let _ = task.after(allowed.call, CallResult::successful(Json::null()), now()).unwrap().outcome();
+        let Outcome::Allowed(allowed) = task.before(&probe(1), now()).unwrap().outcome() else {
+            panic!("allowed")
+        };
+        let _ = task.after(&allowed.call, CallResult::successful(Json::null()), now()).unwrap().outcome();
     }
-    let Outcome::Refused(refusal) = task.before(&probe(1), now()).outcome() else {
+    let Outcome::Refused(refusal) = task.before(&probe(1), now()).unwrap().outcome() else {
         panic!("the fourth of three")
     };
     assert!(refusal.ends_task());
@@ -112,11 +117,11 @@ fn the_three_ways_to_drive_an_operation_decide_the_same() {
     let by_host = |approved: bool| {
         let mut host = Script::default();
         host.verdicts.push_back(approved);
-        task().before(&probe(5), now()).drive(&mut host).unwrap().into_decision()
+        task().before(&probe(5), now()).unwrap().drive(&mut host).unwrap().into_decision()
     };
     let by_effects = |approved: bool| {
         let mut task = task();
-        let mut operation = task.before(&probe(5), now());
+        let mut operation = task.before(&probe(5), now()).unwrap();
         while operation.request().is_some() {
             operation = operation.answer(Answer::Review(approved.into()), now()).unwrap();
         }
@@ -124,7 +129,7 @@ fn the_three_ways_to_drive_an_operation_decide_the_same() {
     };
     let by_closure = |approved: bool| {
         let mut task = task();
-        let operation = task.before(&probe(5), now());
+        let operation = task.before(&probe(5), now()).unwrap();
         let outcome = block_on(operation.drive_async(now, async |request| match request {
             Request::Review { .. } => Some(Answer::Review(approved.into())),
             _ => None,
@@ -143,7 +148,7 @@ fn the_three_ways_to_drive_an_operation_decide_the_same() {
 fn an_operation_without_an_answer_waits_and_goes_on_in_another_process() {
     let engine = engine(AGENT);
     let mut task = start(&engine);
-    let outcome = block_on(task.before(&probe(5), now()).drive_async(now, async |_| None)).unwrap();
+    let outcome = block_on(task.before(&probe(5), now()).unwrap().drive_async(now, async |_| None)).unwrap();
     let Outcome::Waits(waiting) = outcome else { panic!("nobody has answered") };
     assert_eq!((waiting.reviewer(), waiting.decision.verdict), (Some("lead"), Verdict::Suspend));
 

@@ -61,7 +61,7 @@ fn on_trail(task: &mut Task, question: QuestionId) -> Progress {
 
 /// An entry that is under review.
 fn under_review(task: &mut Task, amount: i64) -> QuestionId {
-    let question = asks(task.before(&entry(amount), noon()));
+    let question = asks(task.before(&entry(amount), noon()).unwrap());
     asks(on_trail(task, question))
 }
 
@@ -178,7 +178,7 @@ fn an_edit_passes_the_steps_again_without_their_finished_invokes() {
 #[test]
 fn an_edit_that_cannot_be_made_changes_nothing() {
     let mut task = start(&desk());
-    let probe = asks(task.before(&call("probe", json!({"depth": 9})), noon()));
+    let probe = asks(task.before(&call("probe", json!({"depth": 9})), noon()).unwrap());
     let saved = serde_json::to_string(&task.save()).unwrap();
     let rows = [
         (json!({"depth": "deep"}), "the arguments cannot be edited so: the call cannot be formed: "),
@@ -210,7 +210,7 @@ fn a_response_stands_in_the_place_of_the_tool() {
     assert_eq!(see(&task, "c.cap.ledger_post_entry.count_restricted"), json!(1));
     assert_eq!(see(&task, "c.cap.ledger_post_entry.outputs"), json!([null]));
     let late = task.after(
-        decision.call.unwrap_or_else(|| only(&task).call.unwrap()),
+        &decision.call.unwrap_or_else(|| only(&task).call.unwrap()),
         CallResult::successful(json!(1).into()),
         noon(),
     );
@@ -223,7 +223,7 @@ fn a_response_stands_in_the_place_of_the_tool() {
     assert_eq!(value(&decision), r#"{"shown":"nothing"}"#);
     // a whole call ends in what the model receives
     let mut task = start(&desk());
-    let trail = asks(task.invoke(&entry(250), noon()));
+    let trail = asks(task.invoke(&entry(250), noon()).unwrap());
     let lead = asks(on_trail(&mut task, trail));
     let decision = decided(answer(&mut task, lead, respond(json!({"done": 1}))));
     assert_eq!((decision.verdict, &*value(&decision)), (Verdict::Allow, r#"{"done":1}"#));
@@ -232,9 +232,10 @@ fn a_response_stands_in_the_place_of_the_tool() {
 #[test]
 fn a_result_under_review_can_be_neither_edited_nor_replaced() {
     let mut task = start(&desk());
-    let lookup = decided(task.before(&call("ledger_lookup", json!({"account": "a"})), noon())).call.unwrap();
+    let lookup =
+        decided(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap()).call.unwrap();
     let result = CallResult::successful(json!({"balance": 3}).into());
-    let auditor = asks(task.after(lookup, result, noon()).unwrap());
+    let auditor = asks(task.after(&lookup, result, noon()).unwrap());
     let review = only(&task);
     assert_eq!(review.result.unwrap().to_string(), r#"{"balance":3}"#);
     for choice in [
@@ -260,12 +261,12 @@ fn nobodys_answer_in_time_denies() {
     assert_eq!(refused, TaskError::ReviewExpired(question.0));
     assert_eq!(serde_json::to_string(&task.save()).unwrap(), saved, "a late answer changes nothing");
     // the next operation finds it expired, and tells what the call came to
-    let told = decided(task.before(&call("probe", json!({"depth": 1})), late));
+    let told = decided(task.before(&call("probe", json!({"depth": 1})), late).unwrap());
     assert_eq!(told.verdict, Verdict::Allow);
     let [denied] = &*told.decided else { panic!("{told:?}") };
-    assert_eq!((denied.call, denied.decision.verdict), (review.call.unwrap(), Verdict::Block));
+    assert_eq!((denied.call.clone(), denied.decision.verdict), (review.call.unwrap(), Verdict::Block));
     assert_eq!(denied.decision.message.as_deref(), Some("250 is more than 100."));
-    assert_eq!(task.standing(denied.call).unwrap().verdict, Verdict::Block);
+    assert_eq!(task.standing(&denied.call).unwrap().verdict, Verdict::Block);
     assert_eq!((only(&task).state, task.state()), (ReviewState::Expired, TaskState::Active));
     // an answer that is in time is taken
     let mut task = start(&engine);
@@ -288,14 +289,14 @@ fn all_reviews_of_a_turn_are_asked_together() {
     let mut task = start(&engine);
     let mut kept = Kept::new(&engine, &task);
     let deep = |depth: i64| call("probe", json!({"depth": depth}));
-    let first = asks(task.before(&deep(8), noon()));
-    let second = asks(task.before(&deep(9), noon()));
+    let first = asks(task.before(&deep(8), noon()).unwrap());
+    let second = asks(task.before(&deep(9), noon()).unwrap());
     // a third asks nobody: it is held, as no call is let through while a review is open
-    let third = decided(task.before(&deep(1), noon()));
+    let third = decided(task.before(&deep(1), noon()).unwrap());
     let under: Vec<_> = task.reviews().map(|review| review.call.unwrap()).collect();
     assert_eq!((third.verdict, &*third.waits_for), (Verdict::Wait, &*under));
     // a fourth would invoke another tool ahead of it, and is held before that
-    let fourth = decided(task.before(&entry(1), noon()));
+    let fourth = decided(task.before(&entry(1), noon()).unwrap());
     assert_eq!(fourth.verdict, Verdict::Wait);
     assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(0));
     task = kept.keep(&task);
@@ -305,30 +306,30 @@ fn all_reviews_of_a_turn_are_asked_together() {
     task = kept.keep(&task);
     let last = decided(answer(&mut task, second, Answer::deny()));
     assert_eq!(last.verdict, Verdict::Block);
-    let of = |id: celador::task::CallId| {
-        let decided = last.decided.iter().find(|decided| decided.call == id).unwrap();
+    let of = |id: &celador::task::CallId| {
+        let decided = last.decided.iter().find(|decided| decided.call == *id).unwrap();
         decided.decision.verdict
     };
     assert_eq!(last.decided.len(), 3);
-    assert_eq!(of(held.call.unwrap()), Verdict::Allow);
-    assert_eq!(of(third.call.unwrap()), Verdict::Allow);
-    assert_eq!(of(fourth.call.unwrap()), Verdict::Suspend, "its trail is to be written");
+    assert_eq!(of(&held.call.unwrap()), Verdict::Allow);
+    assert_eq!(of(&third.call.clone().unwrap()), Verdict::Allow);
+    assert_eq!(of(&fourth.call.unwrap()), Verdict::Suspend, "its trail is to be written");
     task = kept.keep(&task);
     assert_eq!(task.questions().count(), 1);
-    assert_eq!(task.standing(third.call.unwrap()).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&third.call.clone().unwrap()).unwrap().verdict, Verdict::Allow);
 }
 
 #[test]
 fn a_call_that_is_held_can_be_withdrawn_and_ends_with_its_task() {
     let deep = |depth: i64| call("probe", json!({"depth": depth}));
     let mut task = start(&desk());
-    asks(task.before(&deep(8), noon()));
-    let [one, two] = [(); 2].map(|()| decided(task.before(&deep(1), noon())).call.unwrap());
-    let withdrawn = task.withdraw(one, celador::Ran::Never, noon()).unwrap();
+    asks(task.before(&deep(8), noon()).unwrap());
+    let [one, two] = [(); 2].map(|()| decided(task.before(&deep(1), noon()).unwrap()).call.unwrap());
+    let withdrawn = task.withdraw(&one, celador::Ran::Never, noon()).unwrap();
     assert_eq!(withdrawn.verdict, Verdict::Block);
     assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(1));
     let ended = task.end("enough", noon());
-    assert_eq!((ended.decided[0].call, ended.decided[0].decision.verdict), (two, Verdict::Rejected));
+    assert_eq!((ended.decided[0].call.clone(), ended.decided[0].decision.verdict), (two, Verdict::Rejected));
     // the one that was reviewed and the one that was held were never let through
     assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(3));
 }

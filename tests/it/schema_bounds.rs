@@ -104,7 +104,7 @@ fn patterns_make_texts_dear() {
         );
         assert_eq!(errors, [""; 0]);
         let arguments = json!({ "p": "0".repeat(length) });
-        let decision = decided(start(&engine, "t-1").before(&call("probe", arguments), noon()));
+        let decision = decided(start(&engine, "t-1").before(&call("probe", arguments), noon()).unwrap());
         decision.message.unwrap_or_default()
     };
     let (cheap, dear) = ("^[01]+$", "^(?:[01]{1,40}){1,40}$");

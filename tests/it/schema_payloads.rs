@@ -151,11 +151,14 @@ fn delegations_are_held_to_the_schemas_of_the_agent() {
             let mut task = start(&engine, "t-1");
             let input = json!({ "message": "hi", "v": value });
             assert_eq!(decided(task.input(&input.into(), noon())).verdict, Verdict::Allow);
-            let decision =
-                match task.before(&call("helper", json!({ "message": "go" })), noon()).into_progress() {
-                    Progress::Decided(decision) => decision,
-                    Progress::Asks(request) => panic!("{request:?}"),
-                };
+            let decision = match task
+                .before(&call("helper", json!({ "message": "go" })), noon())
+                .unwrap()
+                .into_progress()
+            {
+                Progress::Decided(decision) => decision,
+                Progress::Asks(request) => panic!("{request:?}"),
+            };
             let right = (decision.verdict == Verdict::Allow) == *fits;
             found.extend((!right).then(|| format!("{} {}: {value}: {decision:?}", row.word, row.schema)));
         }

@@ -45,8 +45,8 @@ fn shop(steps: Value) -> Engine {
 
 /// What became of a result of a call of this function.
 fn after(task: &mut Task, function: &str, result: CallResult) -> Decision {
-    let admitted = decided(task.before(&call(function, json!({})), noon()));
-    decided(task.after(admitted.call.unwrap(), result, noon()).unwrap())
+    let admitted = decided(task.before(&call(function, json!({})), noon()).unwrap());
+    decided(task.after(&admitted.call.unwrap(), result, noon()).unwrap())
 }
 
 /// What is wrong with what the model received, if it is not what the row has.
@@ -140,10 +140,10 @@ fn late_results_and_invoke_steps_are_held_to_schemas() {
         results: [json!("yes"), json!("perhaps")].map(|it| CallResult::successful(it.into())).into(),
         ..Script::default()
     };
-    let progress = task.before(&call("shop", json!({})), noon());
+    let progress = task.before(&call("shop", json!({})), noon()).unwrap();
     let open = progress.drive(&mut host).unwrap().into_decision();
     assert_eq!(open.verdict, Verdict::Allow);
-    let progress = task.before(&call("shop", json!({})), noon());
+    let progress = task.before(&call("shop", json!({})), noon()).unwrap();
     let decision = progress.drive(&mut host).unwrap().into_decision();
     let codes: Vec<_> = decision.findings.iter().map(|finding| &*finding.code).collect();
     assert_eq!((decision.verdict, codes), (Verdict::Block, vec!["output_misfit", "invoke_failed"]));
@@ -151,7 +151,7 @@ fn late_results_and_invoke_steps_are_held_to_schemas() {
     assert!(!see(&task, "context.capabilities.check.outputs").to_string().contains("perhaps"));
     task.end("done", noon());
     let late = CallResult::successful(json!("no object").into());
-    assert_eq!(decided(task.after(open.call.unwrap(), late, noon()).unwrap()).verdict, Verdict::Rejected);
+    assert_eq!(decided(task.after(&open.call.unwrap(), late, noon()).unwrap()).verdict, Verdict::Rejected);
     assert!(!see(&task, "context.capabilities.shop.outputs").to_string().contains("no object"));
 }
 

@@ -52,8 +52,8 @@ fn task(schema: &Value) -> Result<Task, String> {
 /// Whether a result fits; nothing if it is a document that the engine does not take.
 fn fits(task: &mut Task, data: &Value) -> Option<bool> {
     let output = Json::parse(&data.to_string(), &EvalLimits::default()).ok()?;
-    let admitted = decided(task.before(&call("t", json!({})), noon()));
-    let decision = task.after(admitted.call.unwrap(), CallResult::successful(output), noon()).unwrap();
+    let admitted = decided(task.before(&call("t", json!({})), noon()).unwrap());
+    let decision = task.after(&admitted.call.unwrap(), CallResult::successful(output), noon()).unwrap();
     Some(decided(decision).findings.is_empty())
 }
 

@@ -152,12 +152,13 @@ fn arguments_are_held_to_their_schemas() {
     let mut task = start(&engine, "t-1");
     let mut found = Vec::new();
     for (number, row, value, fits) in values(&rows) {
-        let decision = decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()));
+        let decision =
+            decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()).unwrap());
         let message = decision.message.unwrap_or_default();
         found.extend(wrong(row, value, fits, &word_of(decision.verdict), &message));
         // nothing of a text of the caller stands in what is said of it
         let secret = json!({ "v": "a text that nobody declared" });
-        let decision = decided(task.before(&call(&format!("r{number}"), secret), noon()));
+        let decision = decided(task.before(&call(&format!("r{number}"), secret), noon()).unwrap());
         assert!(!decision.message.unwrap_or_default().contains("nobody declared"), "{}", row.schema);
     }
     none(found);
@@ -179,7 +180,8 @@ fn stored_tasks_hold_to_schemas() {
         let loaded = store.load(&owner, "t-1").unwrap();
         let mut task = engine.restore(loaded.saved).unwrap();
         let mark = task.mark();
-        let decision = decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()));
+        let decision =
+            decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()).unwrap());
         let message = decision.message.clone().unwrap_or_default();
         found.extend(wrong(row, value, fits, &word_of(decision.verdict), &message));
         let (operation, at, decision) = (OperationKind::Before, noon(), Some(&decision));
@@ -320,7 +322,7 @@ fn what_the_model_sees_stands_on_its_own() {
     });
     assert_eq!(offers, [expected]);
     // a binding is held to its schema, too
-    let decision = decided(task.before(&call("r0", json!({ "v": 1, "w": "abc" })), noon()));
+    let decision = decided(task.before(&call("r0", json!({ "v": 1, "w": "abc" })), noon()).unwrap());
     assert_eq!(word_of(decision.verdict), "error");
     let codes: Vec<_> = decision.findings.iter().map(|finding| finding.code.clone()).collect();
     assert_eq!(codes, ["binding_misfit"]);
@@ -345,8 +347,8 @@ fn recursion_is_bounded() {
             for leaf in ["", "1"] {
                 let text = format!("{{\"v\":{}{leaf}{}}}", "[".repeat(depth), "]".repeat(depth));
                 let arguments = Json::parse(&text, &EvalLimits::default()).unwrap();
-                let call = celador::task::Call { function: "r0".into(), arguments };
-                let decision = decided(task.before(&call, noon()));
+                let call = celador::task::Call::new("r0", arguments);
+                let decision = decided(task.before(&call, noon()).unwrap());
                 assert!(matches!(decision.verdict, Verdict::Allow | Verdict::Error));
             }
         }

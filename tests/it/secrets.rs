@@ -82,7 +82,7 @@ proptest! {
             Progress::Asks(request) => format!("{request:?}"),
         };
         let mut said = decide(task.input(&json!({ "message": template }).into(), noon()).into_progress());
-        said += &decide(task.invoke(&call("probe", json!({ "host": host })), noon()).into_progress());
+        said += &decide(task.invoke(&call("probe", json!({ "host": host })), noon()).unwrap().into_progress());
         said += &decide(task.output(&json!({ "message": template }).into(), noon()).into_progress());
         said += &task.context_json().map(|json| json.to_string()).unwrap_or_default();
         said += &serde_json::to_string(&task.save()).unwrap();

@@ -22,7 +22,7 @@ capabilities:
 "#;
 
 fn let_through(task: &mut Task, function: &str) -> CallId {
-    decided(task.before(&call(function, json!({"account": "a", "amount": 1})), noon())).call.unwrap()
+    decided(task.before(&call(function, json!({"account": "a", "amount": 1})), noon()).unwrap()).call.unwrap()
 }
 
 fn asks<P: Into<Progress>>(progress: P) -> Question {
@@ -34,14 +34,14 @@ fn asks<P: Into<Progress>>(progress: P) -> Question {
 
 fn report(task: &mut Task, id: CallId) -> Progress {
     let result = CallResult::successful(json!({"ok": true}).into());
-    task.after(id, result, noon()).unwrap().into_progress()
+    task.after(&id, result, noon()).unwrap().into_progress()
 }
 
 /// The task of most tests: two calls of `ledger` are let through, one of `probe`, and `lookup` is under review.
 fn busy() -> (Task, [CallId; 3], Question) {
     let mut task = task(AGENT);
     let open = ["ledger_post_entry", "ledger_post_entry", "probe"].map(|name| let_through(&mut task, name));
-    let review = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    let review = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap());
     assert!(matches!(&review.request, Request::Review { reviewer } if reviewer == "lead"));
     (task, open, review)
 }
@@ -53,7 +53,7 @@ fn a_result_is_taken_while_somebody_reviews() {
     assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(1));
     // the review goes on, and until then no further call is let through and no turn begins
     assert_eq!(task.state(), TaskState::Suspended);
-    let held = decided(task.before(&call("probe", json!({})), noon()));
+    let held = decided(task.before(&call("probe", json!({})), noon()).unwrap());
     let asked = task.suspension_at(review.id).unwrap().call.unwrap();
     assert_eq!((held.verdict, held.waits_for), (Verdict::Wait, vec![asked]));
     let approved = decided(task.answer(review.id, Answer::approve(), noon()).unwrap());
@@ -107,31 +107,32 @@ fn what_waits_side_by_side_is_kept_step_by_step() {
     let mut kept = Kept::new(&engine, &new);
     let (task, [first, _, probe], lead) = busy();
     let mut task = kept.keep(&task);
-    let one = asks(report(&mut task, first));
+    let one = asks(report(&mut task, first.clone()));
     let mut task = kept.keep(&task);
     assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one.clone()]);
     // approved, it is held all the same: a review is still open
     let held = decided(task.answer(lead.id, Answer::approve(), noon()).unwrap());
     assert_eq!((held.verdict, &*held.waits_for), (Verdict::Wait, &[first][..]));
     let mut task = kept.keep(&task);
-    task.withdraw(probe, Ran::Unknown, noon()).unwrap();
+    task.withdraw(&probe, Ran::Unknown, noon()).unwrap();
     let mut task = kept.keep(&task);
     let last = decided(task.answer(one.id, Answer::approve(), noon()).unwrap());
     assert!(last.is_allowed() && last.decided[0].decision.is_allowed(), "{last:?}");
     assert_eq!(last.decided[0].call, held.call.unwrap());
     // a question that is asked later has a name of its own
-    let again = asks(kept.keep(&task).before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    let again =
+        asks(kept.keep(&task).before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap());
     assert!(again.id > one.id && again.id > lead.id);
 }
 
 #[test]
 fn a_withdrawn_call_is_on_record_as_what_is_known_of_it() {
     let (mut task, [first, _, probe], lead) = busy();
-    let withdrawn = task.withdraw(probe, Ran::Never, noon()).unwrap();
+    let withdrawn = task.withdraw(&probe, Ran::Never, noon()).unwrap();
     assert_eq!(withdrawn.verdict, Verdict::Block);
     assert_eq!(withdrawn.message.as_deref(), Some("the call was withdrawn"));
-    assert_eq!(task.withdraw(probe, Ran::Never, noon()).unwrap_err(), TaskError::UnknownCall(probe.0));
-    task.withdraw(first, Ran::Unknown, noon()).unwrap();
+    assert_eq!(task.withdraw(&probe, Ran::Never, noon()).unwrap_err(), TaskError::UnknownCall(probe));
+    task.withdraw(&first, Ran::Unknown, noon()).unwrap();
     task.take_back(lead.id, Ran::Unknown, noon()).unwrap();
     let twice = task.take_back(lead.id, Ran::Never, noon()).unwrap_err();
     assert_eq!(twice, TaskError::UnknownQuestion(lead.id.0));
@@ -153,7 +154,7 @@ fn a_withdrawn_call_is_on_record_as_what_is_known_of_it() {
 fn a_review_that_outlives_the_task_closes_all_that_wait() {
     let mut task = task(&format!("limits: {{max_age: 3h}}\n{AGENT}"));
     let open = let_through(&mut task, "ledger_post_entry");
-    let lead = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()));
+    let lead = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap());
     let one = asks(report(&mut task, open));
     let late = at("2026-06-01T15:00:00Z");
     let ended = decided(task.answer(one.id, Answer::approve(), late).unwrap());

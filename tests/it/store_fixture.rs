@@ -53,7 +53,7 @@ impl<'s> Kept<'s> {
     pub fn post(&mut self, memo: &str, once: Option<Once>) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
         let posting = call("ledger_post_entry", json!({ "amount": 1, "memo": memo, "account": "a" }));
-        self.step(OperationKind::Before, once, |task| task.before(&posting, now).into_progress())
+        self.step(OperationKind::Before, once, |task| task.before(&posting, now).unwrap().into_progress())
     }
 
     /// What the boss says.
@@ -68,8 +68,8 @@ impl<'s> Kept<'s> {
     pub fn report(&mut self, decision: &Decision) -> Result<Decision, StoreError> {
         let now = second(self.head.version());
         let result = CallResult::successful(json!({ "ok": true }).into());
-        let call = decision.call.unwrap();
-        self.step(OperationKind::After, None, |task| task.after(call, result, now).unwrap().into_progress())
+        let call = decision.call.clone().unwrap();
+        self.step(OperationKind::After, None, |task| task.after(&call, result, now).unwrap().into_progress())
     }
 
     fn step(

@@ -132,8 +132,8 @@ impl<'r> Running<'r> {
     }
 
     fn call(&mut self, amount: u64) -> Option<Decision> {
-        let call = Call { function: "pay".into(), arguments: json!({ "amount": amount }).into() };
-        self.step(OperationKind::Before, |task, now| task.before(&call, now).into_progress())
+        let call = Call::new("pay", json!({ "amount": amount }).into());
+        self.step(OperationKind::Before, |task, now| task.before(&call, now).unwrap().into_progress())
     }
 
     fn answer(&mut self, answer: Answer) -> Option<Decision> {
@@ -171,7 +171,7 @@ fn write(folder: &Path) {
     calls.say("hello").unwrap();
     let done = calls.call(10).unwrap().call.unwrap();
     calls
-        .step(OperationKind::After, |task, now| task.after(done, paid(), now).unwrap().into_progress())
+        .step(OperationKind::After, |task, now| task.after(&done, paid(), now).unwrap().into_progress())
         .unwrap();
     calls.call(5000).unwrap();
     calls.call(20).unwrap();
@@ -197,7 +197,7 @@ fn write(folder: &Path) {
     let call = executing.call(10).unwrap().call.unwrap();
     assert!(
         executing
-            .step(OperationKind::Execute, |task, now| task.execute(call, now).unwrap().into_progress())
+            .step(OperationKind::Execute, |task, now| task.execute(&call, now).unwrap().into_progress())
             .is_none()
     );
 
@@ -292,10 +292,10 @@ fn tasks_of_a_release_of_the_past_go_on() {
 
     // what was let through is let through: nobody is asked about it again
     let mut calls = task("calls");
-    let open = CallId(2);
+    let open = CallId::from("2");
     assert_eq!(made(&calls, "trail"), 1);
     let asks =
-        calls.step(OperationKind::Execute, |task, now| task.execute(open, now).unwrap().into_progress());
+        calls.step(OperationKind::Execute, |task, now| task.execute(&open, now).unwrap().into_progress());
     assert!(asks.is_none());
     assert!(matches!(calls.task.request(), Some(Request::Invoke(call)) if call.function == "pay"));
     let done = calls.answer(Answer::Result(paid())).unwrap();

@@ -263,11 +263,12 @@ fn a_task_goes_on_under_another_policy() {
     let post = |task: &mut Task, account: &str| {
         let arguments = json!({ "amount": 1, "account": account });
         let Progress::Decided(decision) =
-            task.before(&call("ledger_post_entry", arguments), noon()).into_progress()
+            task.before(&call("ledger_post_entry", arguments), noon()).unwrap().into_progress()
         else {
             panic!()
         };
-        let _ = task.after(decision.call.unwrap(), CallResult::successful(json!({}).into()), noon()).unwrap();
+        let _ =
+            task.after(&decision.call.unwrap(), CallResult::successful(json!({}).into()), noon()).unwrap();
     };
     for (name, store, _folder) in stores() {
         let mut task = start(&free);

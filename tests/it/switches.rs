@@ -38,7 +38,7 @@ fn posting(memo: &str) -> celador::task::Call {
 fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_taken() {
     let engine = engine("capabilities:\n  ledger: \"*\"\n");
     let mut task = start(&engine);
-    let open = decided(task.before(&posting("m"), noon())).call.unwrap();
+    let open = decided(task.before(&posting("m"), noon()).unwrap()).call.unwrap();
     for switch in [
         tool("ledger", None),
         tool("ledger", Some("post_entry")),
@@ -47,14 +47,14 @@ fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_ta
     ] {
         assert!(engine.switches().turn_on(switch.clone()) && !engine.switches().turn_on(switch.clone()));
         for progress in [
-            task.before(&posting("m"), noon()).into_progress(),
-            task.invoke(&posting("m"), noon()).into_progress(),
+            task.before(&posting("m"), noon()).unwrap().into_progress(),
+            task.invoke(&posting("m"), noon()).unwrap().into_progress(),
         ] {
             let refused = decided(progress);
             assert_eq!((refused.verdict, refused.switch.as_deref()), (Verdict::Block, Some(&switch)));
             assert!(refused.message.unwrap().contains("an operator has stopped"), "{switch}");
         }
-        let kept = task.execute(open, noon()).unwrap();
+        let kept = task.execute(&open, noon()).unwrap();
         assert_eq!(decided(kept).switch.as_deref(), Some(&switch));
         assert!(engine.switches().turn_off(&switch) && !engine.switches().turn_off(&switch));
     }
@@ -66,10 +66,10 @@ fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_ta
         name: "ledger".into(),
         function: None,
     });
-    assert_eq!(decided(task.before(&posting("m"), noon())).verdict, Verdict::Allow);
+    assert_eq!(decided(task.before(&posting("m"), noon()).unwrap()).verdict, Verdict::Allow);
     engine.switches().turn_on(tool("ledger", None));
     let result = CallResult::successful(json!({ "ok": true }).into());
-    let taken = decided(task.after(open, result, noon()).unwrap());
+    let taken = decided(task.after(&open, result, noon()).unwrap());
     assert_eq!((taken.verdict, taken.switch), (Verdict::Allow, None));
     assert_eq!(see(&task, "c.cap.ledger_post_entry.successful.filter(s, s).size()"), json!(1));
     assert_eq!(see(&task, "c.cap.ledger_post_entry.restricted.filter(s, s).size()"), json!(8));
@@ -81,7 +81,7 @@ fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_ta
 fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
     let engine = engine("capabilities:\n  ledger: \"*\"\n");
     let mut task = start(&engine);
-    let open = decided(task.before(&posting("m"), noon())).call.unwrap();
+    let open = decided(task.before(&posting("m"), noon()).unwrap()).call.unwrap();
     for switch in [clerk(), Switch::User { name: "u-1".into() }] {
         engine.switches().turn_on(switch.clone());
         let before = task.context_json().unwrap().to_string();
@@ -92,9 +92,9 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
             task.input(&json!("Hello").into(), noon()).into_progress(),
             task.output(&json!("Bye").into(), noon()).into_progress(),
             task.limits(Next::ModelTurn, noon()).into(),
-            task.before(&posting("m"), noon()).into_progress(),
-            task.invoke(&posting("m"), noon()).into_progress(),
-            task.execute(open, noon()).unwrap().into_progress(),
+            task.before(&posting("m"), noon()).unwrap().into_progress(),
+            task.invoke(&posting("m"), noon()).unwrap().into_progress(),
+            task.execute(&open, noon()).unwrap().into_progress(),
             task.script("ledger_post_entry({'amount': 1, 'memo': 'm', 'account': 'a'})", noon())
                 .unwrap()
                 .into_progress(),
@@ -122,7 +122,7 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
     }
     assert_eq!(see(&task, "context.llm.tokens.total"), json!(12));
     engine.switches().turn_on(clerk());
-    let taken = task.after(open, CallResult::successful(json!({ "ok": true }).into()), noon()).unwrap();
+    let taken = task.after(&open, CallResult::successful(json!({ "ok": true }).into()), noon()).unwrap();
     assert_eq!(decided(taken).verdict, Verdict::Allow);
     assert_eq!(see(&task, "c.cap.ledger_post_entry.successful.filter(s, s).size()"), json!(1));
     // it can be ended all the same
@@ -134,20 +134,20 @@ fn what_waits_when_a_switch_is_turned_gets_no_further() {
     let engine = engine(AGENT);
     let mut task = start(&engine);
     // an approval of a call whose tool was stopped meanwhile lets nothing through
-    assert!(matches!(task.before(&posting("ask"), noon()).into_progress(), Progress::Asks(_)));
+    assert!(matches!(task.before(&posting("ask"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(tool("ledger", None));
     let refused = decided(task.resume(Answer::approve(), noon()).unwrap());
     assert_eq!((refused.verdict, refused.switch), (Verdict::Block, Some(Box::new(tool("ledger", None)))));
     engine.switches().turn_off(&tool("ledger", None));
     // that of a task whose agent was stopped is not taken, and can be given again
-    assert!(matches!(task.before(&posting("ask"), noon()).into_progress(), Progress::Asks(_)));
+    assert!(matches!(task.before(&posting("ask"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
     let refused = decided(task.resume(Answer::approve(), noon()).unwrap());
     assert_eq!((refused.verdict, refused.switch), (Verdict::Rejected, Some(Box::new(clerk()))));
     engine.switches().turn_off(&clerk());
     assert_eq!(decided(task.resume(Answer::approve(), noon()).unwrap()).verdict, Verdict::Allow);
     // a call that is being carried out is recorded, whatever was stopped meanwhile
-    assert!(matches!(task.invoke(&posting("m"), noon()).into_progress(), Progress::Asks(_)));
+    assert!(matches!(task.invoke(&posting("m"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
     engine.switches().turn_on(tool("ledger", None));
     let result = CallResult::successful(json!({ "ok": true }).into());
@@ -160,10 +160,10 @@ fn an_invoke_step_of_a_stopped_tool_fails_and_its_on_fail_decides() {
     let engine = engine(AGENT);
     let mut task = start(&engine);
     engine.switches().turn_on(tool("audit", Some("append")));
-    let goes_on = decided(task.before(&posting("note"), noon()));
+    let goes_on = decided(task.before(&posting("note"), noon()).unwrap());
     assert_eq!(goes_on.verdict, Verdict::Allow);
     assert!(goes_on.findings.iter().any(|finding| finding.code == "switched_off"), "{:?}", goes_on.findings);
-    let fails = decided(task.before(&posting("must"), noon()));
+    let fails = decided(task.before(&posting("must"), noon()).unwrap());
     assert_eq!((fails.verdict, fails.switch), (Verdict::Block, None));
     assert!(!task.context_json().unwrap().to_string().contains("\"what\""), "it was not called");
 }

@@ -27,7 +27,7 @@ fn arguments(decision: &Decision) -> Value {
 }
 
 fn invoke(task: &mut Task, function: &str, given: Value, host: &mut Script) -> Decision {
-    let progress = task.invoke(&call(function, given), noon());
+    let progress = task.invoke(&call(function, given), noon()).unwrap();
     progress.drive(host).unwrap().into_decision()
 }
 
@@ -36,19 +36,19 @@ fn invoke(task: &mut Task, function: &str, given: Value, host: &mut Script) -> D
 #[test]
 fn calls_in_flight_keep_their_results_apart_and_count() {
     let mut task = task("limits: {max_tool_calls: 2}\ncapabilities: {probe: '*'}\n");
-    let first = decided(task.before(&call("probe", json!({ "host": "a" })), noon())).call.unwrap();
-    let second = decided(task.before(&call("probe", json!({ "host": "b" })), noon())).call.unwrap();
+    let first = decided(task.before(&call("probe", json!({ "host": "a" })), noon()).unwrap()).call.unwrap();
+    let second = decided(task.before(&call("probe", json!({ "host": "b" })), noon()).unwrap()).call.unwrap();
     assert_ne!(first, second);
     // both are on their way: a third would be one too many, though none is on record yet (LIM-02, LIM-12)
     assert_eq!(see(&task, "context.capabilities._meta.count"), 0);
     let mut third = task;
     let result = |n: i64| CallResult::successful(json!({ "n": n }).into());
-    let after = decided(third.after(second, result(2), noon()).unwrap());
+    let after = decided(third.after(&second, result(2), noon()).unwrap());
     assert_eq!(text_of(after.value.as_ref()), r#"{"n":2}"#);
-    decided(third.after(first, result(1), noon()).unwrap());
+    decided(third.after(&first, result(1), noon()).unwrap());
     assert_eq!(see(&third, "context.capabilities.probe.inputs.map(i, i.host)"), json!(["a", "b"]));
-    assert_eq!(third.after(first, result(1), noon()).unwrap_err(), TaskError::UnknownCall(first.0));
-    let decision = decided(third.before(&call("probe", json!({})), noon()));
+    assert_eq!(third.after(&first, result(1), noon()).unwrap_err(), TaskError::UnknownCall(first));
+    let decision = decided(third.before(&call("probe", json!({})), noon()).unwrap());
     assert_eq!(decision.verdict, Verdict::Terminate);
     assert_eq!(decision.limit.unwrap().which, "max_tool_calls");
     assert_eq!(third.state(), TaskState::Terminated("limit_exceeded".into()));
@@ -93,7 +93,7 @@ fn a_turn_is_added_when_the_model_gets_word_and_not_before() {
         task(&format!("capabilities:\n  probe:\n    before:\n    - {step}\n    after:\n    - {step}\n"));
     assert!(invoke(&mut task, "probe", json!({}), &mut Script::default()).is_allowed());
     assert_eq!(see(&task, "context._history.turns"), json!(["capability"]));
-    let unknown = decided(task.before(&call("nope", json!({})), noon()));
+    let unknown = decided(task.before(&call("nope", json!({})), noon()).unwrap());
     assert_eq!(unknown.verdict, Verdict::Error);
     assert_eq!(unknown.message.unwrap(), "there is no function `nope`");
     assert_eq!(see(&task, "context._history.turn_count"), 2);
@@ -185,7 +185,7 @@ fn what_the_model_wrote_is_the_arguments_where_nothing_is_added_or_dropped() {
     for (given, as_it_is) in rows {
         let whole = if as_it_is { given } else { whole };
         let given = Json::parse(given, &EvalLimits::default()).unwrap();
-        let call = Call { function: "ledger_post_entry".into(), arguments: given.clone() };
+        let call = Call::new("ledger_post_entry", given.clone());
         let resolved = task.resolve(&call, noon()).value.unwrap();
         assert_eq!((resolved.to_string().as_str(), resolved.is_same(&given)), (whole, as_it_is), "{given}");
     }
@@ -200,7 +200,8 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
         )
     };
     let mut silent = task(&agent("{assert: '!has(input.account)'}"));
-    let decision = decided(silent.before(&call("ledger_lookup", json!({ "account": "evil" })), noon()));
+    let decision =
+        decided(silent.before(&call("ledger_lookup", json!({ "account": "evil" })), noon()).unwrap());
     assert_eq!(decision.verdict, Verdict::Error);
     assert_eq!(
         decision.message.unwrap(),
@@ -215,7 +216,7 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
 
     let mut speaking =
         task(&agent("{assert: 'c.cap.probe.count_successful > 0', error_message: Probe first.}"));
-    let decision = decided(speaking.before(&call("ledger_lookup", json!({})), noon()));
+    let decision = decided(speaking.before(&call("ledger_lookup", json!({})), noon()).unwrap());
     assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Block, Some("Probe first.")));
     assert_eq!(see(&speaking, "c.cap.ledger_lookup.restricted"), json!([true]));
 
@@ -229,7 +230,7 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
             noon(),
         )
         .unwrap();
-    let decision = decided(speaking.before(&call("ledger_lookup", json!({})), noon()));
+    let decision = decided(speaking.before(&call("ledger_lookup", json!({})), noon()).unwrap());
     assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Error, "binding_misfit"));
 }
 
@@ -308,12 +309,12 @@ fn nothing_is_put_on_record_that_could_not_be_read_back() {
     for (levels, verdict) in [(99, Verdict::Allow), (100, Verdict::Error)] {
         let mut task = task(&agent);
         let id = task.await_result(&call("probe", json!({}))).unwrap();
-        decided(task.after(id, CallResult::successful(deep(levels)), noon()).unwrap());
-        let decision = decided(task.before(&call("sink", json!({})), noon()));
+        decided(task.after(&id, CallResult::successful(deep(levels)), noon()).unwrap());
+        let decision = decided(task.before(&call("sink", json!({})), noon()).unwrap());
         assert_eq!(decision.verdict, verdict, "{decision:?}");
         if let Some(id) = decision.call {
             // a transform that goes beyond fails its step
-            let after = decided(task.after(id, CallResult::successful(deep(100)), noon()).unwrap());
+            let after = decided(task.after(&id, CallResult::successful(deep(100)), noon()).unwrap());
             assert_eq!((after.verdict, &*after.findings[0].code), (Verdict::Block, "budget_exceeded"));
             assert_eq!(after.findings[0].message, "evaluation budget `max_json_depth` 100 exceeded");
         }
@@ -343,8 +344,8 @@ fn first_is_for_each_entry_and_with_match_for_each_action() {
     let agent = "capabilities:\n  ledger:\n    before_first:\n    - {assert: 'false', match: post-entry, error_message: post}\n    - {assert: 'false', error_message: any, condition: input.account != 'x'}\n";
     let mut task = task(agent);
     let first = |task: &mut Task, function: &str, given: Value| {
-        let decision = decided(task.before(&call(function, given), noon()));
-        decision.call.map(|id| task.withdraw(id, Ran::Never, noon()).unwrap());
+        let decision = decided(task.before(&call(function, given), noon()).unwrap());
+        decision.call.map(|id| task.withdraw(&id, Ran::Never, noon()).unwrap());
         decision.message
     };
     let lookup = json!({ "account": "a" });
@@ -382,7 +383,9 @@ fn review<P: Into<Progress>>(progress: P) -> String {
 /// A task whose first reviewer is being asked.
 fn in_review() -> Task {
     let mut task = task(REVIEWED);
-    let Request::Invoke(_) = asks(task.invoke(&call("probe", json!({})), noon())) else { panic!("no audit") };
+    let Request::Invoke(_) = asks(task.invoke(&call("probe", json!({})), noon()).unwrap()) else {
+        panic!("no audit")
+    };
     let result = Answer::Result(CallResult::successful(json!({}).into()));
     assert_eq!(review(task.resume(result, noon()).unwrap()), "a");
     task
@@ -420,8 +423,8 @@ fn while_a_review_is_open_nothing_else_proceeds() {
     let mut task = in_review();
     let message = json!({ "message": "x" }).into();
     for call in [call("probe", json!({})), call("probe", json!({"host": "b"}))] {
-        assert_eq!(decided(task.before(&call, noon())).verdict, Verdict::Wait);
-        assert_eq!(decided(task.invoke(&call, noon())).verdict, Verdict::Wait);
+        assert_eq!(decided(task.before(&call, noon()).unwrap()).verdict, Verdict::Wait);
+        assert_eq!(decided(task.invoke(&call, noon()).unwrap()).verdict, Verdict::Wait);
     }
     let decisions = [
         decided(task.input(&message, noon())),
@@ -457,7 +460,7 @@ fn an_answer_is_good_for_its_own_question_only() {
     // RV-11: by the time of the answer the expression asks somebody else
     let agent = "capabilities:\n  probe:\n    before:\n    - {assert: \"review(now < '2026-06-01T18:00:00Z' ? 'day' : 'night')\"}\n";
     let mut task = task(agent);
-    assert_eq!(review(task.before(&call("probe", json!({})), noon())), "day");
+    assert_eq!(review(task.before(&call("probe", json!({})), noon()).unwrap()), "day");
     let night = at("2026-06-01T20:00:00Z");
     assert_eq!(review(task.resume(Answer::approve(), night).unwrap()), "night");
     assert!(decided(task.resume(Answer::approve(), night).unwrap()).is_allowed());
@@ -468,7 +471,7 @@ fn a_condition_that_has_held_is_not_asked_again() {
     // a denial at night must not turn into a skipped step
     let agent = "capabilities:\n  probe:\n    before:\n    - {condition: \"now < '2026-06-01T18:00:00Z'\", assert: \"review('a')\"}\n";
     let mut task = task(agent);
-    assert_eq!(review(task.before(&call("probe", json!({})), noon())), "a");
+    assert_eq!(review(task.before(&call("probe", json!({})), noon()).unwrap()), "a");
     let night = at("2026-06-01T20:00:00Z");
     assert_eq!(decided(task.resume(Answer::deny(), night).unwrap()).verdict, Verdict::Block);
 }
@@ -480,7 +483,7 @@ fn a_reviewer_must_be_somebody() {
         let agent =
             format!("capabilities:\n  probe:\n    before:\n    - {{assert: \"review({reviewer})\"}}\n");
         let mut task = task(&agent);
-        let decision = decided(task.before(&call("probe", json!({})), noon()));
+        let decision = decided(task.before(&call("probe", json!({})), noon()).unwrap());
         assert_eq!(decision.verdict, Verdict::Block, "{reviewer}");
     }
 }
@@ -518,7 +521,7 @@ fn tokens_are_tested_after_the_turn_and_limits_are_named_in_order() {
     assert_eq!(task.limits(Next::Other, noon()).verdict, Verdict::Rejected);
 
     let mut none = crate::task_fixture::task("limits: {max_tool_calls: 0}\ncapabilities: {probe: '*'}\n");
-    let decision = decided(none.invoke(&call("probe", json!({})), noon()));
+    let decision = decided(none.invoke(&call("probe", json!({})), noon()).unwrap());
     assert_eq!(decision.limit.unwrap().which, "max_tool_calls");
     assert_eq!(see(&none, "c.cap._meta.count"), 0);
 }
@@ -598,7 +601,7 @@ fn a_guardrail_transform_takes_three_forms_and_no_fourth() {
 fn now_stands_still_through_a_list_and_moves_with_an_answer() {
     let agent = "capabilities:\n  probe:\n    before:\n    - {assert: \"now == '2026-06-01T12:00:00Z'\"}\n    - {assert: \"review('a')\"}\n    - {assert: \"now == '2026-06-01T12:30:00Z'\", error_message: '{now}'}\n";
     let mut task = task(agent);
-    review(task.before(&call("probe", json!({})), noon()));
+    review(task.before(&call("probe", json!({})), noon()).unwrap());
     let later: Timestamp = at("2026-06-01T12:30:00Z");
     assert!(decided(task.resume(Answer::approve(), later).unwrap()).is_allowed());
 }
@@ -621,10 +624,13 @@ fn a_running_task_keeps_its_policy_and_a_bad_set_changes_nothing() {
     let mut old = start(&engine);
     let findings = engine.replace(&catalog(&step("contxt.x"))).unwrap_err();
     assert!(findings.iter().any(|finding| finding.path == "capabilities.probe.before[0].assert"));
-    assert!(decided(start(&engine).before(&call("probe", json!({})), noon())).is_allowed());
+    assert!(decided(start(&engine).before(&call("probe", json!({})), noon()).unwrap()).is_allowed());
     assert_eq!(engine.replace(&catalog(&step("now == ''"))).unwrap().len(), 0);
-    assert!(decided(old.before(&call("probe", json!({})), noon())).is_allowed());
-    assert_eq!(decided(start(&engine).before(&call("probe", json!({})), noon())).verdict, Verdict::Block);
+    assert!(decided(old.before(&call("probe", json!({})), noon()).unwrap()).is_allowed());
+    assert_eq!(
+        decided(start(&engine).before(&call("probe", json!({})), noon()).unwrap()).verdict,
+        Verdict::Block
+    );
     assert_eq!(engine.policy("demo", "nobody").unwrap_err(), TaskError::UnknownAgent("nobody".into()));
 }
 

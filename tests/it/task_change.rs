@@ -75,15 +75,16 @@ fn perform(task: &mut Task, open: &[CallId], deed: &Deed, now: Timestamp) -> Opt
         Deed::Turn => task.model_turn(Usage { prompt_tokens: 3, completion_tokens: 2 }, now).into(),
         Deed::Limits => task.limits(Next::ModelTurn, now).into(),
         Deed::Interrupt => task.interrupt(now).into(),
-        Deed::Before(depth) => task.before(&probe(*depth), now).into_progress(),
+        Deed::Before(depth) => task.before(&probe(*depth), now).unwrap().into_progress(),
         Deed::Report(roll) => task
-            .after(*open.get(usize::from(*roll) % open.len().max(1))?, result(*roll), now)
+            .after(&*open.get(usize::from(*roll) % open.len().max(1))?, result(*roll), now)
             .ok()?
             .into_progress(),
-        Deed::Post(memo) => {
-            task.invoke(&call("ledger_post_entry", json!({ "amount": 1, "memo": memo })), now).into_progress()
-        }
-        Deed::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now).into_progress(),
+        Deed::Post(memo) => task
+            .invoke(&call("ledger_post_entry", json!({ "amount": 1, "memo": memo })), now)
+            .unwrap()
+            .into_progress(),
+        Deed::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now).unwrap().into_progress(),
         Deed::Script(depth) => {
             let script = format!("[probe({{'depth': {depth}}}), ledger_lookup({{}})]");
             task.script(&script, now).ok()?.into_progress()
@@ -158,7 +159,7 @@ pub fn run(mut task: Task, deeds: &[Deed], rolls: &[u8], keep: &mut Keep<'_>) ->
             Progress::Decided(decision) => Some(decision),
             Progress::Asks(_) => None,
         });
-        open.extend(decision.as_ref().and_then(|decision| decision.call));
+        open.extend(decision.as_ref().and_then(|decision| decision.call.clone()));
         decisions.push(decision);
         let context = task.context_json();
         contexts.push(context.map_or_else(|fault| fault.to_string(), |context| context.to_string()));
@@ -199,7 +200,7 @@ fn a_change_costs_what_it_changed() {
         let text = if round == 0 { "a".repeat(100_000) } else { "a".to_owned() };
         let _ = task.input(&json!({ "message": text }).into(), noon());
         let _ = task.resume(Answer::Result(result(1)), noon()).unwrap();
-        let _ = task.invoke(&call("ledger_lookup", json!({ "account": "a" })), noon());
+        let _ = task.invoke(&call("ledger_lookup", json!({ "account": "a" })), noon()).unwrap();
         sizes.push(serde_json::to_string(&task.change_since(&mark)).unwrap().len());
     }
     assert!(sizes[0] > 100_000, "{}", sizes[0]);
@@ -216,7 +217,8 @@ fn a_change_of_another_state_is_refused() {
     let began = task.save();
     let mut change = |memo: &str| {
         let mark = task.mark();
-        let _ = task.invoke(&call("ledger_post_entry", json!({ "amount": 1, "memo": memo })), noon());
+        let _ =
+            task.invoke(&call("ledger_post_entry", json!({ "amount": 1, "memo": memo })), noon()).unwrap();
         task.change_since(&mark)
     };
     let [first, second] = ["a", "b"].map(&mut change);

@@ -137,7 +137,7 @@ pub fn task(agent: &str) -> Task {
 }
 
 pub fn call(function: &str, arguments: Value) -> Call {
-    Call { function: function.into(), arguments: arguments.into() }
+    Call::new(function, arguments.into())
 }
 
 /// An engine with the manifests of one text, and everything that was found.

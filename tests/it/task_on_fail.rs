@@ -52,9 +52,9 @@ fn operate(task: &mut Task, list: &str) -> Decision {
         "guardrails.after" => task.output(&message, noon()).into_progress(),
         "after" => {
             let id = task.await_result(&call).unwrap();
-            task.after(id, CallResult::successful(json!({ "n": 1 }).into()), noon()).unwrap().into_progress()
+            task.after(&id, CallResult::successful(json!({ "n": 1 }).into()), noon()).unwrap().into_progress()
         }
-        _ => task.before(&call, noon()).into_progress(),
+        _ => task.before(&call, noon()).unwrap().into_progress(),
     })
 }
 

@@ -94,7 +94,7 @@ proptest! {
                 arguments.entry("amount").or_insert(json!(1));
                 arguments.entry("message").or_insert(json!("m"));
             }
-            let progress = task.before(&call(function, arguments), noon());
+            let progress = task.before(&call(function, arguments), noon()).unwrap();
             let Progress::Decided(decision) = progress.into_progress() else { panic!("nobody is asked") };
             prop_assert!(matches!(decision.verdict, Verdict::Allow | Verdict::Error));
             if let Some(id) = decision.call {
@@ -106,7 +106,7 @@ proptest! {
                     _ => ("account", json!("bound")),
                 };
                 prop_assert_eq!(resolved.root().get(name).map(|value| value.to_json()), Some(Json::from(wanted)));
-                let _ = task.after(id, CallResult::successful(output.clone().into()), noon()).unwrap();
+                let _ = task.after(&id, CallResult::successful(output.clone().into()), noon()).unwrap();
             }
         }
         for schema in ["ledger_lookup", "ledger_post_entry", "remote", "kid", "late"] {
@@ -191,14 +191,14 @@ impl Answers {
 }
 
 fn perform(task: &mut Task, act: &Act, now: Timestamp) -> Progress {
-    let probe = |depth: i64| Call { function: "probe".into(), arguments: json!({ "depth": depth }).into() };
+    let probe = |depth: i64| Call::new("probe", json!({ "depth": depth }).into());
     match act {
         Act::Input(text) => task.input(&json!({ "message": text }).into(), now).into_progress(),
         Act::Output(text) => task.output(&json!({ "message": text }).into(), now).into_progress(),
-        Act::Before(depth) => task.before(&probe(*depth), now).into_progress(),
-        Act::Invoke(depth) => task.invoke(&probe(*depth), now).into_progress(),
-        Act::Load => task.invoke(&call("notes_load", json!({ "key": "k" })), now).into_progress(),
-        Act::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now).into_progress(),
+        Act::Before(depth) => task.before(&probe(*depth), now).unwrap().into_progress(),
+        Act::Invoke(depth) => task.invoke(&probe(*depth), now).unwrap().into_progress(),
+        Act::Load => task.invoke(&call("notes_load", json!({ "key": "k" })), now).unwrap().into_progress(),
+        Act::Sign => task.invoke(&call("notes_sign", json!({ "key": "k" })), now).unwrap().into_progress(),
     }
 }
 
@@ -270,7 +270,7 @@ fn a_task_that_waits_goes_on_only_under_the_very_policy() {
     let old = engine(&before(""));
     let mut task = start(&old);
     let idle = task.save();
-    let _ = task.before(&call("probe", json!({})), noon());
+    let _ = task.before(&call("probe", json!({})), noon()).unwrap();
     let waiting = task.save();
     let changed = engine(&before("    - {assert: 'false'}\n"));
     assert_eq!(changed.restore(waiting.clone()).unwrap_err(), TaskError::PolicyChanged);

@@ -43,7 +43,7 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
     let asked = asks(first.resume(answer, noon()).unwrap());
     assert_eq!(asked, Request::Review { reviewer: "boss".into() });
     assert_eq!(first.suspension().unwrap().verdict, Verdict::Suspend);
-    let refused = decided(first.invoke(&call("ledger_lookup", json!({ "account": "a" })), noon()));
+    let refused = decided(first.invoke(&call("ledger_lookup", json!({ "account": "a" })), noon()).unwrap());
     assert_eq!(refused.verdict, Verdict::Rejected);
     let stored = serde_json::to_string(&first.save()).unwrap();
 
@@ -134,12 +134,12 @@ fn a_call_that_was_let_through_is_executed() {
     let mut task = task("capabilities: {probe: '*', notes: '*'}\nmount: task\n");
     let mut host = Script { files: [("n/k".to_owned(), "kept".to_owned())].into(), ..Script::default() };
     for (function, arguments) in [("notes_load", json!({ "key": "k" })), ("probe", json!({}))] {
-        let allowed = decided(task.before(&call(function, arguments), noon()));
+        let allowed = decided(task.before(&call(function, arguments), noon()).unwrap());
         let id = allowed.call.unwrap();
-        let progress = task.execute(id, noon()).unwrap();
+        let progress = task.execute(&id, noon()).unwrap();
         let decision = progress.drive(&mut host).unwrap().into_decision();
         assert_eq!(decision.verdict, Verdict::Allow, "{function}");
-        assert!(task.execute(id, noon()).is_err(), "no call runs twice");
+        assert!(task.execute(&id, noon()).is_err(), "no call runs twice");
     }
     assert_eq!(see(&task, "context.capabilities._meta.invocations"), json!(["notes_load", "probe"]));
     assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(1));

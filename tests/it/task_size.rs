@@ -38,9 +38,9 @@ fn room(bytes: u64) -> Task {
 
 /// A call that is let through and gives this.
 fn report(task: &mut Task, output: &Value) -> Decision {
-    let before = decided(task.before(&call("probe", json!({})), noon()));
+    let before = decided(task.before(&call("probe", json!({})), noon()).unwrap());
     let result = CallResult::successful(output.clone().into());
-    decided(task.after(before.call.unwrap(), result, noon()).unwrap())
+    decided(task.after(&before.call.unwrap(), result, noon()).unwrap())
 }
 
 /// A result of about so many bytes.
@@ -74,14 +74,14 @@ fn a_step_that_would_exceed_the_bound_ends_the_task_and_one_that_just_fits_does_
     assert_eq!(limit(&decision).0, "max_task_bytes");
     // arguments
     let posting = call("ledger_post_entry", json!({"account": "a", "amount": 1, "memo": "m".repeat(5_000)}));
-    assert!(decided(room(5_500).before(&posting, noon())).is_allowed());
+    assert!(decided(room(5_500).before(&posting, noon()).unwrap()).is_allowed());
     let mut over = room(5_000);
-    let decision = decided(over.before(&posting, noon()));
+    let decision = decided(over.before(&posting, noon()).unwrap());
     assert_eq!((decision.verdict, limit(&decision).0), (Verdict::Terminate, "max_task_bytes"));
     assert_eq!(see_count(&over), 0);
     // and so do the calls that nobody has reported
     let mut open = room(20_000);
-    let decisions: Vec<Decision> = (0..4).map(|_| decided(open.before(&posting, noon()))).collect();
+    let decisions: Vec<Decision> = (0..4).map(|_| decided(open.before(&posting, noon()).unwrap())).collect();
     assert!(decisions[..3].iter().all(Decision::is_allowed));
     assert_eq!(limit(&decisions[3]).0, "max_task_bytes");
     assert_eq!(open.limits(Next::Other, noon()).verdict, Verdict::Rejected);
@@ -105,11 +105,12 @@ fn the_limits_of_the_manifest_come_first() {
 #[test]
 fn the_result_of_a_call_is_recorded_however_full_the_task_is_and_the_next_step_says_so() {
     let mut task = room(20_000);
-    let calls: Vec<_> =
-        (0..5).map(|_| decided(task.before(&call("probe", json!({})), noon())).call.unwrap()).collect();
+    let calls: Vec<_> = (0..5)
+        .map(|_| decided(task.before(&call("probe", json!({})), noon()).unwrap()).call.unwrap())
+        .collect();
     for call in calls {
         let result = CallResult::successful(large(8_000).into());
-        let decision = decided(task.after(call, result, noon()).unwrap());
+        let decision = decided(task.after(&call, result, noon()).unwrap());
         // whoever carried it out gets the whole of it
         assert_eq!(serde_json::to_value(decision.value.unwrap()).unwrap(), large(8_000));
     }
@@ -151,9 +152,9 @@ fn the_steps_of_the_call_see_the_whole_result_also_after_a_review_and_in_another
                  - {transform: \"{'n': size(c.cap.probe.outputs[0].text)}\"}\n";
     let engine = engine(agent, |limits| limits.max_kept_value_bytes = 1_000);
     let mut task = start(&engine);
-    let before = decided(task.before(&call("probe", json!({})), noon()));
+    let before = decided(task.before(&call("probe", json!({})), noon()).unwrap());
     let progress =
-        task.after(before.call.unwrap(), CallResult::successful(large(5_000).into()), noon()).unwrap();
+        task.after(&before.call.unwrap(), CallResult::successful(large(5_000).into()), noon()).unwrap();
     assert!(matches!(
         progress.into_progress(),
         Progress::Asks(celador::Question { request: Request::Invoke(_), .. })
@@ -193,11 +194,11 @@ fn what_is_withheld_blocked_or_cannot_be_recovered_is_shortened_too() {
     let mut task = start(&engine);
     assert_eq!(report(&mut task, &large(5_000)).verdict, Verdict::Block);
     let posting = call("ledger_lookup", json!({"account": "a"}));
-    let [first, second] = [(); 2].map(|()| decided(task.before(&posting, noon())).call.unwrap());
+    let [first, second] = [(); 2].map(|()| decided(task.before(&posting, noon()).unwrap()).call.unwrap());
     let dead = CallResult { status: CallStatus::Unrecoverable, output: large(5_000).into(), task_id: None };
-    assert_eq!(decided(task.after(first, dead, noon()).unwrap()).verdict, Verdict::Terminate);
+    assert_eq!(decided(task.after(&first, dead, noon()).unwrap()).verdict, Verdict::Terminate);
     let late = CallResult::successful(large(5_000).into());
-    assert_eq!(decided(task.after(second, late, noon()).unwrap()).verdict, Verdict::Rejected);
+    assert_eq!(decided(task.after(&second, late, noon()).unwrap()).verdict, Verdict::Rejected);
     assert!(task.context().invocations().all(|it| it.output.as_ref().unwrap().is_shortened()));
     assert_eq!(see_count(&task), 3);
 }
@@ -415,9 +416,9 @@ fn steps_bindings_messages_and_templates_that_read_it_fail_and_fail_closed() {
     let engine = engine(agent, |limits| limits.max_kept_value_bytes = 1_000);
     let mut task = start(&engine);
     report(&mut task, &large(5_000));
-    let bound = decided(task.before(&call("ledger_lookup", json!({})), noon()));
+    let bound = decided(task.before(&call("ledger_lookup", json!({})), noon()).unwrap());
     assert_eq!((bound.verdict, &*bound.findings[0].code), (Verdict::Error, "value_shortened"));
-    let guarded = decided(task.before(&call("notes_load", json!({"key": "k"})), noon()));
+    let guarded = decided(task.before(&call("notes_load", json!({"key": "k"})), noon()).unwrap());
     assert_eq!((guarded.verdict, &*guarded.findings[0].code), (Verdict::Block, "value_shortened"));
     assert_eq!(guarded.message.unwrap(), "It said (value_shortened).");
     // texts for the model say that there was more; a field that a call is formed from has no such text

@@ -56,11 +56,11 @@ pub enum Execute {
 /// # let mut task = engine.start(StartTask::new("t-1", "support", "support-desk", User::default(), now))?;
 /// # let json = |value: serde_json::Value| -> Json { value.into() };
 /// # assert!(task.input(&json(serde_json::json!({"message": "Answer this customer.", "ticket_id": "T-1041"})), now).outcome().is_allowed());
-/// # let fetch = Call { function: "zendesk_fetch_ticket".into(), arguments: json(serde_json::json!({})) };
-/// # let Outcome::Allowed(fetch) = task.before(&fetch, now).outcome() else { panic!("reading is allowed") };
+/// # let fetch = Call::new("zendesk_fetch_ticket", json(serde_json::json!({})));
+/// # let Outcome::Allowed(fetch) = task.before(&fetch, now)?.outcome() else { panic!("reading is allowed") };
 /// # let ticket = serde_json::json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
 /// #     "order_id": "ord-77", "order_total": 240, "customer_id": "cus-5"});
-/// # assert!(task.after(fetch.call, CallResult::successful(json(ticket)), now)?.outcome().is_allowed());
+/// # assert!(task.after(&fetch.call, CallResult::successful(json(ticket)), now)?.outcome().is_allowed());
 ///
 /// // where a host sends what it is to carry out
 /// let address = |target: &InvocationTarget| match target {
@@ -70,8 +70,8 @@ pub enum Execute {
 ///
 /// // before a refund the policy asks for the score of the customer
 /// let arguments = json(serde_json::json!({"amount": 80, "reason": "Broken."}));
-/// let refund = Call { function: "payments_refund".into(), arguments };
-/// let operation = task.before(&refund, now);
+/// let refund = Call::new("payments_refund", arguments);
+/// let operation = task.before(&refund, now)?;
 /// let Some(Request::Invoke(invocation)) = operation.request() else { panic!("a step invokes the check") };
 /// assert_eq!(address(&invocation.target), "https://tools.example.com/fraud-check/score");
 /// assert_eq!(invocation.arguments.root().get("customer_id").map(|id| id.to_string()), Some(r#""cus-5""#.to_owned()));

@@ -444,7 +444,7 @@ fn read_operation(
 fn read_call(fields: &Fields<'_, CallKeys>, reader: &mut Reader) -> Option<Call> {
     let function = fields.function().part().function().required_text(reader);
     let arguments = fields.args().object_or_empty(reader);
-    Some(Call { function: function?.text.to_string(), arguments })
+    Some(Call::new(&*function?.text, arguments))
 }
 
 fn read_bound(fields: &Fields<'_, BoundKeys>) -> BoundVariables {

@@ -35,6 +35,8 @@ pub struct Replay {
 
 #[derive(Clone, Debug)]
 struct KnownCall {
+    /// How many calls were made before it.
+    number: usize,
     function: String,
     stage: Stage,
 }
@@ -45,9 +47,9 @@ enum Stage {
     /// Whether it may run waits for a review.
     Waits,
     /// Whether it may run waits for other calls.
-    Queued(CallId),
+    Queued,
     /// It was let through, and its result is awaited.
-    Open(CallId),
+    Open,
     /// It was not let through.
     Refused(Verdict),
     /// Its result is in.
@@ -58,10 +60,10 @@ enum Stage {
 
 impl Stage {
     fn after(decision: &Decision) -> Self {
-        match (decision.verdict, decision.call) {
+        match (decision.verdict, &decision.call) {
             (Verdict::Suspend, _) => Self::Waits,
-            (Verdict::Wait, Some(id)) => Self::Queued(id),
-            (Verdict::Allow, Some(id)) => Self::Open(id),
+            (Verdict::Wait, _) => Self::Queued,
+            (Verdict::Allow, Some(_)) => Self::Open,
             (Verdict::Allow, None) => Self::Evaluated,
             (verdict, _) => Self::Refused(verdict),
         }
@@ -226,7 +228,7 @@ impl Replay {
             }
             ScriptAction::ModelTurn(usage) => vec![self.model_turn(step, *usage)],
             ScriptAction::Call { id, function, arguments, result } => {
-                let call = Call { function: function.text.to_string(), arguments: arguments.clone() };
+                let call = Call::new(&*function.text, arguments.clone()).with_id(&*id.text);
                 let mut events = vec![self.call(step, id, call)?];
                 if let Some((result, place)) = result {
                     events.push(self.result(step, id, place, result.clone())?);
@@ -244,15 +246,19 @@ impl Replay {
         step: &ScriptStep,
         events: &mut Vec<ReplayedEvent>,
     ) -> Result<(), Box<Diagnostic>> {
-        while let Some((id, name)) = self.no_longer_queued() {
+        while let Some(name) = self.no_longer_queued() {
+            let id = CallId::from(&*name);
             let question = self.task.questions().find(|question| {
-                self.task.suspension_at(question.id).is_some_and(|decision| decision.call == Some(id))
+                self.task
+                    .suspension_at(question.id)
+                    .is_some_and(|decision| decision.call.as_ref() == Some(&id))
             });
             let happened = Happened::Decided { id: name.clone() };
             let event = match question {
                 Some(question) => self.drive(step, happened, Progress::Asks(question))?,
                 None => {
-                    let decision = self.task.standing(id).unwrap_or_else(|| Decision::new(Verdict::Rejected));
+                    let decision =
+                        self.task.standing(&id).unwrap_or_else(|| Decision::new(Verdict::Rejected));
                     self.event(step, happened, decision)
                 }
             };
@@ -262,13 +268,13 @@ impl Replay {
         Ok(())
     }
 
-    fn no_longer_queued(&self) -> Option<(CallId, String)> {
-        let queued: Vec<CallId> = self.task.queued().collect();
-        let decided = self.calls.iter().filter_map(|(name, known)| match known.stage {
-            Stage::Queued(id) if !queued.contains(&id) => Some((id, name.clone())),
-            _ => None,
-        });
-        decided.min()
+    fn no_longer_queued(&self) -> Option<String> {
+        let is_queued = |name: &str| self.task.queued().any(|call| call.as_str() == name);
+        let decided = self
+            .calls
+            .iter()
+            .filter(|(name, known)| matches!(known.stage, Stage::Queued) && !is_queued(name));
+        decided.min_by_key(|(_, known)| known.number).map(|(name, _)| name.clone())
     }
 
     /// Whether nothing has happened yet; `env.now` is the time of the first step only if that has none.
@@ -296,13 +302,15 @@ impl Replay {
         }
         let at = self.world.now;
         let progress = if self.is_evaluated(&call.function) {
-            self.task.invoke(&call, at).into_progress()
+            self.task.invoke(&call, at).map(Progress::from)
         } else {
-            self.task.before(&call, at).into_progress()
+            self.task.before(&call, at).map(Progress::from)
         };
+        let progress = progress.map_err(|error| messages::impossible_call(&id.place, &error))?;
         let function = call.function.clone();
         let event = self.drive(step, Happened::Call { id: name.clone(), call }, progress)?;
-        self.calls.insert(name.clone(), KnownCall { function, stage: Stage::Waits });
+        let number = self.calls.len();
+        self.calls.insert(name.clone(), KnownCall { number, function, stage: Stage::Waits });
         self.enter_stage(name, &event.decision);
         Ok(event)
     }
@@ -323,16 +331,16 @@ impl Replay {
     ) -> Result<ReplayedEvent, Box<Diagnostic>> {
         let name = &*id.text;
         let known = self.calls.get_mut(name).ok_or_else(|| messages::unknown_call(id))?;
-        let call = match known.stage {
-            Stage::Open(call) => call,
-            Stage::Waits | Stage::Queued(_) => return Err(messages::result_while_waiting(place, name).into()),
+        match known.stage {
+            Stage::Open => {}
+            Stage::Waits | Stage::Queued => return Err(messages::result_while_waiting(place, name).into()),
             Stage::Refused(verdict) => return Err(messages::result_of_refused(place, name, verdict).into()),
             Stage::Done => return Err(messages::result_twice(place, name).into()),
             Stage::Evaluated => return Err(messages::result_of_evaluated(place, name).into()),
-        };
+        }
         known.stage = Stage::Done;
         let function = known.function.clone();
-        let progress = self.task.after(call, result.clone(), self.world.now);
+        let progress = self.task.after(&CallId::from(name), result.clone(), self.world.now);
         let progress = progress.map_err(|error| messages::impossible_call(place, &error))?.into_progress();
         self.drive(step, Happened::Result { id: name.to_owned(), function, result }, progress)
     }

@@ -219,7 +219,8 @@ impl<'c> Running<'c> {
             }
             TestedOperation::Binding(call) => decided(self.task.resolve(call, now)),
             TestedOperation::Before(call) => {
-                let progress = self.task.before(call, now).into_progress();
+                let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+                let progress = self.task.before(call, now).map_err(impossible)?.into_progress();
                 self.driven(progress)?
             }
             TestedOperation::After(call, result) => {
@@ -227,7 +228,8 @@ impl<'c> Running<'c> {
                 self.driven(progress)?
             }
             TestedOperation::Invoke(call) => {
-                let progress = self.task.invoke(call, now).into_progress();
+                let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+                let progress = self.task.invoke(call, now).map_err(impossible)?.into_progress();
                 self.driven(progress)?
             }
             TestedOperation::Input(input) => {
@@ -265,7 +267,7 @@ impl<'c> Running<'c> {
         }
         let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
         let id = self.task.await_result(&call).map_err(impossible)?;
-        Ok(self.task.after(id, result, now).map_err(impossible)?.into_progress())
+        Ok(self.task.after(&id, result, now).map_err(impossible)?.into_progress())
     }
 
     /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.

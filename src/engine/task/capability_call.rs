@@ -16,17 +16,17 @@ use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnK
 use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
-    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Progress {
+    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
         self.begin(call, Extent::Before, now)
     }
 
-    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Progress {
+    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
         self.begin(call, Extent::Whole, now)
     }
 
     pub(super) fn begin_after(
         &mut self,
-        call: CallId,
+        call: &CallId,
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
@@ -49,7 +49,7 @@ impl Task {
         }
     }
 
-    pub(super) fn begin_execute(&mut self, call: CallId, now: Timestamp) -> Result<Progress, TaskError> {
+    pub(super) fn begin_execute(&mut self, call: &CallId, now: Timestamp) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
         let policy = self.policy.clone();
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
@@ -81,14 +81,14 @@ impl Task {
 
     /// The key of the function of a call that was let through and has no result yet.
     #[must_use]
-    pub fn function_of(&self, call: CallId) -> Option<&str> {
-        let open = self.open.iter().find(|open| open.id == call)?;
+    pub fn function_of(&self, call: &CallId) -> Option<&str> {
+        let open = self.open.iter().find(|open| open.id == *call)?;
         self.policy.function(open.function).map(|function| &*function.key)
     }
 
-    pub(super) fn open_position(&self, call: CallId) -> Result<usize, TaskError> {
-        let position = self.open.iter().position(|open| open.id == call);
-        position.ok_or(TaskError::UnknownCall(call.0))
+    pub(super) fn open_position(&self, call: &CallId) -> Result<usize, TaskError> {
+        let position = self.open.iter().position(|open| open.id == *call);
+        position.ok_or_else(|| TaskError::UnknownCall(call.clone()))
     }
 
     /// A call that was let through, as an operation that goes on from there.
@@ -103,12 +103,13 @@ impl Task {
     /// Awaits the result of a call that was let through elsewhere, with its resolved arguments.
     ///
     /// # Errors
-    /// [`TaskError::UnknownFunction`] for a function that the agent does not have.
+    /// [`TaskError::UnknownFunction`] for a function that the agent does not have, and those of [`Task::before`] for an id.
     pub fn await_result(&mut self, call: &Call) -> Result<CallId, TaskError> {
         let position = self.policy.position(&call.function);
         let position = position.ok_or_else(|| TaskError::UnknownFunction(call.function.clone()))?;
-        let id = self.next_call_id();
-        self.open_call(id, position, call.arguments.clone());
+        self.check_id(call)?;
+        let id = call.id.clone().unwrap_or_else(|| self.next_call_id());
+        self.open_call(id.clone(), position, call.arguments.clone());
         Ok(id)
     }
 
@@ -131,17 +132,29 @@ impl Task {
         Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
     }
 
-    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    /// Begins a call of the host.
+    pub(super) fn begin(
+        &mut self,
+        call: &Call,
+        extent: Extent,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
+        self.check_id(call)?;
+        Ok(self.begin_new(call, extent, now))
+    }
+
+    /// Begins a call whose id no other has.
+    pub(super) fn begin_new(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
         match self.enqueue(call, extent) {
             Some(wait) => wait.into(),
-            None => self.begin_as(call, extent, None, now),
+            None => self.begin_as(call, extent, call.id.clone(), now),
         }
     }
 
-    /// Begins a call that waits for no other. One that has waited has its id.
+    /// Begins a call that waits for no other, under its id if it has one by now.
     pub(super) fn begin_as(
         &mut self,
         call: &Call,
@@ -285,11 +298,33 @@ impl Task {
         })
     }
 
-    /// The name of a call that is made now.
+    /// An id for a call that is made now and was given none.
     pub(super) fn next_call_id(&mut self) -> CallId {
-        let id = CallId(self.next_call);
-        self.next_call = self.next_call.saturating_add(1);
-        id
+        loop {
+            let id = CallId::from(self.next_call.to_string());
+            self.next_call = self.next_call.saturating_add(1);
+            if !self.has_call(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// Whether a call may be made under the id that it was given, if it was given one.
+    fn check_id(&self, call: &Call) -> Result<(), TaskError> {
+        let Some(id) = &call.id else { return Ok(()) };
+        let max = self.policy.limits().max_id_bytes;
+        if !id.is_sound(max) {
+            return Err(TaskError::BadCallId { max });
+        }
+        if self.has_call(id) { Err(TaskError::CallExists(id.clone())) } else { Ok(()) }
+    }
+
+    /// Whether a call has this id that is open, waits, or has waited.
+    fn has_call(&self, id: &CallId) -> bool {
+        self.open.iter().any(|open| open.id == *id)
+            || self.question_of(id).is_some()
+            || self.queue.waiting.iter().any(|queued| queued.id == *id)
+            || self.queue.settled.iter().any(|settled| settled.call == *id)
     }
 
     fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
@@ -330,10 +365,10 @@ impl Task {
             let message = Some(messages::missing_policy_value());
             return Decision { message, ..operation.decide(Verdict::Error) };
         }
-        let (id, value, function) = (call.id, call.arguments.clone(), call.function);
+        let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
         let id = id.unwrap_or_else(|| self.next_call_id());
-        self.open_call(id, function, value.clone());
+        self.open_call(id.clone(), function, value.clone());
         Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }
 

@@ -73,7 +73,7 @@ impl Task {
     pub fn mark(&self) -> TaskMark {
         TaskMark {
             context: self.context.mark(),
-            open: self.open.iter().map(|call| call.id).collect(),
+            open: self.open.iter().map(|call| call.id.clone()).collect(),
             allowed: self.allowed.iter().map(AllowList::count).collect(),
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
@@ -97,7 +97,7 @@ impl Task {
             && self.waiting.iter().map(|pending| pending.id).eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
             && self.queue.waiting.len() == mark.queued
-            && self.open.iter().map(|call| call.id).eq(mark.open.iter().copied())
+            && self.open.iter().map(|call| &call.id).eq(&mark.open)
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
             && self.context.is_at(&mark.context)
     }
@@ -122,7 +122,7 @@ impl Task {
             reviews: self.reviews.iter().skip(mark.reviewed).cloned().collect(),
             queue: self.queue.clone(),
             opened: opened.filter_map(|call| self.saved_call(call)).collect(),
-            closed: mark.open.iter().filter(|id| !is_open(id)).copied().collect(),
+            closed: mark.open.iter().filter(|id| !is_open(id)).cloned().collect(),
             allowed: lists
                 .filter(|(_, (list, before))| list.count() > **before)
                 .map(|(capability, (list, before))| SavedAllowList::since(capability, list, *before))

@@ -48,7 +48,7 @@ impl Task {
             open: Vec::new(),
             open_bytes: 0,
             script_bytes: 0,
-            next_call: 0,
+            next_call: 1,
             activity: Activity::starting(start.started_at),
             delivered: Deliveries::default(),
             switches: Switches::default(),
@@ -83,11 +83,20 @@ impl Task {
     }
 
     /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
-    /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it.
-    pub fn before(&mut self, call: &Call, now: impl Into<Timestamp>) -> Operation<'_, AllowedCall> {
+    /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it: the
+    /// caller's ([`Call::id`]), or one that the task makes up.
+    ///
+    /// # Errors
+    /// [`TaskError::BadCallId`] for an id that no call may have, and [`TaskError::CallExists`] for that of another call. Nothing has
+    /// happened then.
+    pub fn before(
+        &mut self,
+        call: &Call,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, AllowedCall>, TaskError> {
         let now = now.into();
-        let progress = self.begin_before(call, now);
-        self.begun(progress, now)
+        let progress = self.begin_before(call, now)?;
+        Ok(self.begun(progress, now))
     }
 
     /// Takes the result of a call that was let through, records it, and runs `after`. Allow carries what the model
@@ -99,7 +108,7 @@ impl Task {
     /// [`TaskError::UnknownCall`] for an id that awaits no result.
     pub fn after(
         &mut self,
-        call: CallId,
+        call: &CallId,
         result: CallResult,
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
@@ -115,7 +124,7 @@ impl Task {
     /// [`TaskError::UnknownCall`] for an id that awaits no result.
     pub fn withdraw(
         &mut self,
-        call: CallId,
+        call: &CallId,
         ran: Ran,
         now: impl Into<Timestamp>,
     ) -> Result<Decision, TaskError> {
@@ -149,7 +158,7 @@ impl Task {
     /// [`TaskError::UnknownCall`] for an id that awaits no result.
     pub fn execute(
         &mut self,
-        call: CallId,
+        call: &CallId,
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
@@ -158,10 +167,17 @@ impl Task {
     }
 
     /// A whole call: what [`Task::before`] does, the execution, and what [`Task::after`] does.
-    pub fn invoke(&mut self, call: &Call, now: impl Into<Timestamp>) -> Operation<'_, Received> {
+    ///
+    /// # Errors
+    /// As [`Task::before`].
+    pub fn invoke(
+        &mut self,
+        call: &Call,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
-        let progress = self.begin_invoke(call, now);
-        self.begun(progress, now)
+        let progress = self.begin_invoke(call, now)?;
+        Ok(self.begun(progress, now))
     }
 
     /// Runs a script that the model wrote. Allow carries its result, with the summary of a file in the place of each

@@ -41,8 +41,8 @@ use std::marker::PhantomData;
 /// # let engine = Engine::parse("shop.yaml", manifests)?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
-/// let call = Call { function: "refund".into(), arguments: serde_json::json!({"amount": 250}).into() };
-/// let mut operation = task.before(&call, now);
+/// let call = Call::new("refund", serde_json::json!({"amount": 250}).into());
+/// let mut operation = task.before(&call, now)?;
 /// while let Some(request) = operation.request() {
 ///     let Request::Review { reviewer } = request else { unreachable!("the steps only ask for reviews") };
 ///     assert_eq!(reviewer, "lead@example.com");

@@ -20,8 +20,8 @@ use crate::cel::Json;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// let mut pay = |amount: i64| {
-///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
-///     match task.before(&call, now).outcome() {
+///     let call = Call::new("payout", serde_json::json!({"amount": amount}).into());
+///     match task.before(&call, now)?.outcome() {
 ///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
 ///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
 ///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
@@ -59,13 +59,13 @@ pub enum Outcome<T> {
 ///
 /// // the model names somebody else; the manifest binds who is paid
 /// let arguments = serde_json::json!({"amount": 40, "customer": "u-8"});
-/// let call = Call { function: "payout".into(), arguments: arguments.into() };
-/// let Outcome::Allowed(AllowedCall { call, arguments, .. }) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// let call = Call::new("payout", arguments.into());
+/// let Outcome::Allowed(AllowedCall { call, arguments, .. }) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 /// assert_eq!(arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
 ///
 /// // the host pays with these arguments and reports what came back; the model is told what the steps behind the call leave
 /// let result = CallResult::successful(serde_json::json!({"paid": 40}).into());
-/// let Outcome::Allowed(Received { value, .. }) = task.after(call, result, now)?.outcome() else { panic!("no step looks at it") };
+/// let Outcome::Allowed(Received { value, .. }) = task.after(&call, result, now)?.outcome() else { panic!("no step looks at it") };
 /// assert_eq!(value.to_string(), r#"{"paid":40}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -178,10 +178,10 @@ pub struct DeliveredOutput {
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
 /// let mut refusals: Vec<Refusal> = Vec::new();
 /// while refusals.last().is_none_or(|refusal| !refusal.ends_task()) {
-///     let Outcome::Refused(refusal) = task.before(&call, now).outcome() else { panic!("2000 is too much") };
+///     let Outcome::Refused(refusal) = task.before(&call, now)?.outcome() else { panic!("2000 is too much") };
 ///     refusals.push(refusal);
 /// }
 ///
@@ -210,8 +210,8 @@ pub struct Refusal {
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
-/// let Outcome::Waits(waiting) = task.before(&call, now).outcome() else { panic!("250 needs a review") };
+/// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
+/// let Outcome::Waits(waiting) = task.before(&call, now)?.outcome() else { panic!("250 needs a review") };
 /// let mail = match &waiting {
 ///     Waiting { request: Request::Review { reviewer }, question, .. } => format!("to {reviewer}: question {question} waits"),
 ///     other => panic!("{:?}", other.request),
@@ -287,7 +287,7 @@ macro_rules! handed_over {
 }
 
 handed_over! {
-    AllowedCall = |decision| match decision.call {
+    AllowedCall = |decision| match decision.call.clone() {
         Some(call) => Outcome::Allowed(Self { call, arguments: value_of(&decision), decision }),
         None => Outcome::Refused(Refusal { decision }),
     };
@@ -323,7 +323,7 @@ fn value_of(decision: &Decision) -> Json {
 impl<T: HandedOver> Outcome<T> {
     /// What an operation came to that is decided.
     pub(super) fn new(decision: Decision) -> Self {
-        match decision.call {
+        match decision.call.clone() {
             _ if decision.is_allowed() => T::of(decision),
             Some(call) if decision.verdict == Verdict::Wait => {
                 Self::Queued(Queued { call, waits_for: decision.waits_for.clone(), decision })

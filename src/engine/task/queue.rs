@@ -15,8 +15,8 @@
 use super::operation::Operation;
 use super::outcome::HandedOver;
 use super::state::{
-    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Subject,
-    Task, UnderWay, Verdict,
+    Call, CallId, DecidedCall, Decision, Extent, Next, Pending, Progress, QuestionId, QueuedCall, Task,
+    UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::Timestamp;
@@ -63,8 +63,9 @@ impl Task {
         if awaited.is_empty() {
             return None;
         }
-        let id = self.next_call_id();
-        self.queue.waiting.push(QueuedCall { id, call: call.clone(), extent, held: None });
+        let id = call.id.clone().unwrap_or_else(|| self.next_call_id());
+        let call = Call { id: None, ..call.clone() };
+        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held: None });
         Some(Self::wait_decision(id, awaited))
     }
 
@@ -79,22 +80,20 @@ impl Task {
         }
         let of = |other: usize| self.policy.dependencies(other);
         let may_change = |other: usize| of(other).is_some_and(|other| own.reads.meet(&other.changes));
-        let open = self.open.iter().map(|open| (open.id, may_change(open.function)));
+        let open = self.open.iter().map(|open| (&open.id, may_change(open.function)));
         let held = self.queue.waiting.iter().filter_map(|queued| queued.held.as_deref());
         let under_way =
             self.waiting.iter().map(|pending| &pending.operation).chain(held).filter_map(|operation| {
                 let call = operation.subject.call()?;
                 // one that is between two of its steps must find what it has read as it was
                 let is_read = || of(call.function).is_some_and(|other| other.reads.meet(&own.changes));
-                Some((call.id?, may_change(call.function) || call.record.is_none() && is_read()))
+                Some((call.id.as_ref()?, may_change(call.function) || call.record.is_none() && is_read()))
             });
         let queued = self.queue.waiting.iter().take(ahead).filter(|other| other.held.is_none());
         let queued = queued
-            .filter_map(|other| Some((other.id, may_change(self.policy.position(&other.call.function)?))));
+            .filter_map(|other| Some((&other.id, may_change(self.policy.position(&other.call.function)?))));
         let others = open.chain(under_way).chain(queued);
-        let mut awaited: Vec<CallId> = others.filter(|(_, meets)| *meets).map(|(id, _)| id).collect();
-        awaited.sort_unstable();
-        awaited
+        others.filter(|(_, meets)| *meets).map(|(id, _)| id.clone()).collect()
     }
 
     fn wait_decision(call: CallId, waits_for: Vec<CallId>) -> Decision {
@@ -113,24 +112,21 @@ impl Task {
 
     /// Keeps a call that has come as far as it may until the reviews are closed.
     pub(super) fn hold(&mut self, mut operation: UnderWay) -> Decision {
-        let made = self.next_call_id();
-        let UnderWay { subject: Subject::Call(call), .. } = &mut operation else {
+        self.name_call(&mut operation);
+        let (Some((id, function)), Some(call)) = (self.named_call(&operation), operation.subject.call())
+        else {
             return operation.decide(Verdict::Rejected);
         };
-        let id = *call.id.get_or_insert(made);
-        let function = self.policy.function(call.function).map_or("", |function| &*function.key);
-        let (function, arguments) = (function.to_owned(), call.arguments.clone());
-        let extent = call.extent;
+        let (call, extent) = (Call::new(&*function, call.arguments.clone()), call.extent);
         let held = Some(Box::new(operation));
-        let call = Call { function, arguments };
-        self.queue.waiting.push(QueuedCall { id, call, extent, held });
+        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held });
         self.hold_decision(id)
     }
 
     /// The verdict of a call that waits until the reviews of other calls are closed.
     fn hold_decision(&self, call: CallId) -> Decision {
         let reviewed = self.waiting.iter().filter(|pending| pending.is_in_review());
-        let waits_for = reviewed.filter_map(|pending| pending.operation.subject.call()?.id).collect();
+        let waits_for = reviewed.filter_map(|pending| pending.operation.subject.call()?.id.clone()).collect();
         let message = Some(messages::waits_for_reviews());
         Decision { message, ..Self::wait_decision(call, waits_for) }
     }
@@ -159,7 +155,7 @@ impl Task {
                 }
                 (Some(decision), None) => decision.into(),
                 (None, Some(held)) => self.advance(*held, now.into()),
-                (None, None) => self.begin_as(&call, extent, Some(id), now),
+                (None, None) => self.begin_as(&call, extent, Some(id.clone()), now),
             };
             let decision = match progress {
                 Progress::Decided(decision) if decision.verdict == Verdict::Wait => {
@@ -215,21 +211,22 @@ impl Task {
     }
 
     /// The question that a call asks, if it asks one.
-    pub(super) fn question_of(&self, call: CallId) -> Option<QuestionId> {
-        let is_it =
-            |pending: &&Pending| pending.operation.subject.call().is_some_and(|it| it.id == Some(call));
+    pub(super) fn question_of(&self, call: &CallId) -> Option<QuestionId> {
+        let is_it = |pending: &&Pending| {
+            pending.operation.subject.call().is_some_and(|it| it.id.as_ref() == Some(call))
+        };
         self.waiting.iter().find(is_it).map(|pending| pending.id)
     }
 
     /// Takes a call out of the queue, if it is there.
-    pub(super) fn leave_queue(&mut self, call: CallId) -> Option<QueuedCall> {
-        let position = self.queue.waiting.iter().position(|queued| queued.id == call)?;
+    pub(super) fn leave_queue(&mut self, call: &CallId) -> Option<QueuedCall> {
+        let position = self.queue.waiting.iter().position(|queued| queued.id == *call)?;
         Some(self.queue.waiting.remove(position))
     }
 
     /// The calls that wait for others, in the order in which they were asked for.
-    pub fn queued(&self) -> impl Iterator<Item = CallId> {
-        self.queue.waiting.iter().map(|queued| queued.id)
+    pub fn queued(&self) -> impl Iterator<Item = &CallId> {
+        self.queue.waiting.iter().map(|queued| &queued.id)
     }
 
     /// How far a call has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
@@ -239,25 +236,25 @@ impl Task {
     /// # Cost
     /// Linear in the calls that are open or wait.
     #[must_use]
-    pub fn standing(&self, call: CallId) -> Option<Decision> {
-        let queued = self.queue.waiting.iter().position(|queued| queued.id == call);
+    pub fn standing(&self, call: &CallId) -> Option<Decision> {
+        let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
         if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
             if queued.held.is_some() {
-                return Some(self.hold_decision(call));
+                return Some(self.hold_decision(call.clone()));
             }
             let position = self.policy.position(&queued.call.function);
             let awaited = position.map(|position| self.awaited_by(position, at)).unwrap_or_default();
-            return Some(Self::wait_decision(call, awaited));
+            return Some(Self::wait_decision(call.clone(), awaited));
         }
         if let Some(question) = self.question_of(call) {
             return self.suspension_at(question);
         }
-        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == call) {
+        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == *call) {
             return Some(settled.decision.clone());
         }
-        let open = self.open.iter().find(|open| open.id == call)?;
+        let open = self.open.iter().find(|open| open.id == *call)?;
         let secret = self.hidden_arguments(open.function, &open.arguments);
         let value = Some(open.arguments.clone());
-        Some(Decision { value, call: Some(call), secret, ..Decision::new(Verdict::Allow) })
+        Some(Decision { value, call: Some(call.clone()), secret, ..Decision::new(Verdict::Allow) })
     }
 }

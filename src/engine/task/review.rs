@@ -60,7 +60,7 @@ impl Task {
             question: pending.id,
             state: ReviewState::Open,
             reviewer,
-            call: call.and_then(|call| call.id),
+            call: call.and_then(|call| call.id.clone()),
             function: call.and_then(|call| Some(self.policy.function(call.function)?.key.to_string())),
             step: step.and(name),
             arguments,
@@ -177,9 +177,7 @@ impl Task {
             let pending = self.waiting.remove(position);
             self.close_review(&pending, ReviewState::Expired, None);
             let Pending { mut operation, request, script, .. } = pending;
-            let call = operation.subject.call();
-            let call =
-                call.and_then(|call| Some((call.id?, self.policy.function(call.function)?.key.to_string())));
+            let call = self.named_call(&operation);
             operation.course.exchanges.push(Exchange { question: request, answer: Answer::deny() });
             let progress = self.go_on(operation, script, now);
             let progress = self.settle_event(progress, now);
@@ -191,9 +189,18 @@ impl Task {
         }
     }
 
+    /// Names the call that an operation is about, if it has no name yet: somebody is about to wait for it.
+    pub(super) fn name_call(&mut self, operation: &mut UnderWay) {
+        if let Subject::Call(call) = &mut operation.subject
+            && call.id.is_none()
+        {
+            call.id = Some(self.next_call_id());
+        }
+    }
+
     /// The id of the call that an operation is about, and the key of its function.
     pub(super) fn named_call(&self, operation: &UnderWay) -> Option<(CallId, String)> {
         let call = operation.subject.call()?;
-        Some((call.id?, self.policy.function(call.function)?.key.to_string()))
+        Some((call.id.clone()?, self.policy.function(call.function)?.key.to_string()))
     }
 }

@@ -170,7 +170,7 @@ impl Task {
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
-        Some(SavedCall { id: call.id, function, arguments, admitted })
+        Some(SavedCall { id: call.id.clone(), function, arguments, admitted })
     }
 
     /// The task that was saved, under a policy of its agent.

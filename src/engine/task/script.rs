@@ -136,7 +136,7 @@ impl Task {
                 return self.ask(script, request, &now.into());
             };
             let arguments = for_parameters(&policy, &invocation.function, &invocation.arguments);
-            let call = Call { function: invocation.function.clone(), arguments };
+            let call = Call::new(&*invocation.function, arguments);
             if let Subject::Script(script) = &mut script.subject {
                 script.call = Some(request);
             }
@@ -145,7 +145,7 @@ impl Task {
                 let message = Some(messages::call_again());
                 Decision { message, ..Decision::new(Verdict::Block) }.into()
             } else {
-                self.begin(&call, Extent::Whole, now)
+                self.begin_new(&call, Extent::Whole, now)
             };
             self.script_bytes = 0;
             script = match self.take_up(script, progress) {

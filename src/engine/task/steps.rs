@@ -83,11 +83,7 @@ impl Task {
 
     /// Lays an operation aside until its question is answered.
     pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request, now: &Moment) -> Progress {
-        if let Subject::Call(call) = &mut operation.subject
-            && call.id.is_none()
-        {
-            call.id = Some(self.next_call_id());
-        }
+        self.name_call(&mut operation);
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
         let asked =

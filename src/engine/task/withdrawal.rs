@@ -15,7 +15,7 @@ use crate::context::{InvocationStatus, Moment, TurnKind};
 impl Task {
     pub(super) fn begin_withdraw(
         &mut self,
-        call: CallId,
+        call: &CallId,
         ran: Ran,
         now: Timestamp,
     ) -> Result<Decision, TaskError> {
@@ -65,7 +65,8 @@ impl Task {
             let moment = Moment::from(now);
             let resolution =
                 self.resolve_parameters(function, &queued.call.arguments, &moment, &mut findings);
-            let call = CallUnderWay::new(Some(queued.id), position, resolution.arguments, queued.extent);
+            let call =
+                CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, queued.extent);
             self.record_call(&call, None, InvocationStatus::Restricted, &moment);
             self.context.turn(TurnKind::Capability);
         }

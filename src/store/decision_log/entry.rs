@@ -20,8 +20,8 @@ use std::time::Duration;
 /// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
-/// let decision = task.before(&call, now).outcome().into_decision();
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+/// let decision = task.before(&call, now)?.outcome().into_decision();
 /// let entry = LogEntry {
 ///     at: now,
 ///     who: Some("desk"),
@@ -135,7 +135,7 @@ pub(super) fn text<S: Serializer>(shown: &impl fmt::Display, serializer: S) -> R
 fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Line<'e> {
-        call: CallId,
+        call: &'e CallId,
         function: &'e str,
         verdict: &'e str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         cost: u64,
     }
     serializer.collect_seq(calls.iter().map(|DecidedCall { call, function, decision }| Line {
-        call: *call,
+        call,
         function,
         verdict: decision.verdict.as_str(),
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),

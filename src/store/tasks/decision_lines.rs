@@ -39,8 +39,8 @@ const PAGE: usize = 1_000;
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 /// let head = tasks.create(&owner, &task, now, None)?;
 /// let before = task.mark();
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
-/// let decision = task.before(&call, now).outcome().into_decision();
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+/// let decision = task.before(&call, now)?.outcome().into_decision();
 ///
 /// // the decision and the line that the log is owed are stored in one transaction
 /// let line = serde_json::json!({

@@ -43,8 +43,8 @@ use std::sync::Arc;
 ///
 /// // a step: where the task was, the decision, where it is now
 /// let before = task.mark();
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
-/// let decision = task.before(&call, now).outcome().into_decision();
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+/// let decision = task.before(&call, now)?.outcome().into_decision();
 /// let operation = OperationKind::Before;
 /// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
 /// let head = tasks.append(&head, &step)?;

@@ -10,9 +10,11 @@ use super::switch::Switch;
 use crate::cel::Json;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
-use serde::{Deserialize, Serialize};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The answer to one operation.
 ///
@@ -24,8 +26,8 @@ use std::fmt;
 /// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
-/// let decision = task.before(&call, now).outcome().into_decision();
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+/// let decision = task.before(&call, now)?.outcome().into_decision();
 /// assert_eq!(decision.verdict, Verdict::Block);
 /// let rule = decision.decided_by.as_ref().expect("an assert has failed");
 /// assert_eq!(rule.path, "capabilities.payout.before[0].assert");
@@ -117,16 +119,16 @@ pub struct Decision {
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 /// // one refund a task, and the model asks for two at once
-/// let call = Call { function: "refund".into(), arguments: serde_json::json!({"amount": 20}).into() };
-/// let Outcome::Allowed(first) = task.before(&call, now).outcome() else { panic!("nothing is paid yet") };
-/// let Outcome::Queued(second) = task.before(&call, now).outcome() else { panic!("the first may pay") };
+/// let call = Call::new("refund", serde_json::json!({"amount": 20}).into());
+/// let Outcome::Allowed(first) = task.before(&call, now)?.outcome() else { panic!("nothing is paid yet") };
+/// let Outcome::Queued(second) = task.before(&call, now)?.outcome() else { panic!("the first may pay") };
 /// assert_eq!(second.waits_for, [first.call]);
 ///
 /// // the first is reported, and with it the second is decided
 /// let paid = CallResult::successful(serde_json::json!({"paid": true}).into());
-/// let told = task.after(first.call, paid, now)?.outcome().into_decision();
+/// let told = task.after(&first.call, paid, now)?.outcome().into_decision();
 /// let [DecidedCall { call, decision, .. }] = &*told.decided else { panic!("one has waited") };
-/// assert_eq!((*call, decision.verdict), (second.call, Verdict::Block));
+/// assert_eq!((call, decision.verdict), (&second.call, Verdict::Block));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -234,7 +236,10 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The id of a call that was let through and whose result is awaited. Unique in its task.
+/// The id of a call: a text that is unique in its task. It is that of whoever makes the call ([`Call::id`](super::Call)), such as the
+/// id that the model gave it; of a call that has none the task makes one up: `1`, `2`, and so on.
+///
+/// A clone shares the text. In JSON it is a text; a number, as earlier releases wrote it, is read as its digits.
 ///
 /// ```
 /// use celador::{Call, CallId, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, User};
@@ -246,29 +251,84 @@ impl fmt::Display for Verdict {
 ///
 /// // the model wants several calls at once; the host knows each by its id while it runs
 /// let mut running: BTreeMap<CallId, i64> = BTreeMap::new();
-/// for amount in [40, 60] {
-///     let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
-///     let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("it is little") };
+/// for (id, amount) in [("toolu_1", 40), ("toolu_2", 60)] {
+///     let call = Call::new("payout", serde_json::json!({"amount": amount}).into()).with_id(id);
+///     let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("it is little") };
+///     assert_eq!(allowed.call.as_str(), id);
 ///     running.insert(allowed.call, amount);
 /// }
 ///
 /// // they come back in any order, which is that of their records
 /// for (id, amount) in running.into_iter().rev() {
 ///     let result = CallResult::successful(serde_json::json!({"paid": amount}).into());
-///     assert!(task.after(id, result, now)?.outcome().is_allowed());
+///     assert!(task.after(&id, result, now)?.outcome().is_allowed());
 /// }
 /// let paid: Vec<_> = task.context().invocations().filter_map(|record| record.output.as_ref().map(Json::to_string)).collect();
 /// assert_eq!(paid, [r#"{"paid":60}"#, r#"{"paid":40}"#]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub struct CallId(pub u64);
+pub struct CallId(#[cfg_attr(feature = "schema", schemars(with = "String", length(min = 1)))] Arc<str>);
+
+impl CallId {
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a call may have this id: a text of at most so many bytes, with no control characters in it.
+    pub(in crate::task) fn is_sound(&self, most: usize) -> bool {
+        !self.0.is_empty() && self.0.len() <= most && !self.0.contains(char::is_control)
+    }
+}
 
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for CallId {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<String> for CallId {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl<'de> Deserialize<'de> for CallId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = CallId;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the id of a call: a text")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<CallId, E> {
+                Ok(text.into())
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<CallId, E> {
+                Ok(text.into())
+            }
+
+            // earlier releases numbered the calls
+            fn visit_u64<E>(self, number: u64) -> Result<CallId, E> {
+                Ok(number.to_string().into())
+            }
+        }
+
+        deserializer.deserialize_any(Text)
     }
 }
 

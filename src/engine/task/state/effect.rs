@@ -31,17 +31,17 @@ impl fmt::Display for QuestionId {
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
-/// let pay = |amount| Call { function: "payout".into(), arguments: serde_json::json!({"amount": amount}).into() };
+/// let pay = |amount| Call::new("payout", serde_json::json!({"amount": amount}).into());
 ///
-/// let Outcome::Allowed(small) = task.before(&pay(40), now).outcome() else { panic!("40 is little") };
-/// let Outcome::Waits(large) = task.before(&pay(250), now).outcome() else { panic!("250 needs a review") };
+/// let Outcome::Allowed(small) = task.before(&pay(40), now)?.outcome() else { panic!("40 is little") };
+/// let Outcome::Waits(large) = task.before(&pay(250), now)?.outcome() else { panic!("250 needs a review") };
 /// let questions: Vec<Question> = task.questions().collect();
 /// let asked: QuestionId = large.question;
 /// assert_eq!((questions.len(), questions[0].id), (1, asked));
 ///
 /// // the first call is reported while the lead thinks, and then the lead answers this question
 /// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
-/// assert!(task.after(small.call, result, now)?.outcome().is_allowed());
+/// assert!(task.after(&small.call, result, now)?.outcome().is_allowed());
 /// assert!(task.answer(asked, Answer::approve(), now)?.outcome().is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -114,8 +114,8 @@ pub struct Invocation {
 /// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
-/// let Outcome::Waits(waiting) = task.before(&call, now).outcome() else { panic!("250 needs a review") };
+/// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
+/// let Outcome::Waits(waiting) = task.before(&call, now)?.outcome() else { panic!("250 needs a review") };
 /// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into() });
 ///
 /// // days later, in any process: the task is restored and the lead has answered
@@ -188,11 +188,11 @@ pub struct CallResult {
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
-/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
+/// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 ///
 /// // the process that paid died: the payout counts, for the money may be gone
-/// let told = task.withdraw(allowed.call, Ran::Unknown, now)?;
+/// let told = task.withdraw(&allowed.call, Ran::Unknown, now)?;
 /// assert_eq!(told.message.as_deref(), Some("the call was withdrawn"));
 /// let record = task.context().invocations().next().ok_or("it is on record")?;
 /// assert_eq!(record.status, InvocationStatus::Errored);

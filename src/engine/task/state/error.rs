@@ -1,5 +1,7 @@
 //! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
 
+use super::decision::CallId;
+
 /// A mistake of the host that cannot be answered with a decision.
 ///
 /// ```
@@ -14,11 +16,11 @@
 ///
 /// // a result that is reported twice counts once
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
-/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
+/// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 /// let result = CallResult::successful(serde_json::json!({"paid": 40}).into());
-/// assert!(task.after(allowed.call, result.clone(), now)?.outcome().is_allowed());
-/// assert_eq!(task.after(allowed.call, result, now).err(), Some(TaskError::UnknownCall(allowed.call.0)));
+/// assert!(task.after(&allowed.call, result.clone(), now)?.outcome().is_allowed());
+/// assert_eq!(task.after(&allowed.call, result, now).err(), Some(TaskError::UnknownCall(allowed.call)));
 /// assert_eq!(task.context().invocations().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -38,8 +40,17 @@ pub enum TaskError {
     #[error("the trigger `{0}` is not valid and makes no tasks")]
     InvalidTrigger(String),
     /// `task.after` with an id that `before` never gave, or twice with the same one
-    #[error("no result of call {0} is awaited")]
-    UnknownCall(u64),
+    #[error("no result of this call is awaited")]
+    UnknownCall(CallId),
+    /// `task.before` under an id that is empty, too long, or has control characters
+    #[error("the id of a call is a text of 1 to {max} bytes without control characters")]
+    BadCallId {
+        /// The bytes that an id may have.
+        max: usize,
+    },
+    /// `task.before` under the id of a call that the task has already
+    #[error("the task has a call with this id already")]
+    CallExists(CallId),
     /// `task.schema("nope")`
     #[error("the agent has no function `{0}`")]
     UnknownFunction(String),

@@ -13,8 +13,8 @@ use super::effect::Question;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 ///
 /// // it is not tied to the task, which the host can store before it asks anybody
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
-/// let progress = task.before(&call, now).into_progress();
+/// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
+/// let progress = task.before(&call, now)?.into_progress();
 /// let saved = task.save();
 /// let Progress::Asks(question) = progress else { panic!("250 needs a review") };
 ///

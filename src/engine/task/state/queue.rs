@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct QueuedCall {
     pub(in crate::task) id: CallId,
-    /// The call as the model made it.
+    /// The call as the model made it, without its id.
     pub(in crate::task) call: Call,
     pub(in crate::task) extent: Extent,
     /// How far its steps came: then it waits for the end of reviews, and nothing else stands in its way. Nothing of one that

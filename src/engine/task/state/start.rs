@@ -1,5 +1,6 @@
 //! The facts of a task that is about to begin, what its model is offered, and the calls that it makes.
 
+use super::decision::CallId;
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ pub struct User {
 ///
 /// // the text as the model wrote it, read within the bounds of the language
 /// let arguments = Json::parse(r#"{"amount": 40}"#, &EvalLimits::default())?;
-/// let call = Call { function: "payout".into(), arguments };
+/// let call = Call::new("payout", arguments).with_id("toolu_01A09q90qw90lq917835lq9");
 /// assert_eq!(call.arguments.root().get("amount").and_then(|amount| amount.as_int()), Some(40));
 /// # Ok::<(), celador::cel::JsonError>(())
 /// ```
@@ -72,11 +73,29 @@ pub struct User {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Call {
+    /// The id of the call, such as the one that the model gave it: 1 to `max_id_bytes` bytes without control characters, and no other
+    /// call's in this task. Without one the task makes an id up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<CallId>,
     /// The function's name as the model wrote it.
     pub function: String,
     /// The arguments as the model wrote them: an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
+}
+
+impl Call {
+    /// A call of a function with these arguments, an object; the task makes its id up.
+    #[must_use]
+    pub fn new(function: impl Into<String>, arguments: Json) -> Self {
+        Self { id: None, function: function.into(), arguments }
+    }
+
+    /// The same under an id.
+    #[must_use]
+    pub fn with_id(self, id: impl Into<CallId>) -> Self {
+        Self { id: Some(id.into()), ..self }
+    }
 }
 
 /// A function as the model is to know it.

@@ -28,13 +28,13 @@ use std::sync::Arc;
 /// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
 /// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
 ///
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 40}).into() };
-/// let Outcome::Allowed(allowed) = task.before(&call, now).outcome() else { panic!("40 is little") };
+/// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
+/// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 /// assert_eq!(allowed.arguments.to_string(), r#"{"customer":"u-7","amount":40}"#);
 ///
 /// // the host has carried it out
 /// let result = CallResult::successful(serde_json::json!({"paid": true}).into());
-/// let Outcome::Allowed(seen) = task.after(allowed.call, result, now)?.outcome() else { panic!("no rule hides it") };
+/// let Outcome::Allowed(seen) = task.after(&allowed.call, result, now)?.outcome() else { panic!("no rule hides it") };
 /// assert_eq!(seen.value.to_string(), r#"{"paid":true}"#);
 /// assert_eq!(task.context().calls_by_model(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
