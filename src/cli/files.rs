@@ -1,4 +1,4 @@
-//! What several commands read: a file within a bound, and the engine of some manifests.
+//! What several commands read and write: a file within a bound, a new file, and the engine of some manifests.
 
 use super::{ExitCode, Failure, Screen, messages};
 use celador::diagnostic::Diagnostic;
@@ -6,8 +6,8 @@ use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The text of a file, or of standard input for `-`; nothing is kept in memory past `limit` bytes.
@@ -49,4 +49,15 @@ pub(crate) fn load_engine(
     }
     screen.complain(&findings);
     Err(Failure::Told(ExitCode::Invalid))
+}
+
+/// Writes a file that must not be there yet, and leaves none that is cut off.
+pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
 }

@@ -1,13 +1,18 @@
-//! `celador init`: a folder to begin with: an agent, its tool, and cases that pass.
+//! `celador init`: a folder to begin with: an agent, its tools, and cases that pass.
 //!
-//! In: a folder. Out: the files of `starter/` in it. What is there already stays as it is: if one of the files exists,
-//! nothing is written, and if one cannot be written, those before it are taken away again.
+//! In: a folder, and tools as MCP lists them, if there are some. Out: the files of `starter/` in it, or an agent of those tools.
+//! What is there already stays as it is: if one of the files exists, nothing is written, and if one cannot be written, those
+//! before it are taken away again.
 
+use super::files::{read_text, write_new};
+use super::import::document::{LeftOut, ToolsDocument, Written};
 use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::limits::EngineLimits;
+use celador::manifest::listing::Annotations;
 use clap::Args;
-use serde_json::json;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files, by their paths in the folder.
@@ -20,6 +25,12 @@ const FILES: [(&str, &str); 6] = [
     ("cases/small-refund-goes-through.yaml", include_str!("starter/cases/small-refund-goes-through.yaml")),
 ];
 
+/// The files of an agent of given tools; `TOOLS` stands for the name of their document.
+const AGENT_OF_TOOLS: &str = include_str!("starter/of-tools/agent.txt");
+const CASE_OF_TOOLS: &str = include_str!("starter/of-tools/case.yaml");
+/// The longest list of tools.
+const MAX_TOOLS_BYTES: usize = 33_554_432;
+
 /// Write an agent, a tool and cases to begin with
 ///
 /// No file is overwritten: if one of them is there already, nothing is written.
@@ -27,6 +38,7 @@ const FILES: [(&str, &str); 6] = [
 #[command(after_long_help = "\
 Examples:
   celador init my-agent
+  celador init --from-tools tools.json my-agent     an agent of the tools that MCP lists
   celador check --strict my-agent
   celador test my-agent
 
@@ -35,11 +47,20 @@ pub(crate) struct Arguments {
     /// The folder; made if it is not there
     #[arg(default_value = ".", value_name = "DIR")]
     folder: PathBuf,
+
+    /// The tools of the agent: the JSON of MCP's `tools/list`, or a list of such tools; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    from_tools: Option<PathBuf>,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let paths = FILES.map(|(path, text)| (self.folder.join(path), text));
+        let files: Vec<(&str, String)> = match &self.from_tools {
+            Some(path) => of_tools(path, screen)?,
+            None => FILES.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(),
+        };
+        let paths: Vec<(PathBuf, String)> =
+            files.into_iter().map(|(path, text)| (self.folder.join(path), text)).collect();
         if let Some((path, _)) = paths.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
             return Err(Failure::Unusable(messages::already_there(path)));
         }
@@ -65,13 +86,50 @@ impl Arguments {
     }
 }
 
-/// Writes a file that must not be there yet, and leaves none that is cut off.
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+/// The files of an agent of these tools: what may destroy something asks its user first.
+fn of_tools(path: &Path, screen: &mut Screen) -> Result<Vec<(&'static str, String)>, Failure> {
+    let text = read_text(path, MAX_TOOLS_BYTES)?;
+    let unusable = || Failure::Unusable(messages::no_tools(path));
+    let mut list: Value = serde_json::from_str(&text).map_err(|_| unusable())?;
+    // also a whole answer of a server
+    let member = ["/tools", "/result/tools"].into_iter().find(|pointer| list.pointer(pointer).is_some());
+    let list = match member.and_then(|pointer| list.pointer_mut(pointer)) {
+        Some(tools) => tools.take(),
+        None => list,
+    };
+    let Value::Array(tools) = list else { return Err(unusable()) };
+    let name = path.file_stem().and_then(|name| name.to_str()).filter(|name| *name != "-");
+    let name = super::import::plain_name(name.unwrap_or("tools"));
+    let document = ToolsDocument { namespace: "starter".to_owned(), name, description: None, tools };
+    let Written { text: document, name, tools, left_out } = document.write(&EngineLimits::default())?;
+    for LeftOut { tool, reason } in left_out {
+        screen.note(&messages::left_out(&tool, &reason));
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes()).inspect_err(|_| {
-        let _ = fs::remove_file(path);
-    })
+    if tools.is_empty() {
+        return Err(Failure::Unusable(messages::NO_TOOL_LEFT.to_owned()));
+    }
+    let mut steps = String::new();
+    for tool in tools.iter().filter(|tool| may_destroy(tool)) {
+        let name = tool.get("name").cloned().unwrap_or_default();
+        let _ = writeln!(steps, "      - {{match: {name}, assert: review(context.user.id)}}");
+    }
+    let steps =
+        if steps.is_empty() { "    before: []\n".to_owned() } else { format!("    before:\n{steps}") };
+    let agent = AGENT_OF_TOOLS.replace("    STEPS\n", &steps).replace("TOOLS", &name);
+    Ok(vec![
+        ("agent.yaml", agent),
+        ("tools/tools.yaml", document),
+        ("cases/only-listed-tools.yaml", CASE_OF_TOOLS.to_owned()),
+    ])
+}
+
+/// Whether a call of a tool may destroy something, as far as its server says.
+fn may_destroy(tool: &Value) -> bool {
+    let hint = |name: &str| tool.pointer(&format!("/annotations/{name}")).and_then(Value::as_bool);
+    let annotations = Annotations {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        ..Annotations::default()
+    };
+    annotations.is_destructive()
 }

@@ -10,6 +10,7 @@ mod eval;
 mod exit;
 mod files;
 mod functions;
+mod import;
 mod init;
 mod limits;
 #[cfg(feature = "store")]
@@ -18,6 +19,8 @@ mod messages;
 #[cfg(feature = "store")]
 mod operator;
 mod repl;
+#[cfg(feature = "server")]
+mod reviews;
 mod run;
 mod schedule;
 mod schema;
@@ -77,6 +80,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Init(init::Arguments),
+    Import(import::Arguments),
     Check(check::Arguments),
     Eval(eval::Arguments),
     Run(run::Arguments),
@@ -88,6 +92,8 @@ enum Command {
     Limits(limits::Arguments),
     #[cfg(feature = "server")]
     Serve(Box<serve::Arguments>),
+    #[cfg(feature = "server")]
+    Reviews(reviews::Arguments),
     #[cfg(feature = "store")]
     Store(store::Arguments),
     #[cfg(feature = "store")]
@@ -128,6 +134,7 @@ fn run() -> ExitCode {
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
         Command::Init(init) => init.run(&mut screen),
+        Command::Import(import) => import.run(&mut screen),
         Command::Check(check) => check.run(&mut screen),
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
@@ -139,6 +146,8 @@ fn run() -> ExitCode {
         Command::Limits(limits) => limits.run(&mut screen),
         #[cfg(feature = "server")]
         Command::Serve(serve) => serve.run(&mut screen),
+        #[cfg(feature = "server")]
+        Command::Reviews(reviews) => reviews.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Store(store) => store.run(&mut screen),
         #[cfg(feature = "store")]

@@ -42,6 +42,42 @@ pub(crate) fn cannot_write(error: &io::Error) -> String {
     format!("cannot write the output: {error}")
 }
 
+/// A tool that a document of tools cannot have.
+pub(crate) fn left_out(tool: &str, reason: &str) -> String {
+    format!("`{tool}` is left out: {reason}")
+}
+
+pub(crate) fn no_tools(path: &Path) -> String {
+    format!(
+        "`{}` is no list of tools as MCP has it: `[{{\"name\": …, \"inputSchema\": …}}]` or `{{\"tools\": […]}}`",
+        path.display()
+    )
+}
+
+pub(crate) const NO_TOOL_LEFT: &str = "no tool is left, so nothing was written";
+
+pub(crate) const NO_COMMAND: &str = "there is no command; it stands behind `--`";
+
+pub(crate) fn cannot_run(program: &str, error: &io::Error) -> String {
+    format!("cannot run `{program}`: {error}")
+}
+
+pub(crate) fn no_list_of_tools(program: &str, problem: &str) -> String {
+    format!("`{program}` lists no tools: {problem}")
+}
+
+pub(crate) fn no_openapi(path: &Path) -> String {
+    format!("`{}` is no document of OpenAPI 3.0 or 3.1", path.display())
+}
+
+pub(crate) fn too_many_operations(limit: usize) -> String {
+    format!("the document has more than {limit} operations; the rest is left out")
+}
+
+pub(crate) fn tools_too_large(problem: &str) -> String {
+    format!("the tools do not fit into one document ({problem}); choose some of them with `--only`")
+}
+
 pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
     match near {
         Some(near) => format!("there is no function `{name}`; did you mean `{near}`?"),
@@ -236,4 +272,42 @@ pub(super) fn difference(difference: &celador_store::Difference) -> String {
             line.task
         ),
     }
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn refused_by_server(status: u16, told: Option<&str>) -> String {
+    match told {
+        Some(told) => format!("the server answered {status}: {told}"),
+        None => format!("the server answered {status}"),
+    }
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_json_of_server() -> String {
+    "the answer is not one of a Celador server".to_owned()
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_reviews(state: &str) -> &'static str {
+    if state == "open" { "nothing waits for an answer" } else { "there is no such review" }
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn answered(id: &str, state: &str, verdict: &str) -> String {
+    format!("{id} is {state}; the decision is {verdict}")
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn arguments_are_an_object() -> String {
+    "the arguments are a JSON object, such as {\"amount\": 12}".to_owned()
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn not_json_text(error: &serde_json::Error) -> String {
+    format!("the text is not JSON at line {}, column {}", error.line(), error.column())
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_json_in(path: &Path, error: &serde_json::Error) -> String {
+    format!("`{}` is not JSON at line {}, column {}", path.display(), error.line(), error.column())
 }

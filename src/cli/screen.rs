@@ -108,6 +108,16 @@ impl Screen {
         }
     }
 
+    /// Writes to standard error what is left out or else worth a word, on one line and without signs that a terminal obeys.
+    pub(crate) fn note(&mut self, message: &str) {
+        let message: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let Palette { bold, reset, .. } = self.error_palette;
+        self.error_line(&match self.format {
+            Format::Human => format!("{bold}note{reset}: {message}"),
+            Format::Json => tagged("note", json!({ "message": message })).to_string(),
+        });
+    }
+
     /// Writes an error to standard error.
     pub(crate) fn error(&mut self, message: &str) {
         let Palette { red, bold, reset, .. } = self.error_palette;

@@ -35,7 +35,7 @@ pub(super) enum Scope {
     TasksWrite,
     /// Take tasks away for good.
     TasksPurge,
-    /// See the reviews of all tasks.
+    /// Unlock tasks, and see the reviews of all tasks, of all callers.
     TasksAdmin,
     /// Read the reviews that are addressed to the caller, and those of their own tasks.
     ReviewsRead,

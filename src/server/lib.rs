@@ -39,6 +39,7 @@
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
 //! | `reviews` | what people are asked, and what they answer |
+//! | `review_webhook` | reviews sent to where an operator wants them |
 //! | `review_feed`, `review_stream` | who is told that reviews have changed; the stream of events |
 //! | `sweeper` | retention: what is too old goes |
 //! | `ending`, `switches`, `switch_routes` | tasks that are purged; what an operator stops |
@@ -50,6 +51,8 @@
 //! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `origin` | hosts that requests may be for, web pages that they may come from |
+//! | `client` | requests to other servers |
+//! | `review_page` | the page on which people answer reviews |
 //! | `request`, `query` | a request that was let in, its body and its query as types |
 //! | `problem`, `messages` | everything that is said when it is not done |
 //! | `readiness`, `reasons` | what `/readyz` answers; log and store are tried by writing |
@@ -59,6 +62,8 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod children;
+mod client;
 mod clock;
 mod connection;
 mod connections;
@@ -87,7 +92,9 @@ mod reasons;
 mod recorder;
 mod request;
 mod review_feed;
+mod review_page;
 mod review_stream;
+mod review_webhook;
 mod reviews;
 mod room;
 mod route;
@@ -110,11 +117,14 @@ mod telemetry;
 #[cfg(feature = "otel")]
 mod traces;
 
+pub use client::{Client, ClientError, ClientReply};
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use limits::ServerLimits;
 pub use service::Parts;
-pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
+pub use settings::{
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
+};
 pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use axum::Router;
@@ -124,6 +134,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use gate::Gate;
 use problem::Kind;
+use review_webhook::Webhook;
 use route::Route;
 use service::Service;
 use std::net::SocketAddr;
@@ -134,7 +145,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tracing::info;
 
 /// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
@@ -144,6 +155,8 @@ pub struct Server {
     runtime: Runtime,
     stop: watch::Sender<bool>,
     listening: JoinHandle<()>,
+    /// What sends webhooks, if anything does.
+    sending: Option<JoinHandle<()>>,
     grace: Duration,
 }
 
@@ -156,6 +169,7 @@ impl Server {
         let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
         let sweep_every = settings.sweep_every;
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
+        let webhook = settings.review_webhook.as_ref().map(Webhook::open).transpose()?;
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("celador")
@@ -187,11 +201,14 @@ impl Server {
             service.sweep(&|| *stopped.borrow());
         }));
         runtime.spawn(follow(service.clone(), stopped.clone()));
+        let sending = webhook.map(|webhook| {
+            runtime.spawn(review_webhook::deliver(service.clone(), Arc::new(webhook), stopped.clone()))
+        });
         let (router, metrics) = (router(&service), service.metrics.clone());
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");
         let grace = Duration::from_millis(limits.max_shutdown_ms);
-        Ok(Self { address, service, runtime, stop, listening, grace })
+        Ok(Self { address, service, runtime, stop, listening, sending, grace })
     }
 
     /// Where it listens.
@@ -249,6 +266,11 @@ impl Server {
         let _ = self.stop.send(true);
         self.service.tasks.feed.close();
         let _ = self.runtime.block_on(self.listening);
+        if let Some(sending) = self.sending {
+            // it leaves its place to the next process, if the store lets it in time
+            let left = self.grace.saturating_sub(begun.elapsed());
+            let _ = self.runtime.block_on(async { timeout(left, sending).await });
+        }
         // steps whose client has gone are finished too, in the time that is left
         self.runtime.shutdown_timeout(self.grace.saturating_sub(begun.elapsed()));
         info!("stopped");
@@ -325,7 +347,7 @@ const MOST_THREADS: usize = u32::MAX as usize;
 fn router(service: &Arc<Service>) -> Router {
     let gate = Gate::new(service.clone());
     let mut router = Router::new();
-    for route in routes::routes() {
+    for route in routes::routes().into_iter().chain(review_page::routes()) {
         let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
         router = router.route(route.path, on(method, entry(&gate, route)));
     }

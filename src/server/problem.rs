@@ -79,6 +79,8 @@ kinds! {
     Unauthenticated = "unauthenticated", 401, "Nobody is known to ask";
     /// A valid token that may not do this.
     Forbidden = "forbidden", 403, "The token lacks a scope";
+    /// Locks are for good on this server.
+    UnlockDisabled = "unlock-disabled", 403, "The operator has not allowed to unlock tasks";
     /// A request of a page of another site.
     ForeignOrigin = "foreign-origin", 403, "The request comes from another site";
     /// A request for a host that is not this server's.
@@ -105,6 +107,12 @@ kinds! {
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
     /// The id of another call of the task.
     CallExists = "call-exists", 409, "The task has another call with this id";
+    /// Another result of a call that was reported.
+    OtherResult = "other-result", 409, "Another result of this call was reported";
+    /// The task that delegates has ended.
+    ParentEnded = "parent-ended", 409, "The task that delegates has ended";
+    /// A task that is not locked, or was terminated.
+    NotLocked = "not-locked", 409, "The task is not locked";
     /// An answer to a task that asks nothing.
     NothingAsked = "nothing-asked", 409, "The task asks for nothing";
     /// An answer that does not name its question, to a task that asks several.

@@ -9,6 +9,7 @@ use super::error::ServeError;
 use super::manifests::Manifests;
 use super::metrics::Metrics;
 use super::origin::Origins;
+use super::problem::Problem;
 use super::recorder::Recorder;
 use super::review_feed::Counted;
 use super::settings::Settings;
@@ -96,6 +97,14 @@ impl Service {
             sweeper,
             streams: Counted::new(most, each),
         })
+    }
+
+    /// The agent that is meant where a task is begun with a namespace alone.
+    pub(super) fn default_agent(&self, namespace: &str) -> Result<String, Problem> {
+        match self.settings.default_agents.get(namespace) {
+            Some(agent) => Ok(agent.clone()),
+            None => Ok(self.manifests.served().engine.default_agent(namespace)?),
+        }
     }
 
     pub(super) fn now(&self) -> Timestamp {

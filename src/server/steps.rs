@@ -28,14 +28,29 @@ pub(super) trait StepBody {
         None
     }
 
-    /// Why, if it ends the task.
+    /// Why, if it ends the task or unlocks it.
     fn reason(&self) -> Option<&str> {
         None
+    }
+
+    /// The identity of the caller whose task it is, if it says so: it may be another than the one who asks.
+    fn owner(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a task that has ended takes steps again because of it.
+    fn revives(&self) -> bool {
+        false
     }
 
     /// Its body as the decision log may show it, for a task that has secrets and has not taken it yet.
     fn masked(&self, _: &Task, body: Value) -> Value {
         body
+    }
+
+    /// Whether it is about a call that the task knows, and is taken only to say how far that has come.
+    fn comes_again(&self, _: &Task) -> bool {
+        false
     }
 
     /// Whether it passes on the answer to a review of somebody whom the runtime alone knows.
@@ -150,6 +165,10 @@ impl StepBody for Before {
         body
     }
 
+    fn comes_again(&self, task: &Task) -> bool {
+        self.0.id.as_ref().is_some_and(|id| task.has_call(id))
+    }
+
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.before(&self.0, at.now)?.into_progress())
     }
@@ -172,6 +191,10 @@ impl StepBody for Invoke {
 
     fn masked(&self, task: &Task, body: Value) -> Value {
         self.0.masked(task, body)
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        self.0.comes_again(task)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -203,6 +226,10 @@ impl StepBody for After {
 
     fn while_held(&self, _: &Task) -> WhileHeld {
         WhileHeld::Taken
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        task.function_of(&self.call).is_none() && task.has_call(&self.call)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -414,6 +441,42 @@ impl StepBody for End {
     }
 }
 
+/// A locked task is to take steps again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Unlock {
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
+    /// The identity of the caller whose task it is; without it, the operator's own.
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+impl StepBody for Unlock {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Unlock
+    }
+
+    fn reason(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    fn revives(&self) -> bool {
+        true
+    }
+
+    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
+        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
+        Ok(task.unlock(&self.reason)?.into())
+    }
+}
+
 fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(false) => Ok(Ran::Never),
@@ -448,10 +511,16 @@ pub(super) fn check_reason(reason: &str, most: usize) -> Result<(), Problem> {
 impl From<TaskError> for Problem {
     fn from(error: TaskError) -> Self {
         let kind = match error {
-            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
+            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) | TaskError::NoDefaultAgent { .. } => {
+                Kind::UnknownAgent
+            }
+            TaskError::MetadataTooLarge { .. } | TaskError::MetadataName | TaskError::MetadataText => {
+                Kind::BadRequest
+            }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
+            TaskError::OtherResult(_) => Kind::OtherResult,
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
                 Kind::BadRequest
             }
@@ -460,6 +529,7 @@ impl From<TaskError> for Problem {
             TaskError::SeveralPending => Kind::SeveralAsked,
             TaskError::WrongAnswer => Kind::WrongAnswer,
             TaskError::BadEdit(_) => Kind::BadEdit,
+            TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

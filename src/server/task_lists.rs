@@ -6,7 +6,8 @@ use super::request::Request;
 use super::tasks::{Tasks, owner};
 use celador::task::{Decision, ReviewState};
 use celador_store::{
-    OperationKind, ReviewAnswered, ReviewRow, StoredEvent, StoredReview, TaskPolicy, TaskSummary,
+    FoundTask, OperationKind, Owner, ReviewAnswered, ReviewRow, StoredEvent, StoredReview, TaskFilter,
+    TaskPolicy, TaskSummary,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,6 +28,13 @@ pub(super) struct Page {
 struct Listed {
     /// Its id.
     task: String,
+    /// The identifier of the user for whom it runs; null if an earlier release began the task and nobody has asked for the tasks of
+    /// a user since.
+    user: Option<String>,
+    /// The id of the task that has delegated to it; null if none has.
+    parent: Option<String>,
+    /// Its metadata.
+    metadata: BTreeMap<String, String>,
     /// The number of its last event, from 1.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
@@ -86,22 +94,45 @@ struct ClosedReview {
     answered: Option<ReviewAnswered>,
 }
 
+/// How many pages are looked at in which nothing is wanted, before one is given that is empty.
+const EMPTY_PAGES: usize = 16;
+
 impl Tasks {
-    /// The tasks of a caller behind an id, a page at a time: all of them, or those that are under the policy that is served,
-    /// or those that are not, have not ended, and so may be held. A page of those may be short, and another follow all the
-    /// same.
+    /// The tasks of a caller behind an id that have what a filter wants, a page at a time: all of them, or those that are under the
+    /// policy that is served, or those that are not, have not ended, and so may be held. Which policy is served no row says: a page
+    /// of those may be short, and after [`EMPTY_PAGES`] that were empty there is an empty one with another behind it.
     pub(super) fn list(
         &self,
         caller: &Caller,
-        after: Option<&str>,
+        after: Option<String>,
+        filter: &TaskFilter,
         wanted: Option<bool>,
     ) -> Result<Page, Problem> {
         let owner = owner(caller);
-        let found = self.store.tasks(&owner, after, self.page);
-        let found = found.map_err(|error| self.problem(&error))?;
-        let last = found.last().map_or("", |last| &last.id);
-        let under = self.store.policies(&owner, after.unwrap_or_default(), last);
-        let under = under.map_err(|error| self.problem(&error))?;
+        let mut page = Page { tasks: Vec::new(), next: after };
+        for _ in 0..EMPTY_PAGES {
+            page = self.page_of(&owner, page.next.as_deref().unwrap_or_default(), filter, wanted)?;
+            if !page.tasks.is_empty() || page.next.is_none() {
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    fn page_of(
+        &self,
+        owner: &Owner,
+        after: &str,
+        filter: &TaskFilter,
+        wanted: Option<bool>,
+    ) -> Result<Page, Problem> {
+        let find = |after: &str, most: usize| {
+            let found = self.store.find(Some(owner), Some((owner, after)), filter, most);
+            found.map_err(|error| self.problem(&error))
+        };
+        let found = find(after, self.page)?;
+        let ids: Vec<&str> = found.iter().map(|found| &*found.task.id).collect();
+        let under = self.store.policies(owner, &ids).map_err(|error| self.problem(&error))?;
         let served = self.manifests.served();
         let current = |task: &TaskSummary| {
             let policy = served.engine.policy(&task.namespace, &task.agent);
@@ -117,10 +148,18 @@ impl Tasks {
             Some(false) => current == Some(false) && !["locked", "terminated"].contains(&state),
             None => true,
         };
-        let next = found.last().filter(|_| found.len() >= self.page).map(|last| last.id.clone());
-        let listed = found.into_iter().map(|it| Listed {
+        let mut next = found.last().filter(|_| found.len() >= self.page).map(|last| last.task.id.clone());
+        if let Some(last) = &next
+            && find(last, 1)?.is_empty()
+        {
+            next = None;
+        }
+        let listed = found.into_iter().map(|FoundTask { task: it, labels, .. }| Listed {
             current: current(&it),
             task: it.id,
+            user: labels.user,
+            parent: labels.parent,
+            metadata: labels.metadata,
             version: it.version,
             namespace: it.namespace,
             agent: it.agent,

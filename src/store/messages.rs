@@ -35,6 +35,10 @@ pub(crate) fn altered_turn(number: u64) -> String {
     format!("turn {number} of the switches is not what was written")
 }
 
+pub(crate) fn altered_labels(task: &str) -> String {
+    format!("what the task `{task}` is found by is not what was written")
+}
+
 pub(crate) fn altered_policy(task: &str) -> String {
     format!("what is said of the policy of the task `{task}` is not what was written")
 }

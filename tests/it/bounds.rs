@@ -38,7 +38,7 @@ const OF_MANIFESTS: [&str; 8] = [
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 8] = [
+const OF_TASKS: [&str; 9] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
@@ -47,6 +47,7 @@ const OF_TASKS: [&str; 8] = [
     "max_queued_calls",
     "max_review_ms",
     "max_id_bytes",
+    "max_known_calls",
 ];
 
 /// Tested with the stores.

@@ -21,7 +21,10 @@ mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
+#[cfg(feature = "server")]
+mod browser;
 mod cache;
+mod call_ids;
 mod cases;
 mod cel_interpreter;
 mod check_rows;
@@ -44,6 +47,7 @@ mod counting;
 mod decision_log;
 mod differential;
 mod doors;
+mod ends;
 mod event;
 mod fingerprints;
 mod folds;
@@ -96,6 +100,16 @@ mod requirements;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
+#[cfg(feature = "server")]
+mod review_command;
+#[cfg(feature = "server")]
+mod review_fixture;
+#[cfg(feature = "server")]
+mod review_page;
+#[cfg(feature = "server")]
+mod review_page_shown;
+#[cfg(feature = "server")]
+mod review_webhook;
 mod reviews;
 mod rules;
 mod scenario_read;

@@ -48,3 +48,67 @@ fn init_overwrites_nothing_and_does_nothing_by_halves() {
     let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["cases"]);
 }
+
+#[test]
+fn an_agent_of_given_tools_is_clean_and_passes() {
+    let tools = r#"[
+        {"name": "read-file", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
+        {"name": "write", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}},
+        {"name": "add", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": false}},
+        {"name": "odd", "inputSchema": {"type": "object", "properties": {"x": {"type": "strin"}}}}
+    ]"#;
+    let safe = r#"[{"name": "read-file", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]"#;
+    let lists = [
+        ("a-list", tools.to_owned(), 1),
+        ("of-tools", format!("{{\"tools\": {tools}}}"), 1),
+        ("an-answer", format!("{{\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {{\"tools\": {tools}}}}}"), 1),
+        ("safe", format!("{{\"tools\": {safe}, \"nextCursor\": null}}"), 0),
+    ];
+    for (name, list, reviews) in lists {
+        let folder = fresh(&format!("starter-{name}"));
+        let file = fresh(&format!("starter-{name}.json"));
+        let _ = fs::remove_file(&file);
+        fs::write(&file, list).unwrap();
+        let made = celador(&["init", "--from-tools", file.to_str().unwrap()], &folder);
+        let said = String::from_utf8_lossy(&made.stderr).into_owned();
+        assert_eq!(made.status.code(), Some(0), "{said}");
+        assert_eq!(
+            said.contains("`odd` is left out: inputSchema.properties.x.type: "),
+            reviews == 1,
+            "{said}"
+        );
+        let checked = celador(&["check", "--strict"], &folder);
+        assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+        let tested = celador(&["test"], &folder);
+        assert!(String::from_utf8_lossy(&tested.stdout).contains("1 passed, 0 failed"));
+        let agent = fs::read_to_string(folder.join("agent.yaml")).unwrap();
+        assert_eq!(agent.matches("assert: review(context.user.id)").count(), reviews, "{agent}");
+    }
+}
+
+#[test]
+fn what_import_writes_is_clean_and_overwrites_nothing() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cli/files/import");
+    let (api, server) = (data.join("shop-api.yaml"), data.join("server.sh"));
+    let sources: [(&str, Vec<&str>); 3] = [
+        ("openapi", vec![api.to_str().unwrap()]),
+        ("openapi", vec!["--results", api.to_str().unwrap()]),
+        ("mcp", vec!["--", "sh", server.to_str().unwrap()]),
+    ];
+    for (at, (source, rest)) in sources.iter().enumerate() {
+        let file = fresh(&format!("imported-{at}")).with_extension("yaml");
+        let _ = fs::remove_file(&file);
+        let import = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_celador"));
+            command.args(["import", source, "--output"]).arg(&file).args(rest).output().unwrap()
+        };
+        assert_eq!(import().status.code(), Some(0));
+        let checked = celador(&["check", "--strict"], &file);
+        assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+        let written = fs::read_to_string(&file).unwrap();
+        let again = import();
+        assert_eq!(again.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&again.stderr).contains("is there already, so nothing was written"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), written);
+    }
+}

@@ -111,6 +111,7 @@ pub const WARNINGS: &[Warning] = &[
         "An operation does not take these types, so the expression fails there.",
     ),
     row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
+    row("no_tools_listed", Advice, "A document of tools lists none, so no agent gets a tool of it."),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
     row(

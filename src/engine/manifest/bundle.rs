@@ -168,10 +168,11 @@ fn path_of(position: usize) -> Path {
     Path::document("documents").item(position)
 }
 
-/// The kind of a document, if it is written and none that is known.
+/// The kind of a document, if it is written and none that is known. One of our own is not another runtime's: it is misspelt.
 fn unknown_kind(tree: &YamlDocument) -> Option<&Embedded> {
     let kind = tree.node.get("kind")?.as_string()?;
-    DocumentKind::parse(&kind.text).is_none().then_some(kind)
+    let is_unknown = DocumentKind::parse(&kind.text).is_none() && !DocumentKind::is_own(&kind.text);
+    is_unknown.then_some(kind)
 }
 
 /// There are not too many documents, and none is too long (BUN-10, BUN-11). Linear in the text.

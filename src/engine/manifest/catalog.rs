@@ -61,7 +61,7 @@ impl Catalog {
     pub(crate) fn is_in_use(&self, source: &Source) -> bool {
         let used = |tool: &&Arc<Tool>| {
             let mut entries = self.agents.iter().flat_map(|agent| &agent.capabilities);
-            entries.any(|entry| entry.tool().is_some_and(|used| Arc::ptr_eq(used, tool)))
+            entries.any(|entry| entry.tool().is_some_and(|used| used.is_part_of(tool)))
         };
         self.tools.iter().filter(|tool| tool.place.source.same(source)).all(|tool| used(&tool))
     }

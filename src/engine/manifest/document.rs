@@ -13,6 +13,7 @@ use super::reader::{Path, Reader};
 use super::schedule::{Schedule, ScheduleKeys};
 use super::shape::{Definitions, Shape, document};
 use super::tool::{Tool, ToolKeys};
+use super::tools::ToolsKeys;
 use super::trigger::{DeclaredTrigger, TriggerKeys};
 use super::yaml::YamlDocument;
 use crate::diagnostic::Diagnostic;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 pub enum Document {
     /// An agent.
     Agent(Box<Agent>),
-    /// A tool.
+    /// A tool, or tools that go by their own names.
     Tool(Box<Tool>),
     /// The workspace mount, which has no `kind`.
     Mount(Box<Mount>),
@@ -67,6 +68,10 @@ impl Document {
             Family::Trigger => {
                 let trigger = DeclaredTrigger::read(document, kind, &path, &mut reader)?;
                 Some(Self::Trigger(Box::new(trigger)))
+            }
+            Family::Tools => {
+                let tools = Tool::read_listed(document, kind, &path, &mut reader)?;
+                Some(Self::Tool(Box::new(tools)))
             }
             Family::BundleDescription => {
                 let descriptor = Descriptor::read(document, kind, &path, &mut reader)?;
@@ -125,6 +130,7 @@ impl DocumentType {
             Self::Of(Family::Trigger) => TriggerKeys::schema,
             Self::Of(Family::Schedule) => ScheduleKeys::schema,
             Self::Of(Family::BundleDescription) => DescriptorKeys::schema,
+            Self::Of(Family::Tools) => ToolsKeys::schema,
             Self::Mount => MountKeys::schema,
             Self::Any => return definitions.refer("manifest", any),
         };

@@ -4,7 +4,7 @@
 //! the caller can stop, and its [`EventEntry`]s. An unlisted tool, which only invoke steps name, offers the model nothing.
 
 use super::agent::{Agent, Capability};
-use super::capability_key::of_action;
+use super::capability_key::{of_action, sanitise};
 use super::resolved_agent::{CapabilityEntry, DeclaredFunction, DeclaredParameter, EventEntry, Target};
 use super::schema::Property;
 use super::tool::{ActionDecl, Tool};
@@ -29,8 +29,12 @@ pub(super) fn functions_of(
             let action = tool.actions.get(at)?;
             let name = action.name.text.to_string();
             Some(DeclaredFunction {
-                key: if count == 1 { key.clone() } else { of_action(&reference, &name) },
-                active: listed && is_included(include.as_ref(), &name),
+                key: match &tool.listing {
+                    Some(_) => sanitise(&name),
+                    None if count == 1 => key.clone(),
+                    None => of_action(&reference, &name),
+                },
+                active: listed && is_included(include.as_ref(), &name) && !action.is_absent(),
                 name,
                 action: Some(at),
                 parameters: action_parameters(tool, action, &bound),

@@ -19,7 +19,7 @@ use super::resolved_agent::{CapabilityEntry, FunctionRef, ResolvedAgent, Target}
 use super::schema::Property;
 use super::selection::{check_include, check_matches, names_of};
 use super::step::{DeclaredAction, DeclaredInvoke, DeclaredStep};
-use super::tool::Tool;
+use super::tool::{ActionDecl, Tool};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::source::{Embedded, Source};
@@ -250,7 +250,9 @@ impl<'a> Linker<'a> {
     /// Whether names that are not declared may exist all the same, because they are declared elsewhere.
     fn has_hidden_names(&self, entry: usize) -> bool {
         self.entries.get(entry).is_none_or(|entry| match &entry.target {
-            Target::Tool(tool) => tool.actions.is_empty() && tool.has_derived_parameters(),
+            Target::Tool(tool) => {
+                tool.actions.is_empty() && tool.has_derived_parameters() || tool.takes_patterns()
+            }
             Target::Agent(_) => false,
             Target::Unknown => true,
         })
@@ -269,6 +271,8 @@ impl<'a> Linker<'a> {
         let declared = declared_parameters(&entry.target);
         let is_agent = matches!(entry.target, Target::Agent(_));
         let checked = match &entry.target {
+            // of a tool that no task has brought nobody knows the parameters
+            Target::Tool(tool) if tool.listing.is_some() => !tool.actions.iter().all(ActionDecl::is_absent),
             Target::Tool(tool) => !(declared.is_empty() && tool.has_derived_parameters()),
             Target::Agent(_) => true,
             Target::Unknown => false,
@@ -395,7 +399,8 @@ impl<'a> Linker<'a> {
     fn check_arguments(&mut self, step: &DeclaredStep, invoke: &DeclaredInvoke, at: FunctionRef) {
         let Some(entry) = self.entries.get(at.capability) else { return };
         let Some(function) = entry.functions.get(at.function) else { return };
-        let derived = entry.tool().is_some_and(|tool| tool.has_derived_parameters());
+        let is_absent = entry.action(function).is_some_and(ActionDecl::is_absent);
+        let derived = is_absent || entry.tool().is_some_and(|tool| tool.has_derived_parameters());
         if function.parameters.is_empty() && derived {
             return;
         }

@@ -47,6 +47,9 @@ impl<'a> Names<'a> {
         let mut by_name: HashMap<&str, Vec<Target>> = HashMap::new();
         for tool in tools {
             by_name.entry(&tool.name.text).or_default().push(Target::Tool(Arc::clone(tool)));
+            for (name, alone) in tool.alone() {
+                by_name.entry(name).or_default().push(Target::Tool(Arc::new(alone)));
+            }
         }
         for agent in agents {
             by_name.entry(&agent.name.text).or_default().push(Target::Agent(Arc::clone(agent)));

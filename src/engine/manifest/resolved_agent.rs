@@ -168,7 +168,9 @@ impl CapabilityEntry {
     /// The key of the record that sums up a tool of several actions (KEY-10); none for any other target.
     #[must_use]
     pub fn tool_record(&self) -> Option<&str> {
-        (self.tool()?.actions.len() > 1).then_some(self.key.as_str())
+        let tool = self.tool()?;
+        let has_record = tool.listing.as_ref().map_or(tool.actions.len() > 1, |listing| listing.has_record);
+        has_record.then_some(self.key.as_str())
     }
 }
 

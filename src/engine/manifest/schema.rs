@@ -21,6 +21,7 @@ use super::unsaid::is_left_out;
 use crate::context::Secrets;
 use crate::source::Embedded;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 pub use super::json_schema::schema_kind::SchemaKind;
@@ -45,6 +46,8 @@ pub struct Schema {
     pub kind: Option<SchemaKind>,
     /// The default; its presence makes the value optional, also when it is null (PAR-04).
     pub default: Option<Value>,
+    /// Whether the value must be supplied, as `required` of a listed tool says; elsewhere the default decides.
+    pub required: Option<bool>,
     /// The values that are allowed (PAR-08).
     pub allowed: Option<Vec<Value>>,
     /// Whether an agent must bind it (BND-05).
@@ -70,10 +73,10 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Whether a value must be supplied (PAR-02).
+    /// Whether a value must be supplied (PAR-02). One that need not be and has no default that counts stays out.
     #[must_use]
     pub fn is_required(&self) -> bool {
-        self.default.is_none()
+        self.required.unwrap_or(self.default.is_none())
     }
 }
 
@@ -82,6 +85,8 @@ impl Schema {
 enum Role {
     /// Parameters of a tool, an action, an event or an agent: values are held to them.
     Parameters,
+    /// Arguments of a listed tool, whose own `required` says which of them must be there.
+    Listed,
     /// Settings, which the host reads: JSON Schema at large.
     Settings,
 }
@@ -125,6 +130,16 @@ shape! {
         let block = block("What operators configure; the model never sees it.", json!({ "type": "object" }));
         with_words(block, WORDS.iter().filter(|word| word.name != "required"))
     };
+    /// The JSON Schema of the arguments of a listed tool: an object.
+    pub(super) InputSchema = |_| json!({
+        "type": "object",
+        "description": "A JSON Schema.",
+        "properties": {
+            "type": { "const": "object" },
+            "properties": { "type": "object" },
+            "required": { "type": "array", "items": { "type": "string" } },
+        },
+    });
     /// A JSON Schema of its own.
     pub(super) Alone = Object::schema;
     /// The JSON Schema of what an event brings.
@@ -169,6 +184,14 @@ impl Key<'_, '_, Parameters> {
     }
 }
 
+impl Key<'_, '_, InputSchema> {
+    /// The arguments.
+    pub(super) fn properties(&self, reader: &mut Reader) -> Vec<Property> {
+        let field = self.get();
+        field.map(|field| read_properties(field.node, &field.path, Role::Listed, reader)).unwrap_or_default()
+    }
+}
+
 impl Key<'_, '_, Settings> {
     /// The settings.
     pub(super) fn properties(&self, reader: &mut Reader) -> Vec<Property> {
@@ -206,14 +229,26 @@ pub(super) fn read_parameters(node: &Node, path: &Path, reader: &mut Reader) -> 
 
 fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) -> Vec<Property> {
     let Some(fields) = reader.fields::<BlockKeys>(node, path) else { return Vec::new() };
-    warn_of_required(&fields.required(), reader);
+    let required = fields.required();
+    let must = (role == Role::Listed).then(|| required_names(&required, reader));
+    if must.is_none() {
+        warn_of_required(&required, reader);
+    }
     let properties = fields.properties().get();
     check_block(node, path, role, properties.is_none(), reader);
-    let Some(properties) = properties else { return Vec::new() };
-    let entries = reader.mapping(properties.node, &properties.path).unwrap_or_default();
+    let entries = properties.as_ref().map(|properties| reader.mapping(properties.node, &properties.path));
+    let entries = entries.flatten().unwrap_or_default();
+    let known: HashSet<&str> = entries.iter().map(|entry| &*entry.key.text).collect();
+    if let Some(must) = &must {
+        for name in must.iter().filter(|name| !known.contains(&*name.text)) {
+            reader.report(&required.path(), messages::required_without_schema(name));
+        }
+    }
+    let must = must.map(|names| names.iter().map(|name| name.text.clone()).collect::<HashSet<_>>());
     let read = |entry: &Entry| {
-        let path = properties.path.key(&entry.key.text);
-        let schema = Schema::read(&entry.value, node, &path, role, reader)?;
+        let path = path.key("properties").key(&entry.key.text);
+        let mut schema = Schema::read(&entry.value, node, &path, role, reader)?;
+        schema.required = must.as_ref().map(|must| must.contains(&entry.key.text));
         Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
     };
     entries.iter().filter_map(read).collect()
@@ -257,7 +292,7 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             }
             continue;
         };
-        if word.name == "properties" && role == Role::Parameters && is_left_out(&entry.value) {
+        if word.name == "properties" && role != Role::Settings && is_left_out(&entry.value) {
             reader.report(&path, messages::nothing_said(key, "no parameter is declared"));
         }
         if role == Role::Settings || entry.value.is_null() {
@@ -333,6 +368,7 @@ impl Schema {
             root: root.clone(),
             kind: node.get("type").and_then(Node::as_string).and_then(|name| SchemaKind::named(&name.text)),
             default: node.get("default").map(Node::to_json),
+            required: None,
             allowed: node.get("enum").and_then(Node::as_sequence).map(all),
             require_binding: false,
             allow_from_llm: true,
@@ -380,6 +416,14 @@ fn ready(
     #[cfg(not(feature = "schemas"))]
     reader.report(path, messages::schema_refused(&node.place, "it needs a build with the feature `schemas`"));
     None
+}
+
+/// The names that `required` of a listed tool has.
+fn required_names(required: &Key<'_, '_, Anything>, reader: &mut Reader) -> Vec<Embedded> {
+    let Some(field) = required.get() else { return Vec::new() };
+    check_names("required", field.node, &field.path, reader);
+    let names = field.node.as_sequence().unwrap_or_default();
+    names.iter().filter_map(Node::as_string).cloned().collect()
 }
 
 /// A list of required names means nothing: the absence of a default does (PAR-06).

@@ -8,6 +8,7 @@ use super::capability_key::sanitise;
 use super::event::{EventDecl, EventKeys, read_events};
 use super::fields::{Field, Fields};
 use super::kind::{DocumentKind, Family, KindOf, Version};
+use super::listing::{Annotations, Listing};
 use super::messages;
 use super::node::Node;
 use super::reader::{Path, Reader};
@@ -50,6 +51,8 @@ pub struct Tool {
     pub events: Vec<EventDecl>,
     /// Runtime blocks at the top, shared by the actions (TOOL-02).
     pub runtimes: Vec<DeclaredRuntime>,
+    /// What a document of tools says besides, if it is one: then its actions go by their own names.
+    pub listing: Option<Arc<Listing>>,
 }
 
 impl Tool {
@@ -57,8 +60,8 @@ impl Tool {
     #[must_use]
     pub fn has_derived_parameters(&self) -> bool {
         let actions = self.actions.iter().filter_map(|action| match &action.execute {
-            DeclaredExecute::Cel(_) => None,
             DeclaredExecute::Runtime(runtime) => Some(runtime),
+            DeclaredExecute::Cel(_) | DeclaredExecute::Host | DeclaredExecute::Absent => None,
         });
         self.runtimes.iter().chain(actions).any(|runtime| runtime.kind.derives_parameters())
     }
@@ -77,6 +80,8 @@ pub struct ActionDecl {
     pub parameters: Vec<Property>,
     /// What it returns where it succeeds, if it says so: any JSON Schema, whose references lead into it.
     pub output: Option<Arc<Schema>>,
+    /// What its server says of its calls, where MCP lists it.
+    pub annotations: Annotations,
     /// How it is carried out.
     pub execute: DeclaredExecute,
 }
@@ -88,6 +93,10 @@ pub enum DeclaredExecute {
     Cel(Embedded),
     /// A runtime of the host, declared with the action or at the top of the tool (TOOL-02).
     Runtime(DeclaredRuntime),
+    /// By the host, which knows the tool by its own name.
+    Host,
+    /// By nobody, until a task brings the tool.
+    Absent,
 }
 
 /// A runtime block as it was written; its texts are templates (INT-03).
@@ -247,6 +256,7 @@ impl Tool {
             actions,
             events,
             runtimes,
+            listing: None,
         })
     }
 }
@@ -316,7 +326,15 @@ fn read_action(
         (None, None) => inherited(fields.place, path, shared, reader),
     };
     fields.warn_of_others(&["parameters", "output"], reader);
-    Some(ActionDecl { path: path.to_string(), name, description, parameters, output, execute: execute? })
+    Some(ActionDecl {
+        path: path.to_string(),
+        name,
+        description,
+        parameters,
+        output,
+        annotations: Annotations::default(),
+        execute: execute?,
+    })
 }
 
 /// The one backend of `execute` (TOOL-01).

@@ -6,7 +6,7 @@
 
 use super::binding::Binding;
 use super::declaration::{
-    Declaration, declarations, declare, description, offered_schema, setting_defaults, target,
+    Declaration, called, declarations, declare, description, offered_schema, setting_defaults, target,
 };
 use super::encoding::{fingerprint, rules};
 use super::event::{Event, shared_type};
@@ -27,6 +27,7 @@ use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
+use crate::manifest::listing::Annotations;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use crate::manifest::tool::DeclaredExecute;
@@ -134,6 +135,7 @@ impl<'c> Compiler<'c> {
             fingerprint: fingerprint(self.resolved, &self.functions, self.schema.secrets(), workspace),
             rules: rules(self.resolved),
             limits: self.limits,
+            own_names: own_names(&functions),
             dependencies: functions.iter().map(|_| OnceLock::new()).collect(),
             functions,
             trial_scopes: Default::default(),
@@ -178,6 +180,8 @@ impl<'c> Compiler<'c> {
             secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
             compiled.push(execute.map(|execute| AgentFunction {
                 key: function.key.as_str().into(),
+                called: called(entry, function),
+                annotations: entry.action(function).map_or_else(Annotations::default, |it| it.annotations),
                 name: sanitise(&function.name),
                 capability: *at,
                 offered: function.active && entry.listed.is_some(),
@@ -213,7 +217,11 @@ impl<'c> Compiler<'c> {
     ) -> Option<Execute> {
         let Declaration { function, parameters, .. } = declaration;
         let Some(action) = entry.action(function) else { return Some(Execute::Host) };
-        let DeclaredExecute::Cel(text) = &action.execute else { return Some(Execute::Host) };
+        let text = match &action.execute {
+            DeclaredExecute::Cel(text) => text,
+            DeclaredExecute::Runtime(_) | DeclaredExecute::Host => return Some(Execute::Host),
+            DeclaredExecute::Absent => return Some(Execute::Absent),
+        };
         let name = format!("input of {}", function.key);
         let input = Parameters::input_type(&name, &[parameters], InputOf::FormedCall);
         let key = ScopeKey { functions: vec![position], ..ScopeKey::plain(Scope::CelTool) };
@@ -403,4 +411,9 @@ impl<'c> Compiler<'c> {
         };
         self.scopes.entry(key.clone()).or_insert_with(make).clone()
     }
+}
+
+fn own_names(functions: &[AgentFunction]) -> HashMap<Arc<str>, usize> {
+    let functions = functions.iter().enumerate().filter(|(_, function)| function.called != function.key);
+    functions.map(|(position, function)| (function.called.clone(), position)).collect()
 }

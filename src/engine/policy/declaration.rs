@@ -44,7 +44,8 @@ pub(super) fn declarations(resolved: &ResolvedAgent) -> Vec<Declaration<'_>> {
 fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &DeclaredFunction) -> Parameters {
     let derived = match entry.action(function).map(|action| &action.execute) {
         Some(DeclaredExecute::Runtime(runtime)) => runtime.kind.derives_parameters(),
-        Some(DeclaredExecute::Cel(_)) | None => false,
+        Some(DeclaredExecute::Absent) => true,
+        Some(DeclaredExecute::Cel(_) | DeclaredExecute::Host) | None => false,
     };
     let bindings = entry.capability(agent).map_or(&[][..], |capability| &capability.bindings);
     let bound = bindings.iter().map(|binding| &binding.name.text);
@@ -105,6 +106,12 @@ pub(super) fn offered_schema(function: &DeclaredFunction) -> serde_json::Value {
         schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
     }
     schema
+}
+
+/// The name by which the model calls a function: its own, where it is a tool of a host, else the key (KEY-04).
+pub(super) fn called(entry: &CapabilityEntry, function: &DeclaredFunction) -> Arc<str> {
+    let has_own = entry.tool().is_some_and(|tool| tool.listing.is_some());
+    if has_own { function.name.as_str().into() } else { function.key.as_str().into() }
 }
 
 /// The defaults of a tool's settings.

@@ -25,7 +25,7 @@ use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
-use crate::manifest::tool::DeclaredExecute;
+use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
 
 /// What the encoding is called. It is part of every fingerprint.
@@ -243,9 +243,12 @@ impl Encoder {
         self.optional(output.as_ref(), |it, output| it.shape(output.shape()));
         let cel = entry.and_then(|entry| match &entry.action(function)?.execute {
             DeclaredExecute::Cel(text) => Some(text),
-            DeclaredExecute::Runtime(_) => None,
+            DeclaredExecute::Runtime(_) | DeclaredExecute::Host | DeclaredExecute::Absent => None,
         });
         self.written(cel);
+        if entry.and_then(|entry| entry.action(function)).is_some_and(ActionDecl::is_absent) {
+            self.part("absent");
+        }
         self.optional(entry, |it, entry| match target(entry, function) {
             InvocationTarget::Action { namespace, tool, action } => {
                 ["action", &*namespace, &*tool, &*action].into_iter().for_each(|text| it.text(text));

@@ -10,7 +10,7 @@ impl Policy {
             let bindings = function.bindings.iter().filter_map(|binding| binding.expression());
             let backend = match &function.execute {
                 Execute::Cel(expression) => Some(expression),
-                Execute::Host => None,
+                Execute::Host | Execute::Absent => None,
             };
             bindings.chain(backend)
         });

@@ -5,14 +5,19 @@ use super::expression::Expression;
 use super::parameters::Parameters;
 use super::result::OutputSchema;
 use crate::cel::Json;
+use crate::manifest::listing::Annotations;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A function of an agent. Its position among the policy's functions is its id in the task context.
 #[derive(Debug)]
 pub struct AgentFunction {
-    /// The name that the model calls and the key of its record (KEY-04).
+    /// The key of its record, by which the model calls it too (KEY-04).
     pub key: Arc<str>,
+    /// The name that the model is offered: the key, or the own name of a tool of the host, such as `read-file`.
+    pub called: Arc<str>,
+    /// What the server of a tool of the host says of its calls; of other functions nothing is said.
+    pub annotations: Annotations,
     /// The action's or agent's name, sanitised: what `match` selects (MW-22).
     pub name: String,
     /// The position of its capability in the policy; functions of unlisted tools have one without steps.
@@ -44,6 +49,8 @@ pub enum Execute {
     Cel(Expression),
     /// By the host.
     Host,
+    /// By nobody: the task has not brought the tool.
+    Absent,
 }
 
 /// The action of a tool, or the agent, that a call carries out.

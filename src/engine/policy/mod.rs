@@ -97,6 +97,7 @@ use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
 use encoding::Rules;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.
@@ -106,6 +107,8 @@ pub struct Policy {
     mount: Option<Arc<Mount>>,
     schema: Arc<ContextSchema>,
     functions: Vec<AgentFunction>,
+    /// The functions whose own names are not their keys.
+    own_names: HashMap<Arc<str>, usize>,
     events: Vec<Event>,
     /// By capability.
     bindings: Vec<Vec<Arc<Binding>>>,
@@ -175,11 +178,13 @@ impl Policy {
         self.functions.get(position)
     }
 
-    /// The position of the function with a key.
+    /// The position of the function with a key, or with an own name that is not its key.
     #[must_use]
-    pub fn position(&self, key: &str) -> Option<usize> {
-        let FunctionId(position) = self.schema.function(key)?;
-        usize::try_from(position).ok()
+    pub fn position(&self, name: &str) -> Option<usize> {
+        match self.schema.function(name) {
+            Some(FunctionId(position)) => usize::try_from(position).ok(),
+            None => self.own_names.get(name).copied(),
+        }
     }
 
     /// The functions of a capability.

@@ -40,7 +40,7 @@ pub enum Missing {
     Fault,
     /// This stands in for it (PAR-03).
     Default(Json),
-    /// It stays out: the sub-agent has a default of its own.
+    /// It stays out: the sub-agent or the host's tool has a default of its own, or does without.
     LeftOut,
 }
 
@@ -87,6 +87,11 @@ impl Parameter {
 
 impl Missing {
     pub(super) fn of(schema: &Schema) -> Self {
-        schema.default.as_ref().map_or(Self::Fault, |default| Self::Default(Json::from(default)))
+        match (schema.required, &schema.default) {
+            (Some(true), _) | (None, None) => Self::Fault,
+            // the server of a listed tool has defaults of its own
+            (Some(false), _) => Self::LeftOut,
+            (None, Some(default)) => Self::Default(Json::from(default)),
+        }
     }
 }

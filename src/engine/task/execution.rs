@@ -29,7 +29,7 @@ pub(super) fn held_to_schema(
         return result;
     };
     let Err(why) = declared.check(&result.output) else { return result };
-    let text = messages::output_misfit(&function.key, &why);
+    let text = messages::output_misfit(&function.called, &why);
     findings.push(Finding::new("output_misfit", text.clone(), Some(declared.origin())));
     let output = Json::object([("error", Json::string(&text))]);
     CallResult { output, task_id: result.task_id, ..CallResult::errored(Json::null()) }
@@ -70,6 +70,10 @@ impl Task {
     ) -> Carried {
         match &function.execute {
             Execute::Cel(expression) => self.run_tool(expression, arguments, operation, now),
+            Execute::Absent => {
+                let text = messages::not_brought(&function.called);
+                Carried::Result(CallResult::errored(Json::object([("error", Json::string(&text))])))
+            }
             Execute::Host => match operation.course.exchanges.pop().map(|exchange| exchange.answer) {
                 Some(Answer::Result(result)) => Carried::Result(result),
                 _ => Carried::Asks(Request::Invoke(Invocation {

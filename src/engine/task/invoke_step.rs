@@ -11,7 +11,7 @@ use super::replay::Halt;
 use super::state::{CallResult, CallStatus, Finding, Request, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Caller, InvocationId, InvocationRecord, InvocationStatus, Moment};
-use crate::policy::{AgentFunction, Invoke, Policy, Step, Supplied};
+use crate::policy::{AgentFunction, Execute, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
 /// What came of forming the arguments.
@@ -37,6 +37,10 @@ impl Task {
             let finding = Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin()));
             return StepEnd::Failed(Some(finding));
         };
+        if matches!(function.execute, Execute::Absent) {
+            let message = messages::not_brought(&function.called);
+            return StepEnd::Failed(Some(Finding::new("not_brought", message, Some(step.origin()))));
+        }
         // one that was asked for before has run, and its result is recorded
         if operation.course.exchanges.is_empty()
             && let Some(finding) = self.stopped_invoke(function, step)

@@ -2,7 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
-use super::state::Switch;
+use super::state::{LimitReached, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 
@@ -33,6 +33,11 @@ pub(super) fn missing_policy_value() -> String {
 /// What a CEL tool that fails gives in place of a result (TOOL-08).
 pub(super) fn tool_failed(code: &str) -> String {
     format!("the tool failed: {code}")
+}
+
+/// What a call of a step gives in place of a result where the task lacks the tool.
+pub(super) fn not_brought(tool: &str) -> String {
+    format!("the task has brought no tool `{tool}`")
 }
 
 /// What a call gives in place of a result that does not fit the schema of its action.
@@ -76,9 +81,9 @@ pub(super) fn not_a_message(error: TaskIoError) -> String {
 
 // For the host.
 
-/// The reason of every limit (LIM-01).
-pub(super) fn limit_exceeded() -> String {
-    "limit_exceeded".to_owned()
+/// The message of a limit, with its numbers: the value to which the step has led or would have led, and the bound.
+pub(super) fn limit_exceeded(limit: &LimitReached) -> String {
+    format!("the task has ended at a limit: {limit} (`{}`)", limit.which)
 }
 
 pub(super) fn unrecoverable(function: &str) -> String {
@@ -103,6 +108,14 @@ pub(super) fn too_many_calls(bound: usize) -> String {
 
 pub(super) fn call_again() -> String {
     "another call is not finished: call again when it is".to_owned()
+}
+
+pub(super) fn reported() -> String {
+    "the result of this call was reported".into()
+}
+
+pub(super) fn not_kept() -> String {
+    "the call is over, and what came of it is not kept".into()
 }
 
 pub(super) fn withdrawn() -> String {

@@ -12,7 +12,7 @@ use crate::review_stream::EVENT_STREAM;
 use crate::reviews::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
 use crate::routes::{ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, PurgeQuery, Seen};
 use crate::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Unlock,
     Withdraw,
 };
 use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
@@ -112,6 +112,9 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<Interrupt>("interrupt", "The task is interrupted"),
         step::<End>("endTask", "The task is ended").notes(
             "It takes no step any more, and says `reason` to whoever tries one. An operation that waits is taken back. A task at its end already answers `rejected`.",
+        ),
+        step::<Unlock>("unlockTask", "A locked task takes steps again").notes(
+            "Only where the operator has enabled it (`celador serve --allow-unlock`), for tasks of all callers. A task that is not locked, or was terminated, is 409 `not-locked`.",
         ),
         step::<Output>("output", "The model has a response"),
         operation("steps", "decidePolicy", "An operator decides under which policy the task goes on")

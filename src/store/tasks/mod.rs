@@ -8,6 +8,8 @@ mod asked_reviews;
 mod audit;
 mod decision_lines;
 mod ending;
+mod find;
+mod labels;
 mod owner;
 mod policy_store;
 mod purge;
@@ -17,6 +19,7 @@ mod review;
 mod review_store;
 mod reviews;
 mod rows;
+mod some_tasks;
 mod stored_tasks;
 mod sweep;
 mod switches;
@@ -31,6 +34,8 @@ pub use decision_lines::{
     DueLine, KeptLine, LogBehind, forget, lines_from, lines_of_purged, put_turns, take_over, write_waiting,
 };
 pub use ending::{Ended, Ending};
+pub use find::{FoundTask, TaskFilter};
+pub use labels::TaskLabels;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
 pub use review::{

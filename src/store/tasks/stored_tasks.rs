@@ -5,6 +5,7 @@
 
 use super::asked_reviews::reviews_of;
 use super::decision_lines::DueLine;
+use super::labels::Label;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
 use super::review::StoredReview;
@@ -25,6 +26,7 @@ use celador::policy::Fingerprint;
 use celador::task::{Decision, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Tasks in a database. Clones share the database and the thread that writes.
 ///
@@ -57,6 +59,8 @@ pub struct StoredTasks {
     database: Database,
     writer: Writer,
     limits: StoreLimits,
+    /// Whether each task that an earlier release began has its labels.
+    labelled: Arc<AtomicBool>,
 }
 
 /// What a step does to a stored task, before it is rows.
@@ -67,6 +71,7 @@ struct Happening<'s> {
     change: String,
     once: Option<&'s Once>,
     snapshot: Option<String>,
+    labels: Vec<Label>,
     /// The reviews that the task knows behind it.
     reviews: Vec<StoredReview>,
     terms: Terms,
@@ -94,7 +99,7 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits }
+        Self { database, writer, limits: *limits, labelled: Arc::default() }
     }
 
     /// The database.
@@ -111,7 +116,7 @@ impl StoredTasks {
         happening: Happening<'_>,
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot, reviews, terms } = happening;
+        let Happening { operation, at, decision, change, once, snapshot, labels, reviews, terms } = happening;
         let Terms { switches, due, manifests, decided: by_operator, passed_on: _ } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
@@ -162,6 +167,7 @@ impl StoredTasks {
             switches,
             due,
             policy,
+            labels,
             reviews,
             digest: row.digest(),
             row,
@@ -191,11 +197,16 @@ impl StoredTasks {
             change: json(change)?,
             once: None,
             snapshot: None,
+            labels: Vec::new(),
             reviews: Vec::new(),
             terms: Terms { due, ..Terms::default() },
         };
-        let terminated = TaskState::Terminated(String::new());
-        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+        self.put(head, (TaskState::TERMINATED, head.fingerprint), happening)
+    }
+
+    /// Whether each task that an earlier release began has its labels.
+    pub(super) fn labelled(&self) -> &AtomicBool {
+        &self.labelled
     }
 
     /// The bounds.
@@ -235,6 +246,7 @@ impl StoredTasks {
             change: json(&task.save())?,
             once: once.as_ref(),
             snapshot: None,
+            labels: Label::all(&task.context().start().user_id, task.parent(), task.metadata()),
             reviews: Vec::new(),
             terms: Terms { manifests, ..Terms::default() },
         };
@@ -260,6 +272,7 @@ impl StoredTasks {
             change: json(&step.task.change_since(step.before))?,
             once: step.once.as_ref(),
             snapshot,
+            labels: Vec::new(),
             reviews,
             terms,
         };
@@ -283,7 +296,7 @@ impl StoredTasks {
     }
 
     /// The rows of one page, one at least: nobody would come to an end otherwise.
-    fn max_page(&self) -> usize {
+    pub(super) fn max_page(&self) -> usize {
         self.limits.max_page.max(1)
     }
 
@@ -409,7 +422,7 @@ impl StoredTasks {
     /// # Errors
     /// [`StoreError::Corrupt`] with the first place where something is wrong.
     pub fn verify(&self) -> Result<Verified, StoreError> {
-        verify::all(&self.database, self.max_page() as u64)
+        verify::all(&self.database, &self.limits, self.max_page() as u64)
     }
 }
 

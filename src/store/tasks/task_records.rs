@@ -73,6 +73,8 @@ operations! {
     Record = "record",
     /// [`Task::end`]
     End = "end",
+    /// [`Task::unlock`]
+    Unlock = "unlock",
     /// An operator has decided under which policy the task goes on.
     Policy = "policy",
 }

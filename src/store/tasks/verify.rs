@@ -8,11 +8,11 @@ use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, sna
 use super::task_policies::{POLICY, TaskPolicy};
 use super::task_records::{Tombstone, Verified};
 use super::tombstones::{TABLES, TOMBSTONE};
-use super::{reviews, switches, task_policies};
-use crate::{Database, Row, SqlValue, StoreError, messages};
+use super::{labels, reviews, switches, task_policies};
+use crate::{Database, Row, SqlValue, StoreError, StoreLimits, messages};
 
 /// Tests everything, in pages of so many rows.
-pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError> {
+pub(super) fn all(database: &Database, limits: &StoreLimits, page: u64) -> Result<Verified, StoreError> {
     database.check()?;
     let mut verified = Verified::default();
     let statement = format!(
@@ -27,6 +27,8 @@ pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError
         for row in &rows {
             let row = TaskRow::read(row)?;
             let events = task(database, &row, page)?;
+            let owner = Owner::caller(&row.owner);
+            database.read(|sql| labels::verify(sql, &owner, &row.facts.id, limits))?;
             verified.events = verified.events.saturating_add(events);
             verified.tasks = verified.tasks.saturating_add(1);
         }

@@ -5,6 +5,7 @@
 //! processes do not wait for each other in turn. While one transaction commits, the next gathers: nobody waits for company.
 
 use super::decision_lines::DueLine;
+use super::labels::Label;
 use super::reviews::{self, ReviewWrite};
 use super::rows::TaskRow;
 use super::switches::version;
@@ -33,6 +34,8 @@ pub(super) struct Write {
     pub(super) once: Option<(Once, String)>,
     /// The whole task, with the digest of that row.
     pub(super) snapshot: Option<(String, String)>,
+    /// What it is found by, of a task that begins.
+    pub(super) labels: Vec<Label>,
     /// The version of the switches under which it was decided, if it must be the present one.
     pub(super) switches: Option<u64>,
     /// What a decision log is to hold of it.
@@ -274,6 +277,7 @@ fn rest(sql: &mut Sql<'_>, write: &Write) -> Result<(), StoreError> {
             return Err(StoreError::AlreadyExists);
         }
     }
+    write.labels.iter().try_for_each(|label| label.put(sql, owner, task))?;
     if let Some(policy) = &write.policy {
         policy.put(sql, owner, task)?;
     }

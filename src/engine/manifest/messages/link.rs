@@ -16,7 +16,9 @@ pub(in crate::manifest) fn unresolved_capability(reference: &Embedded, near: Opt
     match (meant_by_capability(&reference.text), near) {
         (Some(help), _) => finding.help(help),
         (None, Some(near)) => finding.help(format!("did you mean `{near}`?")),
-        (None, None) => finding,
+        (None, None) => finding.help(
+            "a tool that tasks bring is named under `brought` in a document of kind `celador/v1/tools`",
+        ),
     }
 }
 

@@ -11,6 +11,17 @@ pub(in crate::manifest) fn tool_without_actions(place: &Place) -> Diagnostic {
     Diagnostic::warning("tool_without_actions", "the tool has no actions", place.clone()).rule("TOOL-03")
 }
 
+pub(in crate::manifest) fn no_tools_listed(place: &Place) -> Diagnostic {
+    Diagnostic::warning("no_tools_listed", "the document lists no tools", place.clone())
+        .help("list tools under `tools` as MCP does, or name under `brought` those that a task brings")
+}
+
+pub(in crate::manifest) fn required_without_schema(name: &Embedded) -> Diagnostic {
+    let message = format!("`required` names `{}`, which `properties` does not have", name.text);
+    Diagnostic::error("required_unknown", message, name.place.clone())
+        .help("say under `properties` what it may be")
+}
+
 pub(in crate::manifest) fn duplicate_action(name: &Embedded, first: Place) -> Diagnostic {
     let message = format!("the action `{}` has the same key as another", name.text);
     Diagnostic::error("duplicate_action", message, name.place.clone())

@@ -4,15 +4,17 @@ use super::activity::Activity;
 use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
+use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::queue::Queue;
 use super::review::Review;
-use super::start::Offer;
+use super::start::{Offer, Parent};
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::policy::{AllowList, OutputSchema, Policy};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A running task of one agent. It keeps the policy that it started with.
@@ -47,6 +49,8 @@ pub struct Task {
     pub(in crate::task) context: TaskContext,
     pub(in crate::task) runtime: Runtime,
     pub(in crate::task) mount: Option<MountFacts>,
+    pub(in crate::task) parent: Option<Parent>,
+    pub(in crate::task) metadata: BTreeMap<String, String>,
     pub(in crate::task) end: Option<End>,
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
@@ -62,6 +66,8 @@ pub struct Task {
     /// The bytes that the script under way holds while it makes a call.
     pub(in crate::task) script_bytes: u64,
     pub(in crate::task) next_call: u64,
+    /// The calls that it knows by their ids.
+    pub(in crate::task) known: KnownCalls,
     /// When steps were taken, for the subscriptions.
     pub(in crate::task) activity: Activity,
     /// What the parameters of each capability have had.
@@ -83,6 +89,18 @@ impl Task {
     #[must_use]
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
+    }
+
+    /// The task that has delegated to it, if one has.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// What whoever began it has written on it.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
     }
 
     /// The context, as the engine holds it.
@@ -126,7 +144,7 @@ impl Task {
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| Offer {
-            name: &function.key,
+            name: &function.called,
             description: function.description.as_deref(),
             schema: &function.schema,
             output: function.output.as_ref().map(OutputSchema::schema),
