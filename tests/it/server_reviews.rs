@@ -555,16 +555,51 @@ fn what_nobody_answers_in_time_is_denied_and_nobody_asks_for_the_task() {
 
 #[test]
 fn a_review_that_was_altered_is_not_told() {
+    let alterations = [
+        "owner = 'eve'",
+        "task = 'other'",
+        "question = 7",
+        "state = 'denied'",
+        "reviewer = 'eve'",
+        "namespace = 'other'",
+        "agent = 'other'",
+        "user_id = 'u-8'",
+        "asked_at = '2026-06-01T11:00:00Z'",
+        "expires_at = NULL",
+        "version = 1",
+        "content = content || ' '",
+        "digest = ''",
+    ];
+    for alteration in alterations {
+        let serving = for_anybody(&Location::Memory, |_| {});
+        let (_, review) = asks(&serving, None, "lead");
+        // the parent of the row must be there for a key to be changed at all
+        let written = serving.database.write(|sql| {
+            sql.execute(
+                "INSERT INTO task (owner, id, namespace, agent, state, started_at, changed_at, version, chain, digest) \
+                 SELECT 'eve', id, namespace, agent, state, started_at, changed_at, version, chain, digest FROM task",
+                &[],
+            )?;
+            sql.execute(
+                "INSERT INTO task (owner, id, namespace, agent, state, started_at, changed_at, version, chain, digest) \
+                 SELECT '', 'other', namespace, agent, state, started_at, changed_at, version, chain, digest FROM task WHERE owner = ''",
+                &[],
+            )?;
+            sql.execute(&format!("UPDATE review SET {alteration}"), &[])
+        });
+        assert_eq!(written, Ok(1), "{alteration}");
+        let reply = serving.get(&review);
+        assert_eq!((reply.status, kind(&reply)), (500, "not-restorable".to_owned()), "{alteration}");
+    }
     let serving = for_anybody(&Location::Memory, |_| {});
     let (_, review) = asks(&serving, None, "lead");
+    let store = StoredTasks::new(serving.database.clone(), &StoreLimits::default());
     let alter = |set: &str| {
         serving.database.write(|sql| sql.execute(&format!("UPDATE review SET {set}"), &[])).unwrap();
     };
     alter("reviewer = 'eve'");
-    let store = StoredTasks::new(serving.database.clone(), &StoreLimits::default());
     let found = store.verify().err().map(|error| error.to_string()).unwrap_or_default();
     assert!(found.contains("the review `rv_"), "{found}");
-    assert_eq!(serving.get(&review).status, 500);
     alter("reviewer = 'lead'");
     assert!(store.verify().is_ok());
     assert_eq!(serving.get(&review).status, 200);
