@@ -535,11 +535,11 @@ impl From<TaskError> for Problem {
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
                 Kind::BadRequest
             }
-            TaskError::NothingPending | TaskError::UnknownQuestion(_) | TaskError::ReviewExpired(_) => {
-                Kind::NothingAsked
-            }
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::ReviewExpired(_) => Kind::ReviewClosed,
             TaskError::SeveralPending => Kind::SeveralAsked,
-            TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
+            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::BadEdit(_) => Kind::BadEdit,
             TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
