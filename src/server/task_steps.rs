@@ -119,7 +119,7 @@ impl Tasks {
         let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
             self.recorder.ready()?;
-            if let Some(answer) = self.answered(&owner, request, Some(&request.id))? {
+            if let Some(answer) = self.answered(owner, request, Some(&request.id))? {
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
@@ -139,7 +139,7 @@ impl Tasks {
                 return Err(problem);
             }
             let who = request.caller.identity.as_deref().unwrap_or_default();
-            if self.end_orphan(&owner, &found.task, who)? {
+            if self.end_orphan(owner, &found.task, who)? {
                 continue;
             }
             let was_over = has_ended(&found.task);
@@ -218,7 +218,7 @@ impl Tasks {
                     if is_over {
                         // its children have seats of their own
                         drop(open);
-                        self.end_children(&owner, &request.id, who);
+                        self.end_children(owner, &request.id, who);
                     }
                     // stored all the same: who sends it again under its key is answered when the log has it
                     return recorded.map(|()| answer);

@@ -138,7 +138,6 @@ pub struct ReviewAnswered {
 /// Who answered a review.
 #[cfg(feature = "schema")]
 #[derive(Serialize, schemars::JsonSchema)]
-#[expect(dead_code, reason = "an identity as an answer writes it, with all of its members")]
 struct ReviewedBy {
     /// The issuer of their token; null of a token of the server's file.
     issuer: Option<String>,
