@@ -177,11 +177,15 @@ mod switches;
 mod task;
 mod task_change;
 mod task_fixture;
+#[cfg(feature = "server")]
+mod task_ids;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(feature = "server")]
+mod turns;
 #[cfg(feature = "server")]
 mod vectors;

@@ -17,24 +17,13 @@ use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnK
 use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
-    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
-        self.begin(call, Extent::Before, now)
-    }
-
-    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
-        self.begin(call, Extent::Whole, now)
-    }
-
     pub(super) fn begin_after(
         &mut self,
         call: &CallId,
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = match self.open_position(call) {
-            Ok(position) => position,
-            Err(unknown) => return self.reported_again(call, &result).ok_or(unknown)?,
-        };
+        let position = self.open_position(call)?;
         self.known.report(call, Mark::of_result(&result));
         if let Some(refusal) = self.refusal_at_end(now) {
             self.withhold(position, result, now);
@@ -157,21 +146,8 @@ impl Task {
         Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
     }
 
-    /// Begins a call of the host.
-    pub(super) fn begin(
-        &mut self,
-        call: &Call,
-        extent: Extent,
-        now: Timestamp,
-    ) -> Result<Progress, TaskError> {
-        match self.made_before(call, extent)? {
-            Some(progress) => Ok(progress),
-            None => Ok(self.begin_new(call, extent, now)),
-        }
-    }
-
     /// Begins a call whose id no other has.
-    pub(super) fn begin_new(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }

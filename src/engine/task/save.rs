@@ -49,6 +49,10 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "Queue::is_empty")]
     pub(super) queue: Queue,
     pub(super) open: Vec<SavedCall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mount_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begun_with: Option<String>,
     pub(super) next_call: u64,
     #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
     pub(super) known: SavedCalls,
@@ -91,6 +95,12 @@ impl SavedTask {
     #[must_use]
     pub fn agent(&self) -> (&str, &str) {
         (&self.namespace, &self.agent)
+    }
+
+    /// As [`Task::begun_with`].
+    #[must_use]
+    pub fn begun_with(&self) -> Option<&str> {
+        self.begun_with.as_deref()
     }
 
     /// The task's id.
@@ -197,6 +207,8 @@ impl Task {
             reviews: self.reviews.clone(),
             queue: self.queue.clone(),
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
+            mount_id: self.mount_id.clone(),
+            begun_with: self.begun_with.clone(),
             next_call: self.next_call,
             known: self.known.save(),
             activity: self.activity,
@@ -256,7 +268,9 @@ impl Task {
         let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
         let known = KnownCalls::restore(saved.known, ids);
         Ok(Self {
-            mount: policy.mount(&saved.id),
+            mount: policy.mount(saved.mount_id.as_deref().unwrap_or(&saved.id)),
+            mount_id: saved.mount_id,
+            begun_with: saved.begun_with,
             id: saved.id,
             policy,
             cache,

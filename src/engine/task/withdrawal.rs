@@ -58,7 +58,6 @@ impl Task {
         let Pending { operation, script, .. } = pending;
         let call = self.named_call(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
-        self.close_unless_open(call.as_ref().map(|(call, _)| call), &decision);
         self.settle_answered(call, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
