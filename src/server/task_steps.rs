@@ -205,7 +205,8 @@ impl Tasks {
                 Err(problem) => {
                     // nothing has happened, as the operations promise; but another process may know of the call or question
                     let present = self.store.version(owner, &request.id);
-                    if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version() {
+                    if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version()
+                    {
                         self.metrics().conflict();
                         continue;
                     }

@@ -100,7 +100,11 @@ fn a_turn_beyond_the_limits_lets_nothing_through() {
     let turned = task.turn(&Turn { usage, calls: vec![probe("a", 1)] }, noon()).unwrap();
     assert_eq!(turned.limits.verdict, Verdict::Terminate);
     assert_eq!(verdicts(&turned.calls), [("a", Verdict::Rejected)]);
-    assert_eq!(see(&task, "context._history.turns.filter(t, t == 'llm').size()"), json!(1), "it was made, and is on record");
+    assert_eq!(
+        see(&task, "context._history.turns.filter(t, t == 'llm').size()"),
+        json!(1),
+        "it was made, and is on record"
+    );
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress, QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
+    QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
 };
 use super::turn::{Reported, Turned};
 use crate::cel::{Cache, Issue, Json, Timestamp};

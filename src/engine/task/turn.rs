@@ -102,7 +102,8 @@ impl Task {
         let mut calls = Vec::with_capacity(turn.calls.len());
         for call in &turn.calls {
             let decision = if limits.is_allowed() {
-                let progress = self.begin(call, Extent::Before, now)?;
+                let made = self.made_before(call, Extent::Before)?;
+                let progress = made.unwrap_or_else(|| self.begin(call, Extent::Before, now));
                 self.told(progress)
             } else {
                 let (reason, message) = (limits.reason.clone(), limits.message.clone());
