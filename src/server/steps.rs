@@ -428,6 +428,7 @@ impl From<TaskError> for Problem {
         let kind = match error {
             TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
+            TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {

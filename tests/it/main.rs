@@ -21,6 +21,7 @@ mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
+mod brought_tools;
 mod cache;
 mod cases;
 mod cel_interpreter;

@@ -35,6 +35,9 @@ fn filled(text: &str, kept: &BTreeMap<String, String>) -> String {
 /// Runs a story; says what differs.
 fn run(story: &Value) -> Result<usize, String> {
     let serving = Serving::with(&Location::Memory, |settings, _| {
+        if let Some(name) = story["manifests"].as_str() {
+            settings.policies = vec![folder().join("manifests").join(name)];
+        }
         for (name, value) in story["limits"].as_object().into_iter().flatten() {
             let value = value.as_u64().unwrap();
             assert!(

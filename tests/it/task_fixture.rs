@@ -127,6 +127,7 @@ pub fn start(engine: &Engine) -> Task {
         started_at: at("2026-06-01T11:00:00Z"),
         model: None,
         runtime: Runtime { version: "1.0.0".into(), ..Runtime::default() },
+        tools: Vec::new(),
     };
     engine.start(start).unwrap()
 }

@@ -3,6 +3,8 @@
 use super::decision::CallId;
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
+use crate::manifest::brought::BroughtTool;
+use crate::manifest::listing::Annotations;
 use serde::{Deserialize, Serialize};
 
 /// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
@@ -35,6 +37,9 @@ pub struct StartTask {
     pub model: Option<String>,
     /// The platform it runs on.
     pub runtime: Runtime,
+    /// The tools that it brings, each as `tools/list` of MCP has it. The agent can call those that its manifests keep places
+    /// for (`brought` in a document of kind `celador/v1/tools`).
+    pub tools: Vec<BroughtTool>,
 }
 
 impl StartTask {
@@ -43,7 +48,16 @@ impl StartTask {
     pub fn new(id: &str, namespace: &str, agent: &str, user: User, started_at: impl Into<Timestamp>) -> Self {
         let (id, namespace, agent) = (id.to_owned(), namespace.to_owned(), agent.to_owned());
         let started_at = started_at.into();
-        Self { id, namespace, agent, user, started_at, model: None, runtime: Runtime::default() }
+        Self {
+            id,
+            namespace,
+            agent,
+            user,
+            started_at,
+            model: None,
+            runtime: Runtime::default(),
+            tools: Vec::new(),
+        }
     }
 }
 
@@ -125,6 +139,8 @@ pub struct Offer<'t> {
     pub schema: &'t serde_json::Value,
     /// The JSON Schema of its successful results, if its tool declares one.
     pub output: Option<&'t serde_json::Value>,
+    /// What its server says of its calls, if it is a tool of a host (`celador/v1/tools`).
+    pub annotations: Option<&'t Annotations>,
 }
 
 /// The tokens that one turn of the model used.
