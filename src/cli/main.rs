@@ -19,6 +19,8 @@ mod messages;
 #[cfg(feature = "store")]
 mod operator;
 mod repl;
+#[cfg(feature = "server")]
+mod reviews;
 mod run;
 mod schedule;
 mod schema;
@@ -90,6 +92,8 @@ enum Command {
     Limits(limits::Arguments),
     #[cfg(feature = "server")]
     Serve(Box<serve::Arguments>),
+    #[cfg(feature = "server")]
+    Reviews(reviews::Arguments),
     #[cfg(feature = "store")]
     Store(store::Arguments),
     #[cfg(feature = "store")]
@@ -142,6 +146,8 @@ fn run() -> ExitCode {
         Command::Limits(limits) => limits.run(&mut screen),
         #[cfg(feature = "server")]
         Command::Serve(serve) => serve.run(&mut screen),
+        #[cfg(feature = "server")]
+        Command::Reviews(reviews) => reviews.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Store(store) => store.run(&mut screen),
         #[cfg(feature = "store")]

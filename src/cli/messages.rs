@@ -273,3 +273,41 @@ pub(super) fn difference(difference: &celador_store::Difference) -> String {
         ),
     }
 }
+
+#[cfg(feature = "server")]
+pub(crate) fn refused_by_server(status: u16, told: Option<&str>) -> String {
+    match told {
+        Some(told) => format!("the server answered {status}: {told}"),
+        None => format!("the server answered {status}"),
+    }
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_json_of_server() -> String {
+    "the answer is not one of a Celador server".to_owned()
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_reviews(state: &str) -> &'static str {
+    if state == "open" { "nothing waits for an answer" } else { "there is no such review" }
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn answered(id: &str, state: &str, verdict: &str) -> String {
+    format!("{id} is {state}; the decision is {verdict}")
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn arguments_are_an_object() -> String {
+    "the arguments are a JSON object, such as {\"amount\": 12}".to_owned()
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn not_json_text(error: &serde_json::Error) -> String {
+    format!("the text is not JSON at line {}, column {}", error.line(), error.column())
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_json_in(path: &Path, error: &serde_json::Error) -> String {
+    format!("`{}` is not JSON at line {}, column {}", path.display(), error.line(), error.column())
+}

@@ -5,8 +5,8 @@ use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::cel::Json;
 use celador::limits::EngineLimits;
 use celador_server::{
-    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ServeError, Server,
-    ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ReviewWebhook,
+    ServeError, Server, ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
 use celador_store::conversation::{self, HistoryOrder, ListShape};
@@ -65,6 +65,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep", "lock"], default_value = "adopt")]
     live_tasks: String,
 
+    /// Let holders of the scope `tasks:admin` unlock tasks (`POST /v1/tasks/{task}/unlock`); otherwise a lock is for good
+    #[arg(long)]
+    allow_unlock: bool,
+
+    /// The agent of tasks that are begun with this namespace and no agent; without it the only one that no other agent delegates to
+    #[arg(long = "default-agent", value_name = "NAMESPACE/NAME", value_parser = namespaced)]
+    default_agents: Vec<(String, String)>,
+
     /// How often to look for changed files, in seconds; 0 for never: then manifests are loaded anew on SIGHUP only
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     watch: u64,
@@ -88,6 +96,10 @@ pub(crate) struct Arguments {
     /// The claim of such tokens that names the caller
     #[arg(long, value_name = "CLAIM", default_value = "sub")]
     identity_claim: String,
+
+    /// The claim of such tokens that lists the groups of the caller, for reviews; empty for none
+    #[arg(long, value_name = "CLAIM", default_value = "groups")]
+    groups_claim: String,
 
     /// Who a caller with such a token is: the issuer with the claim, or the claim alone (not with --tokens)
     #[arg(long, value_name = "FORM", value_parser = ["issuer", "claim"], default_value = "issuer")]
@@ -137,6 +149,14 @@ pub(crate) struct Arguments {
     /// Where clients reach the context protocols, for the agent card; where it listens if not said
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+
+    /// Send reviews here when they are asked and when they are answered: `https://…`, or an address of loopback
+    #[arg(long, value_name = "URL", requires = "review_webhook_secret_file")]
+    review_webhook: Option<String>,
+
+    /// The file with the secret that signs them: `whsec_…`, a line each, and each signs
+    #[arg(long, value_name = "FILE", requires = "review_webhook")]
+    review_webhook_secret_file: Option<PathBuf>,
 
     /// A host that requests may be for, besides loopback; needed without tokens only
     #[arg(long = "allow-host", value_name = "HOST")]
@@ -232,6 +252,7 @@ impl Arguments {
                 issuer: issuer.clone(),
                 audience: audience.clone(),
                 identity_claim: self.identity_claim.clone(),
+                groups_claim: self.groups_claim.clone(),
             }),
             _ => None,
         };
@@ -261,6 +282,7 @@ impl Arguments {
         let agent_contexts =
             self.aletheia_store.clone().or_else(|| from_environment("CELADOR_ALETHEIA_STORE"));
         let tls = self.tls_certificates.clone().zip(self.tls_key.clone());
+        let webhook = self.review_webhook.clone().zip(self.review_webhook_secret_file.clone());
         Ok(Settings {
             address: self.listen,
             live_tasks: match &*self.live_tasks {
@@ -269,6 +291,8 @@ impl Arguments {
                 _ => LiveTasks::Adopt,
             },
             manifest_digests: self.manifest_digests.clone(),
+            allow_unlock: self.allow_unlock,
+            default_agents: self.default_agents.iter().cloned().collect(),
             watch: (self.watch > 0).then(|| Duration::from_secs(self.watch)),
             authentication,
             allow_unauthenticated: self.allow_unauthenticated,
@@ -277,6 +301,7 @@ impl Arguments {
             conversation,
             agent_contexts: agent_contexts.map(|store| ContextPlace { store, redis }),
             public_url: self.public_url.clone(),
+            review_webhook: webhook.map(|(url, secret)| ReviewWebhook { url, secret }),
             allowed_hosts: self.allowed_hosts.clone(),
             allowed_origins: self.allowed_origins.clone(),
             log_required: self.decision_log_required,
@@ -287,6 +312,12 @@ impl Arguments {
             ..Settings::new(self.manifests.clone())
         })
     }
+}
+
+fn namespaced(text: &str) -> Result<(String, String), &'static str> {
+    let (namespace, name) =
+        text.split_once('/').ok_or("expected a namespace and a name with a slash between")?;
+    Ok((namespace.to_owned(), name.to_owned()))
 }
 
 fn from_environment(name: &str) -> Option<String> {

@@ -3,9 +3,9 @@
 //! In: an event. Out: a few lines: when, what, the verdict, and below it what explains it; or JSON. Values are shown
 //! compactly, at most one line each.
 
-use celador::cel::{Duration, Json};
+use celador::cel::Json;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
-use celador::task::{Decision, LimitReached, StepOutcome, TaskState, Verdict};
+use celador::task::{Decision, StepOutcome, TaskState, Termination, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -63,7 +63,7 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     let ReplayedEvent { decision, invoked, .. } = event;
     let mut lines = Vec::new();
     if let Some(limit) = &decision.limit {
-        lines.push(("limit", describe_limit(limit)));
+        lines.push(("limit", limit.to_string()));
     }
     if let Some(stage) = decision.stage {
         lines.push(("stage", stage.as_str().to_owned()));
@@ -118,17 +118,6 @@ fn shown_value(event: &ReplayedEvent) -> Option<String> {
     (!unchanged).then(|| compact(value))
 }
 
-fn describe_limit(limit: &LimitReached) -> String {
-    let LimitReached { which, bound, value } = limit;
-    let show = |count: u64| match &**which {
-        "max_age" => {
-            Duration::from_nanos(count.into()).map_or_else(|_| count.to_string(), |age| age.to_string())
-        }
-        _ => count.to_string(),
-    };
-    format!("{which} is {}, this would be {}", show(*bound), show(*value))
-}
-
 fn describe_trace(decision: &Decision) -> Option<String> {
     let steps = decision.trace.iter().map(|entry| {
         let note = entry.message.as_ref().filter(|message| Some(*message) != decision.message.as_ref());
@@ -167,8 +156,9 @@ fn shorten(text: &str) -> String {
 pub(crate) fn render_end(decisions: usize, refused: usize, state: &TaskState) -> String {
     let end = match state {
         TaskState::Active | TaskState::Suspended => state.as_str().to_owned(),
-        TaskState::Locked(reason) | TaskState::Terminated(reason) => {
-            format!("{}: {}", state.as_str(), visible(reason))
+        TaskState::Locked { reason } => format!("{}: {}", state.as_str(), visible(reason)),
+        TaskState::Terminated(Termination { reason, message }) => {
+            format!("{} ({reason}): {}", state.as_str(), visible(message))
         }
     };
     format!("{decisions} decisions, {refused} refused; the task is {end}")

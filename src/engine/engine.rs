@@ -12,7 +12,7 @@ use crate::lint::Allowances;
 use crate::manifest::brought::BroughtTool;
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::{Catalog, load};
-use crate::policy::{Policy, Trigger, check_inputs};
+use crate::policy::{InvocationTarget, Policy, Trigger, check_inputs};
 use crate::source::Source;
 use crate::task::{SavedTask, StartTask, Switches, Task, TaskError};
 use std::collections::{HashMap, HashSet};
@@ -280,6 +280,37 @@ impl Engine {
         }
     }
 
+    /// The agent that is meant where a namespace is named and no agent: the only one of the namespace that no other agent delegates to.
+    /// One that is not valid counts as well.
+    ///
+    /// # Errors
+    /// [`TaskError::NoDefaultAgent`] if there is no such agent, or more than one.
+    ///
+    /// # Cost
+    /// Linear in the functions of all agents.
+    pub fn default_agent(&self, namespace: &str) -> Result<String, TaskError> {
+        let loaded = self.loaded();
+        let mut delegated: HashSet<(&str, &str)> = HashSet::new();
+        for ((of, name), policy) in &loaded.policies {
+            for function in policy.iter().flat_map(|policy| policy.functions()) {
+                if let InvocationTarget::Agent { namespace, agent } = &function.target
+                    && (&**namespace, &**agent) != (&**of, &**name)
+                {
+                    delegated.insert((namespace, agent));
+                }
+            }
+        }
+        let own = loaded.policies.keys().filter(|(of, _)| of == namespace);
+        let own = own.filter(|(of, name)| !delegated.contains(&(&**of, &**name)));
+        let mut own: Vec<&String> = own.map(|(_, name)| name).collect();
+        match (own.pop(), own.len()) {
+            (Some(name), 0) => Ok(name.clone()),
+            (found, others) => Err(TaskError::NoDefaultAgent {
+                candidates: others.saturating_add(usize::from(found.is_some())),
+            }),
+        }
+    }
+
     fn loaded(&self) -> Arc<Loaded> {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -287,8 +318,9 @@ impl Engine {
     /// Starts a task, with the tools that it brings. [`Task::tools_left_out`] says which of them cannot be called.
     ///
     /// # Errors
-    /// As [`Engine::policy_with`].
+    /// As [`Engine::policy_with`]; [`TaskError::MetadataTooLarge`], [`TaskError::MetadataName`] and [`TaskError::MetadataText`].
     pub fn start(&self, start: StartTask) -> Result<Task, TaskError> {
+        start.check_metadata(&self.limits)?;
         let Layer { policy, left_out, findings } =
             self.layer(&start.namespace, &start.agent, &start.tools)?;
         let mut task = Task::new(policy, self.cache.clone(), start);

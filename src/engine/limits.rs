@@ -54,6 +54,14 @@ bounds! {
     max_review_ms: u64 = 2_592_000_000, "milliseconds";
     /// The id of a call, as whoever makes it gives it.
     max_id_bytes: usize = 256, "bytes";
+    /// Calls of a task that are over and that it still knows by their ids; the oldest make room.
+    max_known_calls: usize = 1_024, "calls";
+    /// What whoever begins a task may write on it, to find it by.
+    max_metadata_entries: usize = 32, "entries";
+    /// The name of one entry of a task's metadata.
+    max_metadata_key_bytes: usize = 64, "bytes";
+    /// The text of one entry of a task's metadata.
+    max_metadata_value_bytes: usize = 512, "bytes";
     /// Why somebody ended or purged a task or turned a switch, in their own words.
     max_reason_bytes: usize = 1_000, "bytes";
 }

@@ -57,6 +57,8 @@ pub(super) enum Stage {
     Work,
     /// Its answer goes out.
     Answer,
+    /// Its answer is a stream of events, which goes on: it may lose its place as one that asks for nothing, and comes again.
+    Stream,
 }
 
 /// One connection.
@@ -197,7 +199,8 @@ impl Connection {
             return None;
         }
         let longest = |is_waiting: bool| {
-            let requests = state.requests.values().filter(|(stage, _)| (*stage == Stage::Wait) == is_waiting);
+            let requests = state.requests.values().filter(|(stage, _)| *stage != Stage::Stream);
+            let requests = requests.filter(|(stage, _)| (*stage == Stage::Wait) == is_waiting);
             requests.map(|(_, since)| *since).min()
         };
         let of_known = |known, claim| if state.is_known { known } else { claim };

@@ -59,6 +59,7 @@ impl Tasks {
             warn!(%error, "lines of a purged task stay in the store for now");
         }
         self.empty_log();
+        self.end_children(&owner, &request.id, who);
         recorded?;
         Answer::json(200, &Purged::of(&tombstone))
     }

@@ -10,6 +10,7 @@ use super::messages;
 use super::problem::{Kind, PROBLEM_JSON, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
+use super::review_stream::{self, Listener};
 use super::room::{Room, Taken};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
@@ -35,6 +36,8 @@ pub(super) struct Gate {
 /// Names of headers that have no constant.
 const REQUEST_ID: &str = "x-request-id";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const LAST_EVENT_ID: &str = "last-event-id";
+const UNBUFFERED: &str = "x-accel-buffering";
 
 /// The one way to say who one is.
 const BEARER: &str = "Bearer";
@@ -57,6 +60,9 @@ impl Gate {
     ) -> Response {
         let (parts, body) = request.into_parts();
         let request_id = request_id(&parts.headers);
+        if route.work == Work::Stream {
+            return self.stream(&route, &parts, &request_id).await;
+        }
         let span = info_span!("request", id = %request_id, operation = route.operation);
         let begun = Instant::now();
         let mut body = Some(body);
@@ -91,6 +97,51 @@ impl Gate {
             Err(problem) => refuse(&problem, &request_id, exchange),
         };
         self.marked(if rest.is_some() { response } else { last(response) }, &parts.headers, &request_id)
+    }
+
+    /// Opens a stream for a request of a route that is answered by one.
+    async fn stream(&self, route: &Route, parts: &Parts, request_id: &str) -> Response {
+        let exchange = exchange(parts);
+        let opened = self.listener(route, parts, exchange.as_ref());
+        let (status, response) = match opened {
+            Ok(listener) => match review_stream::open(&self.service, listener, exchange).await {
+                Ok(body) => {
+                    let mut response = Response::new(body);
+                    let headers = response.headers_mut();
+                    let media_type = HeaderValue::from_static(review_stream::EVENT_STREAM);
+                    headers.insert(header::CONTENT_TYPE, media_type);
+                    // whoever stands in between must not gather what is to be told at once
+                    headers.insert(HeaderName::from_static(UNBUFFERED), HeaderValue::from_static("no"));
+                    (StatusCode::OK.as_u16(), response)
+                }
+                Err(problem) => (problem.kind.status(), refuse(&problem, request_id, None)),
+            },
+            Err(problem) => (problem.kind.status(), refuse(&problem, request_id, exchange)),
+        };
+        self.service.metrics.request(route.operation, status, Duration::ZERO);
+        self.marked(response, &parts.headers, request_id)
+    }
+
+    /// Who listens to a stream, if they may.
+    fn listener(
+        &self,
+        route: &Route,
+        parts: &Parts,
+        exchange: Option<&Exchange>,
+    ) -> Result<Listener, Problem> {
+        let limits = &self.service.settings.limits;
+        if header_bytes(parts) > limits.max_header_bytes {
+            return Err(Problem::new(Kind::HeaderTooLarge, messages::header_over(limits.max_header_bytes)));
+        }
+        self.service.origins.admit(parts)?;
+        let caller = self.admit(route.access, &parts.headers)?;
+        if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
+            exchange.is_known();
+        }
+        let seen = parts.headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
+        let (gate, access, headers) = (self.clone(), route.access, parts.headers.clone());
+        let again = Box::new(move || gate.admit(access, &headers).ok());
+        Ok(Listener { holder: holder(&caller, parts), caller, again, seen })
     }
 
     /// Answers a request for a path or method that no route has.

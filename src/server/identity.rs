@@ -5,6 +5,12 @@
 //!
 //! An identity is a text, and says who vouches for it: one of a token file stands as it is written there; one of a JWT is
 //! `jwt:ISSUER|CLAIM`, and no token file may name such a one. So the same name by two issuers is two owners.
+//!
+//! A review is addressed to a name, an e-mail address or a group. Names are those of one issuer: of the JWTs where they are
+//! believed, and of the token file otherwise. An e-mail address is whose issuer says that it is verified.
+
+use celador::task::Identity;
+use celador_store::{StoredReview, reviewer_name};
 
 /// How the identities of JWTs begin, and no others.
 const OF_JWT: &str = "jwt:";
@@ -29,6 +35,12 @@ pub(super) enum Scope {
     TasksWrite,
     /// Take tasks away for good.
     TasksPurge,
+    /// Unlock tasks, and see the reviews of all tasks, of all callers.
+    TasksAdmin,
+    /// Read the reviews that are addressed to the caller, and those of their own tasks.
+    ReviewsRead,
+    /// Answer the reviews that are addressed to the caller.
+    ReviewsWrite,
     /// Decide under which policy tasks go on, of all callers.
     PoliciesWrite,
     /// See which manifests are served.
@@ -53,10 +65,13 @@ pub(super) enum Scope {
 
 impl Scope {
     /// All of them.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::TasksRead,
         Self::TasksWrite,
         Self::TasksPurge,
+        Self::TasksAdmin,
+        Self::ReviewsRead,
+        Self::ReviewsWrite,
         Self::PoliciesWrite,
         Self::ManifestsRead,
         Self::ManifestsWrite,
@@ -75,6 +90,9 @@ impl Scope {
             Self::TasksRead => "tasks:read",
             Self::TasksWrite => "tasks:write",
             Self::TasksPurge => "tasks:purge",
+            Self::TasksAdmin => "tasks:admin",
+            Self::ReviewsRead => "reviews:read",
+            Self::ReviewsWrite => "reviews:write",
             Self::PoliciesWrite => "policies:write",
             Self::ManifestsRead => "manifests:read",
             Self::ManifestsWrite => "manifests:write",
@@ -99,23 +117,99 @@ impl Scope {
 pub(super) struct Caller {
     /// The owner of what is created; none without authentication.
     pub(super) identity: Option<String>,
+    /// The person, as reviews are addressed to them; none without authentication.
+    pub(super) person: Option<Person>,
     scopes: Vec<Scope>,
 }
 
 impl Caller {
     /// A caller of a server without authentication.
     pub(super) fn anybody() -> Self {
-        Self { identity: None, scopes: Scope::ALL.to_vec() }
+        Self { identity: None, person: None, scopes: Scope::ALL.to_vec() }
+    }
+
+    /// The server itself, which does what is due and nobody asks for.
+    pub(super) fn nobody() -> Self {
+        Self { identity: None, person: None, scopes: Vec::new() }
     }
 
     /// Somebody with these scopes.
-    pub(super) fn new(identity: String, scopes: Vec<Scope>) -> Self {
-        Self { identity: Some(identity), scopes }
+    pub(super) fn new(identity: String, person: Person, scopes: Vec<Scope>) -> Self {
+        Self { identity: Some(identity), person: Some(person), scopes }
     }
 
     /// Whether they may.
     pub(super) fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
+    }
+}
+
+/// A person, as whoever vouches for them knows them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Person {
+    /// The issuer of their token; none of a token of the server's file.
+    pub(super) issuer: Option<String>,
+    /// The name that the issuer, or the file, has for them.
+    pub(super) subject: String,
+    /// Whether reviews are addressed to them by that name.
+    pub(super) is_named: bool,
+    /// Their e-mail address, if it is verified.
+    pub(super) email: Option<String>,
+    /// An e-mail address that nobody says is verified.
+    pub(super) unverified_email: Option<String>,
+    /// The groups that they are in.
+    pub(super) groups: Vec<String>,
+}
+
+/// What stands in front of the name of a group in the name of a reviewer.
+const GROUP: &str = "group:";
+
+impl Person {
+    /// The names under which reviews are addressed to this person and to nobody else.
+    fn own_names(&self) -> impl Iterator<Item = String> {
+        let of_issuer = self.issuer.as_deref().map(|issuer| of_issuer(issuer, &self.subject));
+        // what an issuer has for a name may look like somebody's address, and be no address that it has verified
+        let is_named = self.is_named && (self.issuer.is_none() || !self.subject.contains('@'));
+        let name = is_named.then(|| self.subject.clone());
+        [of_issuer, name, self.email.clone()].into_iter().flatten().map(|name| reviewer_name(&name))
+    }
+
+    /// The names under which reviews are addressed to this person: their own, and those of their groups.
+    pub(super) fn names(&self) -> Vec<String> {
+        let groups = self.groups.iter().filter(|group| !group.contains('@'));
+        let groups = groups.flat_map(|group| [group.clone(), format!("{GROUP}{group}")]);
+        self.own_names().chain(groups.map(|name| reviewer_name(&name))).collect()
+    }
+
+    /// Whether a review is addressed to them, by a name of their own or of a group.
+    pub(super) fn is_addressed(&self, review: &StoredReview) -> bool {
+        let reviewer = reviewer_name(&review.reviewer);
+        self.names().contains(&reviewer)
+    }
+
+    /// Whether they would approve for themselves: they are the person for whom the task runs, and the review is addressed to a
+    /// group that they happen to be in.
+    pub(super) fn is_own_judge(&self, review: &StoredReview) -> bool {
+        let reviewer = reviewer_name(&review.reviewer);
+        self.is_user(review) && !self.own_names().any(|name| name == reviewer)
+    }
+
+    /// Whether they are the person for whom the task of a review runs, as far as anybody can tell.
+    fn is_user(&self, review: &StoredReview) -> bool {
+        let user = &review.user;
+        let of_issuer = self.issuer.as_deref().map(|issuer| of_issuer(issuer, &self.subject));
+        let emails = [&self.email, &self.unverified_email].into_iter().flatten();
+        let emails: Vec<String> = emails.map(|email| reviewer_name(email)).collect();
+        let is_email = |text: &str| emails.contains(&reviewer_name(text));
+        user.id == self.subject
+            || of_issuer.is_some_and(|name| name == user.id)
+            || [Some(&user.id), user.email.as_ref()].into_iter().flatten().map(String::as_str).any(is_email)
+    }
+
+    /// The person as a review says who answered it.
+    pub(super) fn identity(&self) -> Identity {
+        let Self { issuer, subject, email, .. } = self.clone();
+        Identity { issuer, subject, email }
     }
 }
 

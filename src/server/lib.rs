@@ -38,6 +38,9 @@
 //! | `agent_contexts`, `agent_context_routes` | the context store of Aletheia agents; its operations |
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
+//! | `reviews` | what people are asked, and what they answer |
+//! | `review_webhook` | reviews sent to where an operator wants them |
+//! | `review_feed`, `review_stream` | who is told that reviews have changed; the stream of events |
 //! | `sweeper` | retention: what is too old goes |
 //! | `ending`, `switches`, `switch_routes` | tasks that are purged; what an operator stops |
 //! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
@@ -48,6 +51,8 @@
 //! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `origin` | hosts that requests may be for, web pages that they may come from |
+//! | `client` | requests to other servers |
+//! | `review_page` | the page on which people answer reviews |
 //! | `request`, `query` | a request that was let in, its body and its query as types |
 //! | `problem`, `messages` | everything that is said when it is not done |
 //! | `readiness`, `reasons` | what `/readyz` answers; log and store are tried by writing |
@@ -57,6 +62,8 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod children;
+mod client;
 mod clock;
 mod connection;
 mod connections;
@@ -84,6 +91,11 @@ mod readiness;
 mod reasons;
 mod recorder;
 mod request;
+mod review_feed;
+mod review_page;
+mod review_stream;
+mod review_webhook;
+mod reviews;
 mod room;
 mod route;
 mod routes;
@@ -105,11 +117,14 @@ mod telemetry;
 #[cfg(feature = "otel")]
 mod traces;
 
+pub use client::{Client, ClientError, ClientReply};
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use limits::ServerLimits;
 pub use service::Parts;
-pub use settings::{Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Settings, Tls, Unreadable};
+pub use settings::{
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
+};
 pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use axum::Router;
@@ -119,6 +134,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use gate::Gate;
 use problem::Kind;
+use review_webhook::Webhook;
 use route::Route;
 use service::Service;
 use std::net::SocketAddr;
@@ -129,7 +145,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tracing::info;
 
 /// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
@@ -139,6 +155,8 @@ pub struct Server {
     runtime: Runtime,
     stop: watch::Sender<bool>,
     listening: JoinHandle<()>,
+    /// What sends webhooks, if anything does.
+    sending: Option<JoinHandle<()>>,
     grace: Duration,
 }
 
@@ -151,6 +169,7 @@ impl Server {
         let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
         let sweep_every = settings.sweep_every;
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
+        let webhook = settings.review_webhook.as_ref().map(Webhook::open).transpose()?;
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("celador")
@@ -174,15 +193,22 @@ impl Server {
         if let Some(every) = watch_every {
             runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
         }
-        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, _| service.tidy()));
+        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, stopped| {
+            service.tidy();
+            reviews::expire(service, &|| *stopped.borrow());
+        }));
         runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
             service.sweep(&|| *stopped.borrow());
         }));
+        runtime.spawn(follow(service.clone(), stopped.clone()));
+        let sending = webhook.map(|webhook| {
+            runtime.spawn(review_webhook::deliver(service.clone(), Arc::new(webhook), stopped.clone()))
+        });
         let (router, metrics) = (router(&service), service.metrics.clone());
         let listening = runtime.spawn(listen::listen(listener, router, tls, metrics, limits, stopped));
         info!(%address, "listening");
         let grace = Duration::from_millis(limits.max_shutdown_ms);
-        Ok(Self { address, service, runtime, stop, listening, grace })
+        Ok(Self { address, service, runtime, stop, listening, sending, grace })
     }
 
     /// Where it listens.
@@ -200,9 +226,10 @@ impl Server {
     }
 
     /// Does at once the work that is otherwise done every [`Settings::sweep_every`], removing rows that are over their age; and the work of
-    /// every ten seconds, writing lines that other processes left for any decision log. Returns when it is done.
+    /// every ten seconds, writing lines that other processes left for any decision log and denying reviews that have expired. Returns when it is done.
     pub fn sweep(&self) {
         self.service.tidy();
+        reviews::expire(&self.service, &|| *self.stop.borrow());
         self.service.sweep(&|| *self.stop.borrow());
     }
 
@@ -237,7 +264,13 @@ impl Server {
         let begun = Instant::now();
         // the receiver is gone only if listening has ended already
         let _ = self.stop.send(true);
+        self.service.tasks.feed.close();
         let _ = self.runtime.block_on(self.listening);
+        if let Some(sending) = self.sending {
+            // it leaves its place to the next process, if the store lets it in time
+            let left = self.grace.saturating_sub(begun.elapsed());
+            let _ = self.runtime.block_on(async { timeout(left, sending).await });
+        }
         // steps whose client has gone are finished too, in the time that is left
         self.runtime.shutdown_timeout(self.grace.saturating_sub(begun.elapsed()));
         info!("stopped");
@@ -254,7 +287,7 @@ pub fn openapi() -> Result<serde_json::Value, String> {
     openapi::document(&routes::routes())
 }
 
-/// How often it is looked whether other processes left something for any decision log.
+/// How often it is looked whether other processes left something for any decision log, and whether reviews have expired.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
 /// Does something again and again, on a thread that may wait, until the server stops.
@@ -278,6 +311,25 @@ async fn again(
     }
 }
 
+/// How often it is looked whether another process has changed reviews, while anybody listens.
+const FOLLOW_EVERY: Duration = Duration::from_secs(1);
+
+/// Tells those who listen of changes of reviews, by this process and by others, until the server stops.
+async fn follow(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = service.tasks.feed.nudged() => {}
+            () = sleep(FOLLOW_EVERY) => {}
+            () = told(&mut stopped) => return,
+        }
+        if service.tasks.feed.is_heard() {
+            let service = service.clone();
+            // one that panics is as one that found nothing
+            let _ = tokio::task::spawn_blocking(move || service.follow_reviews()).await;
+        }
+    }
+}
+
 /// Waits until the server is to stop.
 async fn told(stopped: &mut watch::Receiver<bool>) {
     // a sender that is gone is a server that is gone
@@ -295,7 +347,7 @@ const MOST_THREADS: usize = u32::MAX as usize;
 fn router(service: &Arc<Service>) -> Router {
     let gate = Gate::new(service.clone());
     let mut router = Router::new();
-    for route in routes::routes() {
+    for route in routes::routes().into_iter().chain(review_page::routes()) {
         let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
         router = router.route(route.path, on(method, entry(&gate, route)));
     }

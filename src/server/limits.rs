@@ -44,6 +44,10 @@ bounds! {
     max_page_entries: usize = 100, "entries";
     /// An `Idempotency-Key`.
     max_idempotency_key_bytes: usize = 255, "bytes";
+    /// Streams of reviews at a time.
+    max_review_streams: usize = 256, "streams";
+    /// Streams of reviews of one caller at a time.
+    max_caller_review_streams: usize = 16, "streams";
     /// The names of a switch together: whoever turns it off writes them into an address.
     max_switch_bytes: usize = 4_096, "bytes";
 }

@@ -53,6 +53,23 @@ pub(super) fn unknown_scope(row: usize) -> String {
     format!("`tokens[{row}].scopes` names a scope that is not one of {}", known.join(", "))
 }
 
+pub(super) fn by_is_known() -> &'static str {
+    "`by` is not taken from a request: whoever sends it is on record"
+}
+
+pub(super) fn review_state() -> String {
+    let states = celador::task::ReviewState::WORDS.map(|state| format!("`{state}`"));
+    format!("`state` is one of {} and `all`", states.join(", "))
+}
+
+pub(super) fn review_answer() -> &'static str {
+    "`arguments` go with `edit`, `result` goes with `respond`, and neither goes with another answer"
+}
+
+pub(super) fn bad_note(most: usize) -> String {
+    format!("`note` has at most {most} bytes (`max_reason_bytes`)")
+}
+
 pub(super) fn no_keys() -> String {
     "has no key for RS256, ES256 or EdDSA".to_owned()
 }
@@ -206,6 +223,20 @@ pub(super) fn ran() -> &'static str {
     "`ran` is false or \"unknown\""
 }
 
+pub(super) fn bad_filter() -> &'static str {
+    "expected times in RFC 3339, a `state` that tasks have, and `metadata` as `NAME:TEXT`"
+}
+
+/// A task is begun as the child of one of another user.
+pub(super) fn user_of_parent() -> &'static str {
+    "expected the `user` of the task that delegates"
+}
+
+/// The last words of a task whose parent has ended.
+pub(super) fn ended_with(parent: &str) -> String {
+    format!("the task `{parent}`, which had delegated to it, was locked or has ended")
+}
+
 pub(super) fn bad_reason(bound: usize) -> String {
     format!("expected a `reason` that is not empty and has at most {bound} bytes (`max_reason_bytes`)")
 }
@@ -270,4 +301,20 @@ pub(super) fn rule(kind: &str, age: Age) -> String {
 
 pub(super) fn retention_failed(kinds: &[&str]) -> String {
     format!("what is too old could not all be taken away ({}); the next sweep tries again", kinds.join(", "))
+}
+
+pub(super) const fn no_server_address() -> &'static str {
+    "an address such as `https://celador.example/` is expected, without a name or password in it"
+}
+
+pub(super) const fn insecure_address() -> &'static str {
+    "beyond loopback an address begins with `https://`, because others could read what is sent"
+}
+
+pub(super) const fn no_header_text() -> &'static str {
+    "a token or an address has a character that HTTP does not send"
+}
+
+pub(super) const fn no_webhook_secret() -> &'static str {
+    "a line `whsec_…` is expected, with 24 to 64 bytes in Base64; several lines are several secrets"
 }

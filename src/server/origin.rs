@@ -227,7 +227,7 @@ fn split(authority: &str) -> Option<(String, Option<u16>)> {
 }
 
 /// Whether a host is this machine by name or by number. Numbers in other forms (`127.1`, `0x7f000001`) are not.
-fn is_loopback(host: &str) -> bool {
+pub(super) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 

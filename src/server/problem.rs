@@ -79,6 +79,8 @@ kinds! {
     Unauthenticated = "unauthenticated", 401, "Nobody is known to ask";
     /// A valid token that may not do this.
     Forbidden = "forbidden", 403, "The token lacks a scope";
+    /// Locks are for good on this server.
+    UnlockDisabled = "unlock-disabled", 403, "The operator has not allowed to unlock tasks";
     /// A request of a page of another site.
     ForeignOrigin = "foreign-origin", 403, "The request comes from another site";
     /// A request for a host that is not this server's.
@@ -87,6 +89,12 @@ kinds! {
     UnknownPath = "unknown-path", 404, "There is nothing at this address";
     /// No such task, or one of another caller.
     UnknownTask = "unknown-task", 404, "There is no such task";
+    /// No such review, or one that the caller does not see.
+    UnknownReview = "unknown-review", 404, "There is no such review";
+    /// A review that the caller sees, and that is addressed to somebody else.
+    NotAddressed = "not-addressed", 403, "The review is addressed to somebody else";
+    /// The caller would approve for themselves.
+    OwnJudge = "own-judge", 403, "Nobody approves for themselves";
     /// No such switch is on.
     UnknownSwitch = "unknown-switch", 404, "No such switch is on";
     /// No context is kept under this key.
@@ -99,12 +107,24 @@ kinds! {
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
     /// The id of another call of the task.
     CallExists = "call-exists", 409, "The task has another call with this id";
+    /// Another result of a call that was reported.
+    OtherResult = "other-result", 409, "Another result of this call was reported";
+    /// The task that delegates has ended.
+    ParentEnded = "parent-ended", 409, "The task that delegates has ended";
+    /// A task that is not locked, or was terminated.
+    NotLocked = "not-locked", 409, "The task is not locked";
     /// An answer to a task that asks nothing.
     NothingAsked = "nothing-asked", 409, "The task asks for nothing";
     /// An answer that does not name its question, to a task that asks several.
     SeveralAsked = "several-asked", 409, "The task asks several questions: name one";
     /// The task is under another policy than the one that is served, and takes no step.
     PolicyChanged = "policy-changed", 409, "The task is under a policy that is not served any more";
+    /// The review was answered otherwise, has expired, or needs no answer any more.
+    ReviewClosed = "review-closed", 409, "The review is closed";
+    /// The review is about something else than the digest of the answer says.
+    ReviewChanged = "review-changed", 409, "The answer is to something else than the review is about";
+    /// The task takes no answer now, as an operator has stopped its agent or user.
+    TurnedAway = "turned-away", 409, "The task takes no answer now";
     /// Other processes were first, again and again.
     Contended = "contended", 409, "Other requests for the task were first";
     /// The task was there and was purged.
@@ -117,6 +137,8 @@ kinds! {
     NotJson = "not-json", 415, "The body has to be JSON";
     /// The key was used for another request.
     KeyReused = "key-reused", 422, "The idempotency key belongs to another request";
+    /// An answer to a review with arguments that the call cannot have.
+    BadEdit = "bad-edit", 422, "The call cannot have these arguments";
     /// An answer of another kind than the question.
     WrongAnswer = "wrong-answer", 422, "The answer is not of the kind that was asked for";
     /// No such agent.

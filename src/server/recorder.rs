@@ -321,6 +321,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         verdict: "asks",
         step: None,
         limit: None,
+        ended: None,
         switch: None,
         reason: taken.reason,
         decided: &[],

@@ -89,7 +89,7 @@ impl Room {
         let full = |name, bound| Problem::new(Kind::Overloaded, messages::reached(name, bound));
         let places = || full("max_requests_in_flight", self.limits.max_requests_in_flight);
         match work {
-            Work::None => Ok(Held::default()),
+            Work::None | Work::Stream => Ok(Held::default()),
             Work::Probe => {
                 let place = self.probes.take(holder, 1).await.ok_or_else(places)?;
                 Ok(Held { _place: Some(place), _evaluation: None })

@@ -49,4 +49,6 @@ pub(super) enum Work {
     Step,
     /// It takes as long as a caller wants it to, up to the bounds of the engine.
     Long,
+    /// It is answered by a stream of events, which goes on until somebody ends it and holds no place meanwhile.
+    Stream,
 }

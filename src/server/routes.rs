@@ -16,17 +16,20 @@ use super::seat::Open;
 use super::service::Service;
 use super::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
-    StepBody, Withdraw,
+    StepBody, Unlock, Withdraw,
 };
-use super::{agent_context_routes, switch_routes, task_policies, task_steps};
+use super::{agent_context_routes, reviews, switch_routes, task_policies, task_steps};
 use axum::http::Method;
 use celador::BroughtTool;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
 use celador::manifest::listing::Annotations;
 use celador::policy::Policy;
-use celador::task::{Offer, StartTask, User};
+use celador::task::{Offer, Parent, StartTask, TaskState, User};
+use celador_store::TaskFilter;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The routes.
@@ -34,7 +37,8 @@ pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
         AgentContextsRead, AgentContextsWrite, ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite,
-        SwitchesRead, SwitchesWrite, TasksPurge, TasksRead, TasksWrite,
+        ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin, TasksPurge, TasksRead,
+        TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -82,12 +86,20 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
         post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
         post("/v1/tasks/{task}/output", "output", write, step::<Output>),
+        post("/v1/tasks/{task}/unlock", "unlockTask", Needs(TasksAdmin), unlock),
         post("/v1/tasks/{task}/policy", "decidePolicy", Needs(PoliciesWrite), task_policies::decide),
         long(post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task)),
         long(post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task)),
         long(post("/v1/tasks/{task}/render", "render", read, render)),
         long(post("/v1/evaluate", "evaluate", read, evaluate)),
         long(post("/v1/check", "check", read, check)),
+        get("/v1/reviews", "listReviews", Needs(ReviewsRead), reviews::list),
+        Route {
+            work: Work::Stream,
+            ..get("/v1/reviews/stream", "streamReviews", Needs(ReviewsRead), reviews::streamed)
+        },
+        get("/v1/reviews/{review}", "readReview", Needs(ReviewsRead), reviews::read),
+        post("/v1/reviews/{review}", "answerReview", Needs(ReviewsWrite), reviews::answer),
         get("/v1/switches", "listSwitches", Needs(SwitchesRead), switch_routes::list),
         get("/v1/switches/history", "listSwitchTurns", Needs(SwitchesRead), switch_routes::history),
         post("/v1/switches", "turnSwitchOn", Needs(SwitchesWrite), switch_routes::turn_on),
@@ -135,8 +147,9 @@ pub(super) fn routes() -> Vec<Route> {
 pub(super) struct NewTask {
     /// The agent's namespace.
     namespace: String,
-    /// The agent's name.
-    agent: String,
+    /// The agent's name; without it the default agent of the namespace.
+    #[serde(default)]
+    agent: Option<String>,
     /// The person for whom it runs.
     user: User,
     /// The resolved model; without it the one that the agent wishes for.
@@ -149,19 +162,31 @@ pub(super) struct NewTask {
     /// places for, under `brought` in a document of kind `celador/v1/tools`.
     #[serde(default)]
     tools: Vec<BroughtTool>,
+    /// The task that has delegated to it. It is the caller's own and has not ended; when it does, this one ends with it.
+    #[serde(default)]
+    parent: Option<Parent>,
+    /// What the task is to be found by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`. Expressions do not see it.
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
 }
 
 fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let new: NewTask = request.read(&service.settings.limits.store.engine)?;
+    let agent = match new.agent {
+        Some(agent) => agent,
+        None => service.default_agent(&new.namespace)?,
+    };
     let start = StartTask {
         id: uuid::Uuid::new_v4().to_string(),
         namespace: new.namespace,
-        agent: new.agent,
+        agent,
         user: new.user,
         started_at: service.now(),
         model: new.model,
         runtime: new.runtime.unwrap_or_default(),
         tools: new.tools,
+        parent: new.parent,
+        metadata: new.metadata,
     };
     service.tasks.create(request, start)
 }
@@ -176,11 +201,65 @@ pub(super) struct ListQuery {
     /// `true` for tasks whose last step was stored under the policy that is served, `false` for those that are under another one
     /// and have not ended. A page of these may be short, or empty, and have a `next`.
     current: Option<bool>,
+    /// Tasks of this agent: its name, or its namespace and its name with a slash between.
+    agent: Option<String>,
+    /// Tasks for the user of this identifier.
+    user: Option<String>,
+    /// Tasks in this state.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = celador::task::TaskState::WORDS)))]
+    state: Option<String>,
+    /// Tasks to which the task of this id has delegated.
+    parent: Option<String>,
+    /// Tasks with this metadata: a name, a colon, and the text; several for tasks that have all of them.
+    #[serde(default)]
+    metadata: Vec<String>,
+    /// Tasks that began at this time or later: RFC 3339.
+    started_after: Option<String>,
+    /// Tasks that began earlier than this: RFC 3339.
+    started_before: Option<String>,
+    /// Tasks whose last event was at this time or later: RFC 3339.
+    changed_after: Option<String>,
+    /// Tasks whose last event was earlier than this: RFC 3339.
+    changed_before: Option<String>,
+}
+
+impl ListQuery {
+    /// The tasks that are wanted.
+    fn filter(self) -> Result<TaskFilter, Problem> {
+        let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_filter());
+        let time = |text: Option<String>| text.map(|text| text.parse().map_err(|_| refuse())).transpose();
+        let (namespace, agent) = match self.agent.as_deref().map(|agent| agent.split_once('/').ok_or(agent)) {
+            None => (None, None),
+            Some(Err(agent)) => (None, Some(agent.to_owned())),
+            Some(Ok((namespace, agent))) => (Some(namespace.to_owned()), Some(agent.to_owned())),
+        };
+        if self.state.as_deref().is_some_and(|state| !TaskState::WORDS.contains(&state)) {
+            return Err(refuse());
+        }
+        let pair = |text: String| {
+            let (key, value) = text.split_once(':').ok_or_else(refuse)?;
+            Ok((key.to_owned(), value.to_owned()))
+        };
+        Ok(TaskFilter {
+            namespace,
+            agent,
+            user: self.user,
+            state: self.state,
+            parent: self.parent,
+            metadata: self.metadata.into_iter().map(pair).collect::<Result<_, Problem>>()?,
+            started_after: time(self.started_after)?,
+            started_before: time(self.started_before)?,
+            changed_after: time(self.changed_after)?,
+            changed_before: time(self.changed_before)?,
+        })
+    }
 }
 
 fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let ListQuery { after, current } = request.query()?;
-    Answer::json(200, &service.tasks.list(&request.caller, after.as_deref(), current)?)
+    let mut query: ListQuery = request.query()?;
+    let (after, current) = (query.after.take(), query.current.take());
+    let filter = query.filter()?;
+    Answer::json(200, &service.tasks.list(&request.caller, after, &filter, current)?)
 }
 
 /// Which events are listed.
@@ -337,9 +416,18 @@ fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
 }
 
 /// Any step of a task.
-fn step<S: StepBody>(service: &Service, request: &Request) -> Result<Answer, Problem> {
+fn step<S: StepBody + DeserializeOwned>(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let step: S = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &step)
+}
+
+/// A lock is for good unless the operator has said otherwise.
+fn unlock(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    if service.settings.allow_unlock {
+        step::<Unlock>(service, request)
+    } else {
+        Err(Kind::UnlockDisabled.into())
+    }
 }
 
 fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {

@@ -65,7 +65,7 @@ impl From<&Held> for Problem {
 
 /// Whether a task takes no step any more.
 pub(super) fn has_ended(task: &Task) -> bool {
-    matches!(task.state(), TaskState::Locked(_) | TaskState::Terminated(_))
+    matches!(task.state(), TaskState::Locked { .. } | TaskState::Terminated(_))
 }
 
 /// Takes the seat of a task. After a panic in the middle of a step, what is in memory may be half of it.

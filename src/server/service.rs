@@ -9,8 +9,11 @@ use super::error::ServeError;
 use super::manifests::Manifests;
 use super::metrics::Metrics;
 use super::origin::Origins;
+use super::problem::Problem;
 use super::recorder::Recorder;
+use super::review_feed::Counted;
 use super::settings::Settings;
+use super::shares::Holder;
 use super::sweeper::{Sweeper, Swept};
 use super::tasks::Tasks;
 use celador::cel::Timestamp;
@@ -46,6 +49,8 @@ pub(super) struct Service {
     pub(super) metrics: Arc<Metrics>,
     /// What takes away what is too old.
     pub(super) sweeper: Sweeper,
+    /// The streams of reviews that are open.
+    pub(super) streams: Counted<Holder>,
 }
 
 impl Service {
@@ -76,6 +81,7 @@ impl Service {
         tasks.learn_switches()?;
         let agent_contexts = AgentContexts::open(&settings, &database)?;
         let conversations = Conversations::new(database, || uuid::Uuid::new_v4().as_u128());
+        let (most, each) = (settings.limits.max_review_streams, settings.limits.max_caller_review_streams);
         let sweeper = Sweeper::new(settings.retention, settings.limits.store.max_page);
         Ok(Self {
             settings,
@@ -89,7 +95,16 @@ impl Service {
             agent_contexts,
             metrics,
             sweeper,
+            streams: Counted::new(most, each),
         })
+    }
+
+    /// The agent that is meant where a task is begun with a namespace alone.
+    pub(super) fn default_agent(&self, namespace: &str) -> Result<String, Problem> {
+        match self.settings.default_agents.get(namespace) {
+            Some(agent) => Ok(agent.clone()),
+            None => Ok(self.manifests.served().engine.default_agent(namespace)?),
+        }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -108,6 +123,14 @@ impl Service {
     pub(super) fn tidy(&self) {
         if let Err(error) = self.tasks.recorder().tidy() {
             warn!(%error, "lines that wait in the store could not be seen to");
+        }
+    }
+
+    /// Looks how far reviews have changed, and tells those who listen.
+    pub(super) fn follow_reviews(&self) {
+        match self.tasks.store.last_review_change() {
+            Ok(last) => self.tasks.feed.tell(last),
+            Err(error) => drop(self.tasks.problem(&error)),
         }
     }
 

@@ -18,7 +18,7 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 /// The settings of a server.
 ///
 /// ```
-/// use celador_server::{Authentication, Jwt, LiveTasks, ServerLimits, Settings, Tls};
+/// use celador_server::{Authentication, Jwt, LiveTasks, ReviewWebhook, ServerLimits, Settings, Tls};
 /// use std::time::Duration;
 ///
 /// let mut settings = Settings::new(vec!["policies/support-desk".into()]);
@@ -28,9 +28,12 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOC
 ///     issuer: "https://login.example".into(),
 ///     audience: "celador".into(),
 ///     identity_claim: "sub".into(),
+///     groups_claim: "groups".into(),
 /// };
 /// settings.authentication = Authentication { jwt: Some(jwt), ..Authentication::default() };
 /// settings.tls = Some(Tls { certificates: "chain.pem".into(), key: "key.pem".into() });
+/// settings.review_webhook =
+///     Some(ReviewWebhook { url: "https://chat.example/celador".into(), secret: "webhook.secret".into() });
 /// settings.live_tasks = LiveTasks::Keep;
 /// settings.allowed_origins.push("https://console.example".into());
 /// settings.retention.set("ended-tasks=30d")?;
@@ -54,6 +57,11 @@ pub struct Settings {
     pub manifest_digests: Option<PathBuf>,
     /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
+    /// Whether locked tasks can be unlocked; without it a lock is for good (MW-31).
+    pub allow_unlock: bool,
+    /// The default agents of namespaces, by namespace: for tasks that are begun without the name of an agent. Without one here it is
+    /// the only agent of the namespace that no other agent delegates to.
+    pub default_agents: BTreeMap<String, String>,
     /// How often the manifests and the files of authentication are looked at; never if nothing.
     pub watch: Option<Duration>,
     /// Whom it believes.
@@ -71,6 +79,8 @@ pub struct Settings {
     pub agent_contexts: Option<ContextPlace>,
     /// The address where clients reach it, if not where it listens. The agent card shows it, and it is an allowed origin and host.
     pub public_url: Option<String>,
+    /// Where reviews are sent when they are asked and when their state changes; nowhere without it.
+    pub review_webhook: Option<ReviewWebhook>,
     /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
     /// [`Settings::public_url`]; without ports. Where callers are known by tokens any host will do, unless some stand here.
     pub allowed_hosts: Vec<String>,
@@ -105,7 +115,8 @@ pub enum LiveTasks {
 /// The files by which callers are authenticated. Without both files, callers need no token.
 #[derive(Clone, Debug, Default)]
 pub struct Authentication {
-    /// A file of token digests: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}`.
+    /// A file of token digests: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}`. A row may also have `email`, a
+    /// text, and `groups`, a list of texts: reviews are addressed to both.
     pub tokens: Option<PathBuf>,
     /// The requirements for signed tokens (JWT).
     pub jwt: Option<Jwt>,
@@ -174,6 +185,7 @@ pub enum Unreadable {
 ///     issuer: "https://login.example".into(),
 ///     audience: "celador".into(),
 ///     identity_claim: "sub".into(),
+///     groups_claim: "groups".into(),
 /// };
 /// // a token file could name `kim` as well: then the claim alone does not say whose a task is
 /// let (tokens, jwt_identity) = (Some("tokens.json".into()), JwtIdentity::ClaimAlone);
@@ -207,6 +219,8 @@ pub struct Jwt {
     pub audience: String,
     /// The claim that names the caller, such as `sub` or `client_id`.
     pub identity_claim: String,
+    /// The claim that lists the groups that the caller is in, such as `groups`; empty if reviews are addressed to no groups.
+    pub groups_claim: String,
 }
 
 /// Files of a certificate chain and its key, as PEM.
@@ -218,6 +232,15 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
+/// Where reviews are sent.
+#[derive(Clone, Debug)]
+pub struct ReviewWebhook {
+    /// The address, which begins with `https://` or leads to loopback.
+    pub url: String,
+    /// A file with the secret that signs, `whsec_…` as Standard Webhooks have it; each line is one, and each signs.
+    pub secret: PathBuf,
+}
+
 impl Settings {
     /// A server for the manifests at these paths.
     #[must_use]
@@ -226,6 +249,8 @@ impl Settings {
             address: DEFAULT_ADDRESS,
             policies,
             manifest_digests: None,
+            allow_unlock: false,
+            default_agents: BTreeMap::new(),
             live_tasks: LiveTasks::default(),
             watch: Some(Duration::from_secs(1)),
             authentication: Authentication::default(),
@@ -235,6 +260,7 @@ impl Settings {
             conversation: conversation::ConversationSettings::default(),
             agent_contexts: None,
             public_url: None,
+            review_webhook: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             log_required: false,

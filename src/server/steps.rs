@@ -3,22 +3,23 @@
 //! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
 //! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
 
+use super::identity::Person;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, Task, TaskError, Usage,
+    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, ReviewAnswer, Task,
+    TaskError, Usage,
 };
 use celador_store::OperationKind;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
-pub(super) trait StepBody: DeserializeOwned {
+pub(super) trait StepBody {
     /// What it is in the words of the store, the decision log and the figures.
     fn operation(&self) -> OperationKind;
 
@@ -27,14 +28,34 @@ pub(super) trait StepBody: DeserializeOwned {
         None
     }
 
-    /// Why, if it ends the task.
+    /// Why, if it ends the task or unlocks it.
     fn reason(&self) -> Option<&str> {
         None
+    }
+
+    /// The identity of the caller whose task it is, if it says so: it may be another than the one who asks.
+    fn owner(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether a task that has ended takes steps again because of it.
+    fn revives(&self) -> bool {
+        false
     }
 
     /// Its body as the decision log may show it, for a task that has secrets and has not taken it yet.
     fn masked(&self, _: &Task, body: Value) -> Value {
         body
+    }
+
+    /// Whether it is about a call that the task knows, and is taken only to say how far that has come.
+    fn comes_again(&self, _: &Task) -> bool {
+        false
+    }
+
+    /// Whether it passes on the answer to a review of somebody whom the runtime alone knows.
+    fn passes_on(&self) -> bool {
+        false
     }
 
     /// Whether it is taken by a task that is held until an operator decides about its policy.
@@ -62,6 +83,8 @@ pub(super) struct Circumstances<'c> {
     pub(super) now: Timestamp,
     /// The settings of the task's namespace, for the secrets of webhooks.
     pub(super) settings: &'c BTreeMap<String, Json>,
+    /// Who brings it; nobody is known where callers need no token.
+    pub(super) person: Option<&'c Person>,
 }
 
 /// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
@@ -142,6 +165,10 @@ impl StepBody for Before {
         body
     }
 
+    fn comes_again(&self, task: &Task) -> bool {
+        self.0.id.as_ref().is_some_and(|id| task.has_call(id))
+    }
+
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         Ok(task.before(&self.0, at.now)?.into_progress())
     }
@@ -164,6 +191,10 @@ impl StepBody for Invoke {
 
     fn masked(&self, task: &Task, body: Value) -> Value {
         self.0.masked(task, body)
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        self.0.comes_again(task)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -195,6 +226,10 @@ impl StepBody for After {
 
     fn while_held(&self, _: &Task) -> WhileHeld {
         WhileHeld::Taken
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        task.function_of(&self.call).is_none() && task.has_call(&self.call)
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -286,15 +321,29 @@ impl StepBody for Resume {
         body
     }
 
+    fn passes_on(&self) -> bool {
+        matches!(self.answer, Answer::Review(_))
+    }
+
     fn while_held(&self, task: &Task) -> WhileHeld {
         let is_result = matches!(self.answer, Answer::Result(_)) && task.awaits_result();
         if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
     }
 
+    /// Who passes on the answer to a review is on record with it: the server knows nobody else.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let answer = match self.answer.clone() {
+            Answer::Review(answer) if answer.by.is_some() => {
+                return Err(Problem::new(Kind::BadRequest, messages::by_is_known()));
+            }
+            Answer::Review(answer) => {
+                Answer::Review(ReviewAnswer { by: at.person.map(Person::identity), ..answer })
+            }
+            answer => answer,
+        };
         let answered = match self.question {
-            Some(question) => task.answer(question, self.answer.clone(), at.now),
-            None => task.resume(self.answer.clone(), at.now),
+            Some(question) => task.answer(question, answer, at.now),
+            None => task.resume(answer, at.now),
         };
         Ok(answered?.into_progress())
     }
@@ -392,6 +441,42 @@ impl StepBody for End {
     }
 }
 
+/// A locked task is to take steps again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Unlock {
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
+    /// The identity of the caller whose task it is; without it, the operator's own.
+    #[serde(default)]
+    owner: Option<String>,
+}
+
+impl StepBody for Unlock {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Unlock
+    }
+
+    fn reason(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    fn revives(&self) -> bool {
+        true
+    }
+
+    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
+        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
+        Ok(task.unlock(&self.reason)?.into())
+    }
+}
+
 fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Bool(false) => Ok(Ran::Never),
@@ -426,11 +511,17 @@ pub(super) fn check_reason(reason: &str, most: usize) -> Result<(), Problem> {
 impl From<TaskError> for Problem {
     fn from(error: TaskError) -> Self {
         let kind = match error {
-            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) => Kind::UnknownAgent,
+            TaskError::UnknownAgent(_) | TaskError::UnknownTrigger(_) | TaskError::NoDefaultAgent { .. } => {
+                Kind::UnknownAgent
+            }
+            TaskError::MetadataTooLarge { .. } | TaskError::MetadataName | TaskError::MetadataText => {
+                Kind::BadRequest
+            }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
+            TaskError::OtherResult(_) => Kind::OtherResult,
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
                 Kind::BadRequest
             }
@@ -439,6 +530,7 @@ impl From<TaskError> for Problem {
             }
             TaskError::SeveralPending => Kind::SeveralAsked,
             TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
+            TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun

@@ -289,7 +289,8 @@ impl Tasks {
             None => None,
         };
         let recorded = if kind == "idle-tasks" {
-            let ending = Ending { at: now, who: WHO, reason: rule, expected: Some(task.version) };
+            let ending =
+                Ending { at: now, who: WHO, reason: rule, with_parent: false, expected: Some(task.version) };
             self.end_seated(owner, &task.id, &ending, open)
         } else {
             let purge = Purge { at: now, who: WHO, reason: rule };
@@ -297,7 +298,10 @@ impl Tasks {
             purged.map(|(_, recorded)| recorded)
         };
         match recorded {
-            Ok(recorded) => recorded.map(|()| true).map_err(|_| Failed::Log),
+            Ok(recorded) => {
+                self.end_children(owner, &task.id, WHO);
+                recorded.map(|()| true).map_err(|_| Failed::Log)
+            }
             Err(
                 StoreError::NotFound
                 | StoreError::Purged

@@ -9,12 +9,12 @@ use super::manifests::Served;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::Request;
-use super::seat::{Held, Open, Seat, has_ended, sit};
+use super::seat::{Held, Open, Seat, sit};
 use super::settings::LiveTasks;
 use super::tasks::{Tasks, owner};
 use celador::BroughtTool;
 use celador::policy::Fingerprint;
-use celador::task::{SavedTask, Task, TaskError};
+use celador::task::{SavedTask, Task, TaskError, TaskState};
 use celador_store::{ManifestSet, Owner, StoreError, TaskHead};
 use std::sync::{Arc, Mutex};
 
@@ -42,10 +42,10 @@ impl Found {
         }
     }
 
-    fn has_ended(&self) -> bool {
+    fn state(&self) -> TaskState {
         match self {
-            Self::Task(task, _) => has_ended(task),
-            Self::Saved(saved) => saved.has_ended(),
+            Self::Task(task, _) => task.state(),
+            Self::Saved(saved) => saved.state(),
         }
     }
 
@@ -76,6 +76,15 @@ impl Tasks {
         look(open.insert(found))
     }
 
+    /// Whether a task takes no step any more, whatever an operator does: it then stays under the policy that it was under.
+    pub(super) fn is_over(&self, state: &TaskState) -> bool {
+        match state {
+            TaskState::Active | TaskState::Suspended => false,
+            TaskState::Locked { .. } => !self.unlocks,
+            TaskState::Terminated(_) => true,
+        }
+    }
+
     /// The seat of a task.
     pub(super) fn seat(&self, owner: &Owner, id: &str) -> Arc<Seat> {
         let key = (owner.clone(), id.to_owned());
@@ -90,7 +99,7 @@ impl Tasks {
 
     /// A task in memory, judged by what is served now. One that has ended stays as it was.
     pub(super) fn brought_up(&self, open: Open) -> Result<Open, Problem> {
-        if Arc::ptr_eq(&open.judged, &self.manifests.served()) || has_ended(&open.task) {
+        if Arc::ptr_eq(&open.judged, &self.manifests.served()) || self.is_over(&open.task.state()) {
             return Ok(open);
         }
         let Open { task, head, manifests, is_borrowed, .. } = open;
@@ -120,7 +129,7 @@ impl Tasks {
         }
         // the same text may come to another policy by another release
         let is_adopted = is_served || self.is_same(found.fingerprint(), &head, &served)?;
-        let has_ended = found.has_ended();
+        let has_ended = self.is_over(&found.state());
         let how = if head.is_kept() { LiveTasks::Keep } else { self.live_tasks };
         // what has ended is only looked at, and what is served is at hand
         let held = if is_adopted || has_ended || how == LiveTasks::Adopt {

@@ -14,11 +14,12 @@ use super::steps::check_reason;
 use super::tasks::{Tasks, owner};
 use celador::BroughtTool;
 use celador::policy::Fingerprint;
-use celador::task::TaskState;
+use celador::task::{Parent, TaskState};
 use celador_store::{
     NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreError, TaskHead, TaskPolicy, Terms,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A task as it stands.
 #[derive(Serialize)]
@@ -33,6 +34,12 @@ pub(super) struct Standing<'t> {
     namespace: &'t str,
     /// The agent's name.
     agent: &'t str,
+    /// The identifier of the user for whom it runs.
+    user: &'t str,
+    /// The task that has delegated to it; null if none has.
+    parent: Option<&'t Parent>,
+    /// Its metadata.
+    metadata: &'t BTreeMap<String, String>,
     #[serde(flatten)]
     state: TaskState,
     /// The question that it waits for, with its secrets masked; null if it asks nothing.
@@ -148,6 +155,9 @@ pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
             version: open.head.version(),
             namespace,
             agent,
+            user: &open.task.context().start().user_id,
+            parent: open.task.parent(),
+            metadata: open.task.metadata(),
             state: open.task.state(),
             asks: if open.is_borrowed {
                 open.task.request().map(celador::task::Request::masked)
@@ -205,6 +215,9 @@ impl Tasks {
             version: head.version(),
             namespace,
             agent,
+            user: saved.user(),
+            parent: saved.parent(),
+            metadata: saved.metadata(),
             state: saved.state(),
             asks: saved.request().map(celador::task::Request::masked),
             interrupted: saved.is_interrupted(),
@@ -225,7 +238,7 @@ impl Tasks {
             *open = None;
             let loaded = self.store.load(owner, &request.id);
             let loaded = loaded.map_err(|error| self.gone(owner, &request.id, &error))?;
-            if loaded.saved.has_ended() {
+            if self.is_over(&loaded.saved.state()) {
                 return Err(Problem::new(Kind::BadRequest, messages::has_ended()));
             }
             let found = match decision {

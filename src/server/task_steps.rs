@@ -100,39 +100,56 @@ impl<'s> About<'s> {
 }
 
 impl Tasks {
-    /// Takes a step of a task and answers when it is durable.
+    /// Takes a step of a task of the caller and answers when it is durable.
     pub(super) fn step<S: StepBody>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
+        let owner = step.owner().map_or_else(|| owner(&request.caller), Owner::caller);
+        self.step_of(&owner, request, step)
+    }
+
+    /// Takes a step of a task, whoever owns it.
+    pub(super) fn step_of<S: StepBody>(
+        &self,
+        owner: &Owner,
+        request: &Request,
+        step: &S,
+    ) -> Result<Answer, Problem> {
         let begun = Instant::now();
-        let owner = owner(&request.caller);
-        let seat = self.seat(&owner, &request.id);
+        let seat = self.seat(owner, &request.id);
         let mut open = sit(&seat);
         let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
             self.recorder.ready()?;
-            if let Some(answer) = self.answered(request, Some(&request.id))? {
+            if let Some(answer) = self.answered(&owner, request, Some(&request.id))? {
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
             }
             let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
-                None => self.open(&owner, &request.id)?,
+                None => self.open(owner, &request.id)?,
             };
             if let Some(problem) = hindrance(&found, step) {
                 // another process may have been told what becomes of it
-                let present = self.store.version(&owner, &request.id);
-                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != found.head.version() {
+                let present = self.store.version(owner, &request.id);
+                if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version() {
                     self.metrics().conflict();
                     continue;
                 }
                 *open = Some(found);
                 return Err(problem);
             }
+            let who = request.caller.identity.as_deref().unwrap_or_default();
+            if self.end_orphan(&owner, &found.task, who)? {
+                continue;
+            }
+            let was_over = has_ended(&found.task);
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());
-            let at = Circumstances { now, settings: self.settings_of(&found.task) };
-            // before the step is taken: it may close the call that its body is about
+            let (settings, person) = (self.settings_of(&found.task), request.caller.person.as_ref());
+            let at = Circumstances { now, settings, person };
+            // before the step is taken: it may close the call and the question that its body is about
             let content = self.recorder.content_of(step, &found.task, &request.body);
+            let comes_again = step.comes_again(&found.task);
             let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
@@ -142,29 +159,6 @@ impl Tasks {
                 }
             };
             let Open { task, head, manifests, .. } = &found;
-            if let Progress::Decided(decision) = &progress
-                && task.turned_away_since(&before, decision)
-            {
-                // nothing is stored that would tell that another process was ahead, or has purged the task
-                let present = self.store.version(&owner, &request.id);
-                if present.map_err(|error| self.gone(&owner, &request.id, &error))? != head.version() {
-                    self.metrics().conflict();
-                    continue;
-                }
-                if decision.switch.is_some() && self.store.switches_version() != Ok(switches) {
-                    self.learn_switches().map_err(|error| self.problem(&error))?;
-                    continue;
-                }
-                // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
-                let shown = Shown::Decided { decided: decision };
-                let (id, version) = (&*request.id, head.version());
-                let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
-                let taken =
-                    Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
-                let recorded = self.recorder.record_rejection(&taken);
-                *open = Some(found);
-                return recorded.map(|()| answer);
-            }
             let (shown, suspension) = match &progress {
                 Progress::Decided(decided) => (Shown::Decided { decided }, None),
                 Progress::Asks(question) => {
@@ -172,28 +166,60 @@ impl Tasks {
                     (Shown::asks(task, question, suspension.as_ref()), suspension)
                 }
             };
-            let (id, version) = (&*request.id, head.version().saturating_add(1));
-            let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
             let decision = match &progress {
                 Progress::Decided(decision) => Some(decision),
                 Progress::Asks(_) => suspension.as_ref(),
             };
+            let is_turned_away = decision.is_some_and(|decision| task.turned_away_since(&before, decision));
+            if is_turned_away || comes_again && task.is_at(&before) {
+                // nothing is stored that would tell that another process was ahead, or has purged the task
+                let present = self.store.version(owner, &request.id);
+                if present.map_err(|error| self.gone(owner, &request.id, &error))? != head.version() {
+                    self.metrics().conflict();
+                    continue;
+                }
+                if decision.is_some_and(|decision| decision.switch.is_some())
+                    && self.store.switches_version() != Ok(switches)
+                {
+                    self.learn_switches().map_err(|error| self.problem(&error))?;
+                    continue;
+                }
+                // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
+                let (id, version) = (&*request.id, head.version());
+                let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
+                let taken =
+                    Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
+                let recorded = self.recorder.record_rejection(&taken);
+                *open = Some(found);
+                return recorded.map(|()| answer);
+            }
+            let (id, version) = (&*request.id, head.version().saturating_add(1));
+            let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::NewEvent { operation, at: now, task, before: &before, decision, once };
-            let taken =
-                Self::taken(request, about, (task, &owner, now), begun, (&progress, &answer), content);
+            let taken = Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
-            let terms = Terms { switches, due: due.clone(), manifests, decided: None };
+            let terms =
+                Terms { switches, due: due.clone(), manifests, passed_on: step.passes_on(), decided: None };
             match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
+                    if head.has_reviews() || found.head.has_reviews() {
+                        self.feed.nudge();
+                    }
                     let taken = Taken { took: begun.elapsed(), ..taken };
                     let recorded = self.recorder.record(&taken, due.as_ref(), &head);
                     if recorded.is_err() {
                         self.writing.failed();
                     }
+                    let is_over = !was_over && has_ended(&found.task);
                     *open = Some(Open { head, ..found });
+                    if is_over {
+                        // its children have seats of their own
+                        drop(open);
+                        self.end_children(&owner, &request.id, who);
+                    }
                     // stored all the same: who sends it again under its key is answered when the log has it
                     return recorded.map(|()| answer);
                 }
@@ -235,7 +261,8 @@ impl Tasks {
 /// Why a task that is held does not take a step. The result of a call that was let through is taken under the policy that
 /// let it through, and a task can be ended under any.
 fn hindrance(open: &Open, step: &impl StepBody) -> Option<Problem> {
-    let held = open.held.as_ref().filter(|_| !has_ended(&open.task))?;
+    // what takes steps again must do so under a policy that can be had
+    let held = open.held.as_ref().filter(|_| step.revives() || !has_ended(&open.task))?;
     let is_taken = match step.while_held(&open.task) {
         WhileHeld::Refused => false,
         WhileHeld::Taken => !open.is_borrowed,

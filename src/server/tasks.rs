@@ -15,6 +15,7 @@ use super::problem::{Kind, Problem};
 use super::reasons::Writing;
 use super::recorder::Recorder;
 use super::request::{Answer, JSON, Request};
+use super::review_feed::ReviewFeed;
 use super::seat::{Open, Seat};
 use super::settings::{LiveTasks, Settings};
 use axum::http::HeaderName;
@@ -50,10 +51,14 @@ pub(super) struct Tasks {
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     pub(super) no_settings: BTreeMap<String, Json>,
     pub(super) live_tasks: LiveTasks,
+    /// Whether locked tasks can be unlocked.
+    pub(super) unlocks: bool,
     /// What is known of whether log and store can be written.
     pub(super) writing: Writing,
     /// The number of the last turn of a switch that was logged.
     pub(super) told: Mutex<u64>,
+    /// Who is told that reviews have changed.
+    pub(super) feed: ReviewFeed,
 }
 
 /// A task that was created.
@@ -94,8 +99,10 @@ impl Tasks {
             namespaces: settings.namespaces.clone(),
             no_settings: BTreeMap::new(),
             live_tasks: settings.live_tasks,
+            unlocks: settings.allow_unlock,
             writing: Writing::default(),
             told: Mutex::default(),
+            feed: ReviewFeed::new(),
         }
     }
 
@@ -125,10 +132,11 @@ impl Tasks {
 
     /// Starts a task of a caller. The id is the server's: files below a mount are found by it, whoever the owner is.
     pub(super) fn create(&self, request: &Request, start: StartTask) -> Result<Answer, Problem> {
-        if let Some(answer) = self.answered(request, None)? {
+        let owner = owner(&request.caller);
+        if let Some(answer) = self.answered(&owner, request, None)? {
             return Ok(answer);
         }
-        let owner = owner(&request.caller);
+        self.check_parent(&owner, &start)?;
         let (id, at) = (start.id.clone(), start.started_at);
         let served = self.manifests.served();
         let task = served.engine.start(start)?;
@@ -140,7 +148,7 @@ impl Tasks {
             Ok(head) => head,
             // the key was used while this task was made
             Err(StoreError::AlreadyExists) => {
-                return self.answered(request, None)?.ok_or_else(|| Kind::Contended.into());
+                return self.answered(&owner, request, None)?.ok_or_else(|| Kind::Contended.into());
             }
             Err(error) => return Err(self.problem(&error)),
         };
@@ -155,15 +163,20 @@ impl Tasks {
     }
 
     /// The answer that the request's key had, of a task or of creating one; a problem if it was that of another request.
-    pub(super) fn answered(&self, request: &Request, task: Option<&str>) -> Result<Option<Answer>, Problem> {
+    pub(super) fn answered(
+        &self,
+        owner: &Owner,
+        request: &Request,
+        task: Option<&str>,
+    ) -> Result<Option<Answer>, Problem> {
         let Some(key) = &request.key else { return Ok(None) };
-        let found = self.store.answer(&owner(&request.caller), task, key);
+        let found = self.store.answer(owner, task, key);
         let Some(once) = found.map_err(|error| self.problem(&error))? else { return Ok(None) };
         if once.request != request.digest() {
             return Err(Kind::KeyReused.into());
         }
         if let (None, Ok(created)) = (task, serde_json::from_str::<CreatedBefore>(&once.answer)) {
-            let tombstone = self.store.tombstone(&owner(&request.caller), &created.task);
+            let tombstone = self.store.tombstone(owner, &created.task);
             if tombstone.map_err(|error| self.problem(&error))?.is_some() {
                 return Err(Kind::Purged.into());
             }

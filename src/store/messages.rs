@@ -35,6 +35,10 @@ pub(crate) fn altered_turn(number: u64) -> String {
     format!("turn {number} of the switches is not what was written")
 }
 
+pub(crate) fn altered_labels(task: &str) -> String {
+    format!("what the task `{task}` is found by is not what was written")
+}
+
 pub(crate) fn altered_policy(task: &str) -> String {
     format!("what is said of the policy of the task `{task}` is not what was written")
 }
@@ -159,6 +163,12 @@ pub(crate) fn altered_event(task: &str, version: u64) -> String {
 pub(crate) fn altered_answer(task: &str) -> String {
     format!("an answer of task `{}` is not what was written", task.escape_debug())
 }
+
+pub(crate) fn altered_review(id: &str) -> String {
+    format!("the review `{}` is not what was written", id.escape_debug())
+}
+
+pub(crate) const OWN_COUNT: &str = "the count of changes of reviews, which counts by itself";
 
 pub(crate) fn altered_tombstone(task: &str) -> String {
     format!("the tombstone of task `{}` is not what was written", task.escape_debug())

@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "a test plays the story, and does not print it")]
 mod example;
 
-use super::task_fixture::see;
+use super::task_fixture::{at_limit, see};
 use celador::Verdict::{self, Allow, Block, Discard, Error, LockTask, Rejected, Route, Suspend, Terminate};
 use celador::task::TaskState;
 use celador::{Engine, EngineLimits};
@@ -166,8 +166,8 @@ fn a_child_has_a_context_of_its_own_and_its_parent_knows_its_task() {
         assert_eq!(see(task, expression), wanted, "{} {expression}", task.id());
     }
     assert_eq!(parent.state(), TaskState::Active);
-    assert!(matches!(restored("t-4").state(), TaskState::Locked(_)));
-    assert_eq!(restored("t-5").state(), TaskState::Terminated("limit_exceeded".into()));
+    assert!(matches!(restored("t-4").state(), TaskState::Locked { .. }));
+    assert_eq!(restored("t-5").state(), at_limit("7 of 6 model turns (`max_turns`)"));
 }
 
 #[test]

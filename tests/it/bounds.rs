@@ -41,7 +41,7 @@ const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_sche
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 8] = [
+const OF_TASKS: [&str; 9] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
@@ -50,6 +50,7 @@ const OF_TASKS: [&str; 8] = [
     "max_queued_calls",
     "max_review_ms",
     "max_id_bytes",
+    "max_known_calls",
 ];
 
 /// Tested with the stores.

@@ -31,6 +31,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         verdict: "block",
         step: Some("before[0]"),
         limit: None,
+        ended: None,
         switch: None,
         reason: None,
         decided: &[],
@@ -88,7 +89,7 @@ fn a_line_tells_of_the_calls_that_were_decided_with_its_step() {
     let line = serde_json::to_value(entry("after").of(&told)).unwrap();
     let step = "capabilities.ledger.before[0].assert";
     let expected = json!([
-        {"call": 1, "function": "ledger_lookup", "verdict": "block", "step": step, "cost": 3},
+        {"call": "2", "function": "ledger_lookup", "verdict": "block", "step": step, "cost": 3},
     ]);
     assert_eq!(line["decided"], expected);
     assert!(!line.to_string().contains("HUSH"));

@@ -5,7 +5,9 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_fixture::{call, engine, noon, start};
 use celador::EngineLimits;
-use celador::task::{Answer, Progress, Request, TaskError, TaskState, Verdict};
+use celador::task::{
+    Answer, Progress, Request, TaskError, TaskState, Termination, TerminationReason, Verdict,
+};
 use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Verified};
 use serde_json::{Value, json};
@@ -29,8 +31,14 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
         Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
     ));
     let ended = task.end("no longer wanted", noon());
-    assert_eq!((ended.verdict, ended.reason.as_deref()), (Verdict::Terminate, Some("no longer wanted")));
-    assert_eq!(task.state(), TaskState::Terminated("no longer wanted".into()));
+    assert_eq!((ended.verdict, ended.reason.as_deref()), (Verdict::Terminate, Some("ended_by_host")));
+    let message = "no longer wanted".to_owned();
+    assert_eq!(ended.message.as_ref(), Some(&message));
+    assert_eq!(ended.termination(), Some(TerminationReason::EndedByHost));
+    assert_eq!(
+        task.state(),
+        TaskState::Terminated(Termination { reason: TerminationReason::EndedByHost, message })
+    );
     // what waited was taken back: nobody can answer it, and the call is on record as one that did not run
     assert_eq!(task.request(), None);
     assert!(matches!(task.resume(Answer::approve(), noon()), Err(TaskError::NothingPending)));
@@ -39,10 +47,11 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     let Progress::Decided(refused) = task.before(&posting, noon()).unwrap().into_progress() else {
         panic!("decided")
     };
-    assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some("no longer wanted")));
+    assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some("ended_by_host")));
+    assert_eq!((refused.message.as_deref(), refused.termination()), (Some("no longer wanted"), None));
     // the first end stays
     let again = task.end("another reason", noon());
-    assert_eq!((again.verdict, again.reason.as_deref()), (Verdict::Rejected, Some("no longer wanted")));
+    assert_eq!((again.verdict, again.message.as_deref()), (Verdict::Rejected, Some("no longer wanted")));
     assert_eq!(engine.restore(task.save()).unwrap().state(), task.state());
 }
 
@@ -94,7 +103,7 @@ fn nothing_but_a_tombstone_is_left_of_a_purged_task() {
         assert_eq!(store.version(&Owner::caller("lee"), "t-1"), lees, "{name}");
         assert_eq!(store.purge(&Owner::nobody(), "t-1", &purge()), Err(StoreError::NotFound), "{name}");
         // the answer to the creation stays: it says that there was such a request, and nothing of the task
-        let found = Verified { tasks: 1, events: 1, answers: 1, tombstones: 1 };
+        let found = Verified { tasks: 1, events: 1, answers: 1, tombstones: 1, reviews: 0 };
         assert_eq!(store.verify(), Ok(found), "{name}");
     }
 }
@@ -194,11 +203,14 @@ fn ended_and_purged_over_http_and_on_record_in_the_log() {
     let end = json!({ "reason": "the customer hung up" });
     let ended = serving.post(&format!("{path}/end"), &end).json();
     assert_eq!(
-        (&ended["decided"]["verdict"], &ended["decided"]["reason"]),
-        (&json!("terminate"), &end["reason"])
+        ["verdict", "reason", "message"].map(|member| &ended["decided"][member]),
+        [&json!("terminate"), &json!("ended_by_host"), &end["reason"]]
     );
     let seen = serving.get(&path).json();
-    assert_eq!((&seen["state"], &seen["reason"]), (&json!("terminated"), &end["reason"]));
+    assert_eq!(
+        ["state", "reason", "message"].map(|member| &seen[member]),
+        [&json!("terminated"), &json!("ended_by_host"), &end["reason"]]
+    );
     let step =
         serving.post(&format!("{path}/input"), &json!({"message": "Hello?", "ticket_id": "T-1"})).json();
     assert_eq!(step["decided"]["verdict"], "rejected");

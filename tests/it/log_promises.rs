@@ -169,7 +169,13 @@ fn what_was_said_leaves_the_lines_that_wait_when_their_task_is_purged() {
     for (name, database, _folder) in databases() {
         let store = StoredTasks::new(database.clone(), &StoreLimits::default());
         Kept::create(&store, &kim(), "t-1").unwrap();
-        let ending = Ending { at: second(3), who: "kim", reason: "the-words-of-kim", expected: None };
+        let ending = Ending {
+            at: second(3),
+            who: "kim",
+            reason: "the-words-of-kim",
+            with_parent: false,
+            expected: None,
+        };
         let due = |line| Some(DueLine { log: "elsewhere".into(), number: 7, line });
         let ended = store.end(&kim(), "t-1", &ending, None, due).unwrap();
         let waiting = || lines_from(&database, "elsewhere", 1, 9).unwrap();
@@ -251,7 +257,13 @@ fn a_task_that_is_ended_without_its_policy_is_as_the_engine_ends_it() {
         let decision = kept.post("m", None).unwrap();
         kept.report(&decision).unwrap();
         kept.post("m", None).unwrap();
-        let ending = Ending { at: second(9), who: "lee", reason: "no longer wanted", expected: None };
+        let ending = Ending {
+            at: second(9),
+            who: "lee",
+            reason: "no longer wanted",
+            with_parent: false,
+            expected: None,
+        };
         let early = Ending { expected: Some(2), ..ending };
         let end = |id: &str, ending: &Ending<'_>, engine| store.end(&kim(), id, ending, engine, |_| None);
         assert_eq!(

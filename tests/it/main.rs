@@ -22,7 +22,10 @@ mod bounds;
 mod bounds_growth;
 mod bounds_source;
 mod brought_tools;
+#[cfg(feature = "server")]
+mod browser;
 mod cache;
+mod call_ids;
 mod cases;
 mod cel_interpreter;
 mod check_rows;
@@ -45,6 +48,7 @@ mod counting;
 mod decision_log;
 mod differential;
 mod doors;
+mod ends;
 mod event;
 mod fingerprints;
 mod folds;
@@ -97,6 +101,16 @@ mod requirements;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
+#[cfg(feature = "server")]
+mod review_command;
+#[cfg(feature = "server")]
+mod review_fixture;
+#[cfg(feature = "server")]
+mod review_page;
+#[cfg(feature = "server")]
+mod review_page_shown;
+#[cfg(feature = "server")]
+mod review_webhook;
 mod reviews;
 mod rules;
 mod scenario_read;
@@ -115,6 +129,8 @@ mod server_bounds;
 mod server_connections;
 #[cfg(feature = "server")]
 mod server_origins;
+#[cfg(feature = "server")]
+mod server_reviews;
 #[cfg(feature = "server")]
 mod server_rim;
 #[cfg(feature = "server")]

@@ -179,7 +179,7 @@ fn an_idle_task_is_ended_with_the_rule_as_its_reason_and_later_purged() {
     sweep(&serving);
     for path in [&task, &asks] {
         let seen = serving.get(path).json();
-        assert_eq!((&seen["state"], &seen["reason"]), (&json!("terminated"), &json!("idle-tasks=90d")));
+        assert_eq!((&seen["state"], &seen["message"]), (&json!("terminated"), &json!("idle-tasks=90d")));
     }
     assert!(serving.get(&format!("{asks}/context")).text().contains("restricted"));
     // the end is its last event: from there the other rule counts
@@ -213,7 +213,7 @@ fn ended(store: &StoredTasks, count: usize) {
     for number in 0..count {
         let id = format!("t-{number:04}");
         store.create(&kim(), &new_task(&id), second(0), Some(once(&id))).unwrap();
-        let ending = Ending { at, who: "kim", reason: "done", expected: None };
+        let ending = Ending { at, who: "kim", reason: "done", with_parent: false, expected: None };
         store.end(&kim(), &id, &ending, None, |_| None).unwrap();
     }
 }

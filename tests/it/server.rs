@@ -1,7 +1,7 @@
 //! The server over real HTTP: the stories of `tests/data/http`, row by row, and what no row can say.
 //!
 //! A story is a list of requests to one server, each with the status and a part of the answer. `{name}` in a path or body is
-//! what an earlier row kept; a row's `answer` has to be found in the answer, whatever else is there.
+//! what an earlier row kept; a story may name its `policies`; a row's `answer` has to be found in the answer, whatever else is there.
 
 use crate::openapi;
 use crate::serving::{SCOPES, Serving, desk, new_task};
@@ -35,8 +35,8 @@ fn filled(text: &str, kept: &BTreeMap<String, String>) -> String {
 /// Runs a story; says what differs.
 fn run(story: &Value) -> Result<usize, String> {
     let serving = Serving::with(&Location::Memory, |settings, _| {
-        if let Some(name) = story["manifests"].as_str() {
-            settings.policies = vec![folder().join("manifests").join(name)];
+        if let Some(policies) = story["policies"].as_str() {
+            settings.policies = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(policies)];
         }
         for (name, value) in story["limits"].as_object().into_iter().flatten() {
             let value = value.as_u64().unwrap();

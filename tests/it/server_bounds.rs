@@ -28,7 +28,7 @@ const HERE: [&str; 6] = [
 ];
 
 /// Tested with the stories of `tests/data/http`, with the rim, with connections, with shares, and with policies of before.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 15] = [
     "max_caller_requests",
     "max_requests_waiting",
     "max_wait_ms",
@@ -42,6 +42,8 @@ const ELSEWHERE: [&str; 13] = [
     "max_former_manifests",
     "max_client_connections",
     "max_answer_ms",
+    "max_review_streams",
+    "max_caller_review_streams",
 ];
 
 fn with(change: impl FnOnce(&mut ServerLimits)) -> Serving {

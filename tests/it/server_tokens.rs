@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use std::fs;
 
 const NOON: i64 = 1_780_315_200;
-const ISSUER: &str = "https://issuer.example";
+pub const ISSUER: &str = "https://issuer.example";
 
 /// A key with its JWK, which signs.
-struct Signer {
+pub struct Signer {
     algorithm: &'static str,
-    jwk: Value,
+    pub jwk: Value,
     pair: Pair,
 }
 
@@ -33,7 +33,7 @@ enum Pair {
 const ALGORITHMS: [&str; 3] = ["RS256", "ES256", "EdDSA"];
 
 impl Signer {
-    fn new(id: &str, algorithm: &'static str) -> Self {
+    pub fn new(id: &str, algorithm: &'static str) -> Self {
         let text = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         let random = SystemRandom::new();
         let (jwk, pair) = match algorithm {
@@ -62,7 +62,7 @@ impl Signer {
     }
 
     /// The header that a plain token has.
-    fn header(&self) -> Value {
+    pub fn header(&self) -> Value {
         json!({"alg": self.algorithm, "kid": self.jwk["kid"], "typ": "JWT"})
     }
 
@@ -82,7 +82,7 @@ impl Signer {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
-    fn sign(&self, header: &Value, claims: &Value) -> String {
+    pub fn sign(&self, header: &Value, claims: &Value) -> String {
         self.sign_texts(&header.to_string(), &claims.to_string())
     }
 
@@ -92,13 +92,13 @@ impl Signer {
     }
 }
 
-fn claims() -> Value {
+pub fn claims() -> Value {
     json!({"iss": ISSUER, "aud": ["celador", "other"], "exp": NOON + 60, "nbf": NOON - 60,
         "sub": "did:web:ann", "scope": "tasks:read tasks:write openid"})
 }
 
 /// The same object with another value of a member, or without it.
-fn with(mut object: Value, name: &str, value: Value) -> Value {
+pub fn with(mut object: Value, name: &str, value: Value) -> Value {
     match value {
         Value::Null => drop(object.as_object_mut().unwrap().remove(name)),
         value => object[name] = value,
@@ -110,7 +110,7 @@ fn with_keys(keys: &[Value]) -> Serving {
     over_keys(&Location::Memory, keys, |_| {})
 }
 
-fn over_keys(location: &Location, keys: &[Value], change: impl FnOnce(&mut Settings)) -> Serving {
+pub fn over_keys(location: &Location, keys: &[Value], change: impl FnOnce(&mut Settings)) -> Serving {
     let text = json!({ "keys": keys }).to_string();
     Serving::with(location, move |settings, folder| {
         fs::write(folder.join("jwks.json"), text).unwrap();
@@ -119,6 +119,7 @@ fn over_keys(location: &Location, keys: &[Value], change: impl FnOnce(&mut Setti
             issuer: ISSUER.into(),
             audience: "celador".into(),
             identity_claim: "sub".into(),
+            groups_claim: "groups".into(),
         });
         change(settings);
     })
@@ -376,6 +377,7 @@ fn what_was_stored_under_the_claim_alone_is_found_again() {
         issuer: ISSUER.into(),
         audience: "celador".into(),
         identity_claim: "sub".into(),
+        groups_claim: "groups".into(),
     });
     alone(&mut settings);
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();

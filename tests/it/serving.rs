@@ -22,10 +22,13 @@ use ureq::http::{HeaderMap, Request};
 pub const NOON: &str = "2026-06-01T12:00:00Z";
 
 /// All scopes that a token may have.
-pub const SCOPES: [&str; 13] = [
+pub const SCOPES: [&str; 16] = [
     "tasks:read",
     "tasks:write",
     "tasks:purge",
+    "tasks:admin",
+    "reviews:read",
+    "reviews:write",
     "policies:write",
     "manifests:read",
     "manifests:write",
@@ -143,16 +146,33 @@ impl Serving {
 
     /// A token of an identity with these scopes; the server knows it at once.
     pub fn token(&self, identity: &str, scopes: &[&str]) -> String {
+        self.token_of(identity, scopes, &json!({}))
+    }
+
+    /// The same with more about the identity: an e-mail address, groups.
+    pub fn token_of(&self, identity: &str, scopes: &[&str], more: &Value) -> String {
         let token = format!("token of {identity} for {}", scopes.join(" ")).replace(' ', "-");
         let mut tokens = self.tokens.lock().unwrap();
         let digest: String = Sha256::digest(&token).iter().map(|byte| format!("{byte:02x}")).collect();
-        let row = json!({"sha256": digest, "identity": identity, "scopes": scopes});
+        let mut row = json!({"sha256": digest, "identity": identity, "scopes": scopes});
+        for (name, value) in more.as_object().unwrap() {
+            row[name] = value.clone();
+        }
         if tokens.insert(token.clone(), row).is_none() {
             let rows: Vec<&Value> = tokens.values().collect();
             fs::write(self.folder.path().join("tokens.json"), json!({ "tokens": rows }).to_string()).unwrap();
             self.server.as_ref().unwrap().refresh();
         }
         token
+    }
+
+    /// Takes the tokens of an identity away; the server forgets them at once.
+    pub fn withdraw_tokens(&self, identity: &str) {
+        let mut tokens = self.tokens.lock().unwrap();
+        tokens.retain(|_, row| row["identity"] != identity);
+        let rows: Vec<&Value> = tokens.values().collect();
+        fs::write(self.folder.path().join("tokens.json"), json!({ "tokens": rows }).to_string()).unwrap();
+        self.server.as_ref().unwrap().refresh();
     }
 
     /// Sends a request. The answer has to be one of the OpenAPI document.

@@ -88,7 +88,7 @@ fn a_lock_closes_what_else_waits() {
     let one = asks(report(&mut task, first));
     let locked = decided(task.answer(one.id, Answer::deny(), noon()).unwrap());
     assert_eq!(locked.verdict, Verdict::LockTask);
-    assert!(matches!(task.state(), TaskState::Locked(_)) && task.questions().count() == 0);
+    assert!(matches!(task.state(), TaskState::Locked { .. }) && task.questions().count() == 0);
     let late = task.answer(lead.id, Answer::approve(), noon()).unwrap_err();
     assert_eq!(late, TaskError::UnknownQuestion(lead.id.0));
     assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));

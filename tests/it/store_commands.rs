@@ -48,7 +48,7 @@ fn tasks_are_listed_ended_and_purged_beside_a_server() {
         let input = json!({"message": "Hello?", "ticket_id": "T-1"});
         let step = serving.post(&format!("{first}/input"), &input).json();
         assert_eq!(step["decided"]["verdict"], "rejected", "{step}");
-        assert_eq!(step["decided"]["reason"], "the shop has closed");
+        assert_eq!(step["decided"]["message"], "the shop has closed");
         assert_eq!(celador(&store, &["end", id_of(&first), "--reason", "r"]).0, Some(2));
         assert_eq!(celador(&store, &["end", "nothing", "--reason", "r"]).0, Some(2));
         assert_eq!(celador(&store, &["end", id_of(&second), "--reason", ""]).0, Some(1));
@@ -110,7 +110,7 @@ fn tasks_that_ended_long_ago_are_purged_together_and_named_in_a_log_of_the_comma
         if ends {
             // long ago by any clock
             let at = "2001-01-01T00:00:00Z".parse().unwrap();
-            let ending = Ending { at, who: "kim", reason: "done", expected: None };
+            let ending = Ending { at, who: "kim", reason: "done", with_parent: false, expected: None };
             tasks.end(&owner, id, &ending, None, |_| None).unwrap();
         }
     }

@@ -111,6 +111,7 @@ impl<'r> Running<'r> {
             verdict: "asks",
             step: None,
             limit: None,
+            ended: None,
             switch: None,
             reason: None,
             decided: &[],
@@ -326,7 +327,7 @@ fn tasks_of_a_release_of_the_past_go_on() {
     assert_eq!(made(&executing, "pay"), 1);
 
     let ended = task("ended");
-    assert!(matches!(ended.task.state(), TaskState::Terminated(_)));
+    assert!(matches!(ended.task.state(), TaskState::Terminated { .. }));
 
     // each is stored under the fingerprint of today with its next step, and opened by it alone
     store.verify().unwrap();

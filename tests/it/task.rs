@@ -1,12 +1,12 @@
 //! Operations of a task: what they decide, what they leave on record, what they ask.
 
-use crate::task_fixture::{Script, at, call, decided, engine, noon, see, start, task, text_of};
+use crate::task_fixture::{Script, at, at_limit, call, decided, engine, noon, see, start, task, text_of};
 use celador::cel::{Json, Timestamp};
 use celador::context::InvocationStatus;
 use celador::limits::EvalLimits;
 use celador::task::{
     Answer, Call, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Ran, Request, Task,
-    TaskError, TaskState, Usage, Verdict,
+    TaskError, TaskState, Termination, TerminationReason, Usage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -47,11 +47,12 @@ fn calls_in_flight_keep_their_results_apart_and_count() {
     assert_eq!(text_of(after.value.as_ref()), r#"{"n":2}"#);
     decided(third.after(&first, result(1), noon()).unwrap());
     assert_eq!(see(&third, "context.capabilities.probe.inputs.map(i, i.host)"), json!(["a", "b"]));
-    assert_eq!(third.after(&first, result(1), noon()).unwrap_err(), TaskError::UnknownCall(first));
+    let again = third.after(&first, result(3), noon()).map(decided);
+    assert_eq!(again, Err(TaskError::OtherResult(first)));
     let decision = decided(third.before(&call("probe", json!({})), noon()).unwrap());
     assert_eq!(decision.verdict, Verdict::Terminate);
     assert_eq!(decision.limit.unwrap().which, "max_tool_calls");
-    assert_eq!(third.state(), TaskState::Terminated("limit_exceeded".into()));
+    assert_eq!(third.state(), at_limit("3 of 2 tool calls (`max_tool_calls`)"));
 }
 
 #[test]
@@ -111,7 +112,8 @@ fn an_error_that_nothing_recovers_ends_the_task() {
     });
     let decision = invoke(&mut task, "probe", json!({}), &mut host);
     assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Terminate, 0));
-    assert!(matches!(task.state(), TaskState::Terminated(reason) if reason.contains("probe")));
+    let TaskState::Terminated(Termination { reason, message }) = task.state() else { panic!("it has ended") };
+    assert_eq!((reason, message.contains("probe")), (TerminationReason::UnrecoverableError, true));
     assert_eq!(see(&task, "context.capabilities.probe.count_errored"), 1);
     let next = decided(task.input(&json!({ "message": "hello?" }).into(), noon()));
     assert_eq!(next.verdict, Verdict::Rejected);

@@ -9,11 +9,17 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
-    Call, CallResult, Decision, Host, Invocation, Progress, SavedTask, StartTask, Task, TaskMark, Trial,
-    Tried, User,
+    Call, CallResult, Decision, Host, Invocation, Progress, SavedTask, StartTask, Task, TaskMark, TaskState,
+    Termination, TerminationReason, Trial, Tried, User,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
+
+/// The state of a task that has ended at a limit.
+pub fn at_limit(numbers: &str) -> TaskState {
+    let message = format!("the task has ended at a limit: {numbers}");
+    TaskState::Terminated(Termination { reason: TerminationReason::LimitExceeded, message })
+}
 
 /// Tools that the agents of the tests use: `probe` has one action, `ledger` two, `notes` two CEL actions; `audit` is
 /// listed by nobody.
@@ -120,6 +126,8 @@ pub fn noon() -> Timestamp {
 
 pub fn start(engine: &Engine) -> Task {
     let start = StartTask {
+        parent: None,
+        metadata: BTreeMap::new(),
         id: "t-1".into(),
         namespace: "demo".into(),
         agent: "clerk".into(),

@@ -124,7 +124,7 @@ fn check(
     assert_eq!(decision.decided_by.is_some(), wanted != Verdict::Allow, "{row}");
     assert_eq!(decision.message.is_some(), wanted != Verdict::Allow, "{row}");
     match wanted {
-        Verdict::LockTask => assert!(matches!(task.state(), TaskState::Locked(_)), "{row}"),
+        Verdict::LockTask => assert!(matches!(task.state(), TaskState::Locked { .. }), "{row}"),
         _ => assert_eq!(task.state(), TaskState::Active, "{row}"),
     }
 }

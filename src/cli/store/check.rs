@@ -32,17 +32,19 @@ impl Check {
             Err(error) => return Err(Failure::Unusable(error.to_string())),
         };
         match (screen.format(), &found) {
-            (Format::Human, Ok(Verified { tasks, events, answers, tombstones })) => {
+            (Format::Human, Ok(Verified { tasks, events, answers, tombstones, reviews })) => {
                 let purged =
                     if *tombstones == 0 { String::new() } else { format!(", {tombstones} tombstone(s)") };
+                let asked = if *reviews == 0 { String::new() } else { format!(", {reviews} review(s)") };
                 screen.line(&format!(
-                    "{tasks} task(s), {events} event(s), {answers} answer(s){purged}, as they were written"
+                    "{tasks} task(s), {events} event(s), {answers} answer(s){asked}{purged}, as they were written"
                 ))?;
             }
             (Format::Human, Err(message)) => screen.error(message),
-            (Format::Json, Ok(Verified { tasks, events, answers, tombstones })) => {
+            (Format::Json, Ok(Verified { tasks, events, answers, tombstones, reviews })) => {
                 let sound = json!({
-                    "intact": true, "tasks": tasks, "events": events, "answers": answers, "tombstones": tombstones
+                    "intact": true, "tasks": tasks, "events": events, "answers": answers, "tombstones": tombstones,
+                    "reviews": reviews
                 });
                 screen.json("store", sound)?;
             }

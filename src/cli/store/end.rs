@@ -66,7 +66,7 @@ impl End {
         let log = Log::open(self.decision_log, at)?;
         let owner = owner_of(&tasks, &id, self.owner)?;
         let (who, reason) = (self.operator.name(), self.reason);
-        let ending = Ending { at, who: &who, reason: &reason, expected: None };
+        let ending = Ending { at, who: &who, reason: &reason, with_parent: false, expected: None };
         let ended = match &owner {
             Some(owner) => {
                 tasks.end(owner, &id, &ending, engine.as_ref(), |line| Some(DueLine::for_any_log(line)))

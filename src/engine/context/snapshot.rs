@@ -37,6 +37,13 @@ pub struct ContextState {
     pub(super) invocations: Vec<StoredInvocation>,
 }
 
+impl ContextState {
+    /// The identifier of the user.
+    pub(crate) fn user(&self) -> &str {
+        &self.user_id
+    }
+}
+
 /// An invocation with its function by key, so that a schema with other positions reads it right.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

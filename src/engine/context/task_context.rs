@@ -211,6 +211,12 @@ impl TaskContext {
         &self.start
     }
 
+    /// The person for whom the task runs: their id, and their e-mail address if the host gave one.
+    #[must_use]
+    pub fn user(&self) -> (&str, Option<&str>) {
+        (&self.start.user_id, self.start.user_email.as_deref())
+    }
+
     /// When the task was created; `max_age` counts from here (`LIM-08`).
     #[must_use]
     pub fn started_at(&self) -> Timestamp {

@@ -156,6 +156,8 @@ impl Environment {
             agent: agent.name.text.to_string(),
             user: self.user.clone(),
             started_at: self.started_at,
+            parent: None,
+            metadata: std::collections::BTreeMap::new(),
             model: self.model.clone().or(default),
             runtime: self.runtime.clone(),
             tools: self.tools.clone(),

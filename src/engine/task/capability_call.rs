@@ -7,8 +7,8 @@
 use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made,
-    OpenCall, Progress, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Mark,
+    OpenCall, Progress, Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -30,23 +30,30 @@ impl Task {
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = self.open_position(call)?;
+        let position = match self.open_position(call) {
+            Ok(position) => position,
+            Err(unknown) => return self.reported_again(call, &result).ok_or(unknown)?,
+        };
+        self.known.report(call, Mark::of_result(&result));
         if let Some(refusal) = self.refusal_at_end(now) {
             self.withhold(position, result, now);
+            self.close_unless_open(Some(call), &refusal);
             return Ok(refusal.into());
         }
         self.take_step(now);
         let mut operation = self.take_open(position, Stage::After);
         let policy = self.policy.clone();
         let moment = now.into();
-        match self.record_result(&policy, &mut operation, result, &moment) {
-            Flow::Ended(verdict, reason) => {
+        let progress = match self.record_result(&policy, &mut operation, result, &moment) {
+            Flow::Ended(termination) => {
                 self.keep_what_fits(&operation.course.recorded);
                 self.take_back_waiting(moment);
-                Ok(ended(operation, verdict, reason).into())
+                ended(operation, termination).into()
             }
-            _ => Ok(self.advance_under(&policy, operation, moment)),
-        }
+            _ => self.advance_under(&policy, operation, moment),
+        };
+        self.close_with(Some(call), &progress);
+        Ok(progress)
     }
 
     pub(super) fn begin_execute(&mut self, call: &CallId, now: Timestamp) -> Result<Progress, TaskError> {
@@ -64,7 +71,9 @@ impl Task {
         let is_new = self.open.get(position).is_some_and(|call| call.admitted == fingerprint);
         let stage = if is_new { Stage::Execute } else { Stage::BeforeFirst };
         let operation = self.take_open(position, stage);
-        Ok(self.advance(operation, now.into()))
+        let progress = self.advance(operation, now.into());
+        self.close_with(Some(call), &progress);
+        Ok(progress)
     }
 
     /// Records the result of a call that ended after its task: no step sees it any more, and nobody receives it.
@@ -107,8 +116,10 @@ impl Task {
     pub fn await_result(&mut self, call: &Call) -> Result<CallId, TaskError> {
         let position = self.policy.position(&call.function);
         let position = position.ok_or_else(|| TaskError::UnknownFunction(call.function.clone()))?;
-        self.check_id(call)?;
-        let id = call.id.clone().unwrap_or_else(|| self.next_call_id());
+        if self.made_before(call, Extent::Before)?.is_some() {
+            return Err(TaskError::CallExists(call.id.clone().unwrap_or_else(|| "".into())));
+        }
+        let id = self.name(call, Extent::Before);
         self.open_call(id.clone(), position, call.arguments.clone());
         Ok(id)
     }
@@ -139,8 +150,10 @@ impl Task {
         extent: Extent,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        self.check_id(call)?;
-        Ok(self.begin_new(call, extent, now))
+        match self.made_before(call, extent)? {
+            Some(progress) => Ok(progress),
+            None => Ok(self.begin_new(call, extent, now)),
+        }
     }
 
     /// Begins a call whose id no other has.
@@ -150,7 +163,12 @@ impl Task {
         }
         match self.enqueue(call, extent) {
             Some(wait) => wait.into(),
-            None => self.begin_as(call, extent, call.id.clone(), now),
+            None => {
+                let id = call.id.is_some().then(|| self.name(call, extent));
+                let progress = self.begin_as(call, extent, id.clone(), now);
+                self.close_with(id.as_ref(), &progress);
+                progress
+            }
         }
     }
 
@@ -264,12 +282,16 @@ impl Task {
         call.output = Some(result.output.clone());
         let record = self.record_call(call, Some(result), status, now);
         call.record = Some(record);
+        if let Some(id) = &call.id {
+            self.known.record(id, record);
+        }
         course.recorded.push(record);
         if ends {
             let key = policy.function(call.function).map_or("", |function| &*function.key);
-            let reason = messages::unrecoverable(key);
-            self.end = Some(End::Terminated(reason.clone()));
-            return Flow::Ended(Verdict::Terminate, reason);
+            let reason = TerminationReason::UnrecoverableError;
+            let termination = Termination { reason, message: messages::unrecoverable(key) };
+            self.end = Some(End::Terminated(termination.clone()));
+            return Flow::Ended(termination);
         }
         Flow::Passed
     }
@@ -296,35 +318,6 @@ impl Task {
             origin: Caller::Model,
             task_id: task_id.map(Into::into),
         })
-    }
-
-    /// An id for a call that is made now and was given none.
-    pub(super) fn next_call_id(&mut self) -> CallId {
-        loop {
-            let id = CallId::from(self.next_call.to_string());
-            self.next_call = self.next_call.saturating_add(1);
-            if !self.has_call(&id) {
-                return id;
-            }
-        }
-    }
-
-    /// Whether a call may be made under the id that it was given, if it was given one.
-    fn check_id(&self, call: &Call) -> Result<(), TaskError> {
-        let Some(id) = &call.id else { return Ok(()) };
-        let max = self.policy.limits().max_id_bytes;
-        if !id.is_sound(max) {
-            return Err(TaskError::BadCallId { max });
-        }
-        if self.has_call(id) { Err(TaskError::CallExists(id.clone())) } else { Ok(()) }
-    }
-
-    /// Whether a call has this id that is open, waits, or has waited.
-    fn has_call(&self, id: &CallId) -> bool {
-        self.open.iter().any(|open| open.id == *id)
-            || self.question_of(id).is_some()
-            || self.queue.waiting.iter().any(|queued| queued.id == *id)
-            || self.queue.settled.iter().any(|settled| settled.call == *id)
     }
 
     fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
@@ -367,7 +360,7 @@ impl Task {
         }
         let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
-        let id = id.unwrap_or_else(|| self.next_call_id());
+        let id = id.unwrap_or_else(|| self.made_up_id());
         self.open_call(id.clone(), function, value.clone());
         Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }

@@ -6,8 +6,8 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, Decision, DeliveriesChange, End, Pending, QuestionId, Queue, Review, Task, TaskError,
-    Verdict, stored_waiting,
+    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Pending, QuestionId, Queue,
+    Review, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -22,6 +22,7 @@ pub struct TaskMark {
     /// How many names of deliveries there had been, and how many of them had made room.
     delivered: (usize, usize),
     next_call: u64,
+    known: CallsMark,
     is_ended: bool,
     /// The questions that were open.
     asked: Vec<QuestionId>,
@@ -40,6 +41,8 @@ pub struct TaskChange {
     fingerprint: Fingerprint,
     activity: Activity,
     next_call: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    known: Option<CallsChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<End>,
     /// Of earlier releases one operation or nothing.
@@ -77,6 +80,7 @@ impl Task {
             allowed: self.allowed.iter().map(AllowList::count).collect(),
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
+            known: self.known.mark(),
             is_ended: self.end.is_some(),
             asked: self.waiting.iter().map(|pending| pending.id).collect(),
             reviewed: self.reviews.len(),
@@ -92,10 +96,20 @@ impl Task {
     /// Linear in the calls that are let through and not reported, and in the capabilities.
     #[must_use]
     pub fn turned_away_since(&self, mark: &TaskMark, decision: &Decision) -> bool {
-        (decision.verdict == Verdict::Rejected || mark.is_ended)
-            && self.end.is_some() == mark.is_ended
+        (decision.verdict == Verdict::Rejected || mark.is_ended) && self.is_at(mark)
+    }
+
+    /// Whether nothing happened since this task was at a mark: the step that was taken only looked at it, such as one that brings a
+    /// call or a result once more.
+    ///
+    /// # Cost
+    /// As [`Task::turned_away_since`].
+    #[must_use]
+    pub fn is_at(&self, mark: &TaskMark) -> bool {
+        self.end.is_some() == mark.is_ended
             && self.waiting.iter().map(|pending| pending.id).eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
+            && self.known.is_at(&mark.known)
             && self.queue.waiting.len() == mark.queued
             && self.open.iter().map(|call| &call.id).eq(&mark.open)
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
@@ -116,6 +130,7 @@ impl Task {
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
             next_call: self.next_call,
+            known: self.known.since(&mark.known),
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
@@ -133,21 +148,21 @@ impl Task {
 }
 
 impl SavedTask {
-    /// What [`Task::end`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
+    /// What [`Task::end`] or [`Task::end_with_parent`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
     /// Nothing for any other task, because what waits can be taken back under its policy only.
     #[must_use]
-    pub fn ending(&self, reason: &str) -> Option<(TaskChange, Decision)> {
+    pub fn ending(&self, reason: TerminationReason, message: &str) -> Option<(TaskChange, Decision)> {
         if self.has_ended() || !self.waiting.is_empty() || !self.queue.waiting.is_empty() {
             return None;
         }
-        let (message, words) = (Some(reason.to_owned()), Some(reason.to_owned()));
-        let decision = Decision { message, reason: words, ..Decision::new(Verdict::Terminate) };
+        let termination = Termination { reason, message: message.to_owned() };
         let change = TaskChange {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
             next_call: self.next_call,
-            end: Some(End::Terminated(reason.to_owned())),
+            known: None,
+            end: Some(End::Terminated(termination.clone())),
             waiting: Vec::new(),
             next_question: self.next_question,
             reviews: Vec::new(),
@@ -157,7 +172,7 @@ impl SavedTask {
             allowed: Vec::new(),
             delivered: None,
         };
-        Some((change, decision))
+        Some((change, termination.told_by(Decision::new(Verdict::Terminate))))
     }
 
     /// The task after a change: what [`Task::save`] gave, or would have given, once it had happened.
@@ -173,6 +188,9 @@ impl SavedTask {
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
         self.next_call = change.next_call;
+        if let Some(known) = change.known {
+            self.known.apply(known);
+        }
         self.end = change.end;
         self.waiting = change.waiting;
         self.next_question = self.next_question.max(change.next_question);

@@ -5,7 +5,9 @@
 //! other: a child has a context, limits and guardrails of its own (CTX-24, DEL-06), and its end is a result to its parent.
 
 use super::messages;
-use super::state::{CallResult, CallStatus, Decision, Invocation, StartTask, Task, User};
+use super::state::{
+    CallResult, CallStatus, Decision, Invocation, Parent, Pending, Request, StartTask, Task, User,
+};
 use crate::cel::{Json, Timestamp};
 use crate::policy::InvocationTarget;
 
@@ -18,8 +20,12 @@ impl Task {
         let parent = self.context.start();
         let user =
             User { id: parent.user_id.to_string(), email: parent.user_email.as_deref().map(str::to_owned) };
+        let is_it = |pending: &&Pending| pending.request == Request::Invoke(invocation.clone());
+        let call =
+            self.waiting.iter().find(is_it).and_then(|pending| pending.operation.subject.call()?.id.clone());
+        let parent = Some(Parent { task: self.id.clone(), call });
         let start = StartTask::new(id, namespace, agent, user, started_at);
-        Some(StartTask { runtime: self.runtime.clone(), ..start })
+        Some(StartTask { runtime: self.runtime.clone(), parent, ..start })
     }
 }
 

@@ -8,8 +8,8 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Next, Progress, QuestionId, Queue, Ran,
-    StartTask, Switches, Task, TaskError, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, KnownCalls, Next, Progress, QuestionId,
+    Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -40,6 +40,8 @@ impl Task {
             context,
             runtime: start.runtime,
             mount,
+            parent: start.parent,
+            metadata: start.metadata,
             end: None,
             waiting: Vec::new(),
             next_question: 0,
@@ -49,6 +51,7 @@ impl Task {
             open_bytes: 0,
             script_bytes: 0,
             next_call: 1,
+            known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
             delivered: Deliveries::default(),
             switches: Switches::default(),
@@ -89,6 +92,9 @@ impl Task {
     /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it: the
     /// caller's ([`Call::id`]), or one that the task makes up.
     ///
+    /// A call that is made once more, under the same id with the same function and arguments, does nothing: the answer is how far it
+    /// has come ([`Task::standing`]), and rejected once its result was reported.
+    ///
     /// # Errors
     /// [`TaskError::BadCallId`] for an id that no call may have, and [`TaskError::CallExists`] for that of another call. Nothing has
     /// happened then.
@@ -107,8 +113,12 @@ impl Task {
     /// an error in its place and the finding `output_misfit`, and so it is to every step. Of a task that is locked or terminated by now the result is recorded as restricted all the same, for the
     /// call has run; rejected then says that nothing of it may reach the model (MW-45).
     ///
+    /// A result that is reported once more does nothing: the answer is what the first one came to, or rejected where that is not
+    /// kept. A value is kept if it is the one on record.
+    ///
     /// # Errors
-    /// [`TaskError::UnknownCall`] for an id that awaits no result.
+    /// [`TaskError::UnknownCall`] for an id that awaits no result, and [`TaskError::OtherResult`] for another result of a call that
+    /// was reported.
     pub fn after(
         &mut self,
         call: &CallId,
@@ -238,11 +248,31 @@ impl Task {
     /// review takes longer than the task may live. A task at its end already stays as it is, and says rejected with the
     /// reason that it has.
     ///
-    /// The reason is the host's, such as that of the person who ended it. It is told to whoever tries a step later.
-    pub fn end(&mut self, reason: &str, now: impl Into<Timestamp>) -> Decision {
-        let now = now.into();
-        let decision = self.begin_end(reason, now);
+    /// The message is the host's, such as the words of the person who ended it. It is told to whoever tries a step later, with
+    /// the reason [`TerminationReason::EndedByHost`].
+    pub fn end(&mut self, message: &str, now: impl Into<Timestamp>) -> Decision {
+        self.end_because(TerminationReason::EndedByHost, message, now.into())
+    }
+
+    /// Ends the task as [`Task::end`] does, because the task that had delegated to it was locked or terminated: nobody waits for
+    /// its response any more. The reason is [`TerminationReason::EndedWithParent`].
+    pub fn end_with_parent(&mut self, message: &str, now: impl Into<Timestamp>) -> Decision {
+        self.end_because(TerminationReason::EndedWithParent, message, now.into())
+    }
+
+    fn end_because(&mut self, reason: TerminationReason, message: &str, now: Timestamp) -> Decision {
+        let decision = self.begin_end(reason, message, now);
         self.decision_with_decided(decision, now)
+    }
+
+    /// Unlocks the task: it takes steps again. A lock is for good (MW-31), so this is for an operator who has looked into it, and
+    /// for a host that has been told to allow it. The lock has closed the reviews that were open and refused the calls that waited; they
+    /// stay refused, as do results that were withheld. The decision has the reason, for events and logs.
+    ///
+    /// # Errors
+    /// [`TaskError::NotLocked`], and [`TaskError::HasEnded`] for a task that was terminated; nothing has happened then.
+    pub fn unlock(&mut self, reason: &str) -> Result<Decision, TaskError> {
+        self.begin_unlock(reason)
     }
 
     /// Goes on with the operation that waits, in this process or, after [`Task::save`], in another.

@@ -2,7 +2,8 @@
 
 use super::messages;
 use super::state::{
-    Decision, End, Pending, QuestionId, Request, Stage, StepOutcome, Task, TaskState, Verdict,
+    Decision, End, Pending, QuestionId, Request, Stage, StepOutcome, Task, TaskError, TaskState, Termination,
+    TerminationReason, Verdict,
 };
 use crate::cel::Timestamp;
 use crate::policy::Step;
@@ -22,14 +23,23 @@ impl Task {
         Decision::new(Verdict::Allow)
     }
 
-    pub(super) fn begin_end(&mut self, reason: &str, now: Timestamp) -> Decision {
+    pub(super) fn begin_end(&mut self, reason: TerminationReason, message: &str, now: Timestamp) -> Decision {
         if self.end.is_some() {
             return self.rejection().unwrap_or_else(|| Decision::new(Verdict::Rejected));
         }
-        self.end = Some(End::Terminated(reason.to_owned()));
-        let (message, reason) = (Some(reason.to_owned()), Some(reason.to_owned()));
-        let decision = Decision { message, reason, ..Decision::new(Verdict::Terminate) };
+        let termination = Termination { reason, message: message.to_owned() };
+        self.end = Some(End::Terminated(termination.clone()));
+        let decision = termination.told_by(Decision::new(Verdict::Terminate));
         self.stop_waiting(decision, now)
+    }
+
+    pub(super) fn begin_unlock(&mut self, reason: &str) -> Result<Decision, TaskError> {
+        match &self.end {
+            Some(End::Locked(_)) => self.end = None,
+            Some(End::Terminated(_)) => return Err(TaskError::HasEnded),
+            None => return Err(TaskError::NotLocked),
+        }
+        Ok(Decision { reason: Some(reason.to_owned()), ..Decision::new(Verdict::Allow) })
     }
 
     /// Why no step may be taken now, whatever it is; an expired review ends the task first (RV-12).
@@ -56,14 +66,20 @@ impl Task {
         self.waiting.iter().any(Pending::is_in_review)
     }
 
+    /// What a task at its end says to whoever tries a step.
+    pub(super) fn rejection_at_end(&self) -> Option<Decision> {
+        self.end.is_some().then(|| self.rejection())?
+    }
+
     fn rejection(&self) -> Option<Decision> {
-        let reason = match &self.end {
-            Some(End::Locked(reason) | End::Terminated(reason)) => reason.clone(),
+        let waiting = messages::waiting();
+        let (reason, message) = match &self.end {
+            Some(end) => end.said(),
             None if self.waiting.is_empty() => return None,
-            None => messages::waiting(),
+            None => (&*waiting, &*waiting),
         };
-        let message = Some(reason.clone());
-        Some(Decision { reason: Some(reason), message, ..Decision::new(Verdict::Rejected) })
+        let (reason, message) = (Some(reason.to_owned()), Some(message.to_owned()));
+        Some(Decision { reason, message, ..Decision::new(Verdict::Rejected) })
     }
 }
 

@@ -1,7 +1,7 @@
 //! How steps and stages end, as plain data, and what follows from an expression that gave no value.
 
 use super::replay::Halt;
-use super::state::{Course, Decision, Finding, Request, Said, UnderWay, Verdict};
+use super::state::{Course, Decision, Finding, Request, Said, Termination, UnderWay, Verdict};
 use crate::cel::EvalError;
 use crate::context::FunctionId;
 use crate::policy::{Expression, Origin};
@@ -15,8 +15,8 @@ pub(super) enum Flow {
     Held,
     /// A step stopped the operation.
     Stopped(Stopped),
-    /// The task came to its end.
-    Ended(Verdict, String),
+    /// The task was terminated.
+    Ended(Termination),
     /// The host must answer first.
     Asks(Request),
 }
@@ -72,6 +72,14 @@ pub(super) fn halted(halt: Halt, course: &mut Course, expression: &Expression) -
 }
 
 /// The decision of an operation at whose end the task has ended too.
-pub(super) fn ended(operation: UnderWay, verdict: Verdict, reason: String) -> Decision {
-    Decision { message: Some(reason.clone()), reason: Some(reason), ..operation.decide(verdict) }
+pub(super) fn ended(operation: UnderWay, termination: Termination) -> Decision {
+    termination.told_by(operation.decide(Verdict::Terminate))
+}
+
+impl Termination {
+    /// The decision that tells of it.
+    pub(super) fn told_by(self, decision: Decision) -> Decision {
+        let Self { reason, message } = self;
+        Decision { message: Some(message), reason: Some(reason.as_str().to_owned()), ..decision }
+    }
 }

@@ -1,7 +1,10 @@
 //! The limits of a task at work (LIM): tested ahead of each step, and after each model turn.
 
 use super::messages;
-use super::state::{Decision, End, LimitReached, Next, Pending, ReviewState, Task, Usage, Verdict};
+use super::state::{
+    Decision, End, LimitReached, Next, Pending, ReviewState, Task, Termination, TerminationReason, Usage,
+    Verdict,
+};
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
 use crate::policy::{Exceeded, Used, exceeded};
@@ -53,17 +56,15 @@ impl Task {
     }
 
     fn end_at(&mut self, exceeded: Exceeded) -> Decision {
-        self.end = Some(End::Terminated(messages::limit_exceeded()));
-        Decision {
-            reason: Some(messages::limit_exceeded()),
-            message: Some(messages::limit_exceeded()),
-            limit: Some(LimitReached {
-                which: Cow::Borrowed(exceeded.name),
-                bound: exceeded.bound,
-                value: exceeded.value,
-            }),
-            ..Decision::new(Verdict::Terminate)
-        }
+        let limit = LimitReached {
+            which: Cow::Borrowed(exceeded.name),
+            bound: exceeded.bound,
+            value: exceeded.value,
+        };
+        let reason = TerminationReason::LimitExceeded;
+        let termination = Termination { reason, message: messages::limit_exceeded(&limit) };
+        self.end = Some(End::Terminated(termination.clone()));
+        termination.told_by(Decision { limit: Some(limit), ..Decision::new(Verdict::Terminate) })
     }
 
     /// Ends a task whose review took longer than `max_age` allows (RV-12); what waited is stopped.

@@ -2,7 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
-use super::state::Switch;
+use super::state::{LimitReached, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 
@@ -81,9 +81,9 @@ pub(super) fn not_a_message(error: TaskIoError) -> String {
 
 // For the host.
 
-/// The reason of every limit (LIM-01).
-pub(super) fn limit_exceeded() -> String {
-    "limit_exceeded".to_owned()
+/// The message of a limit, with its numbers: the value to which the step has led or would have led, and the bound.
+pub(super) fn limit_exceeded(limit: &LimitReached) -> String {
+    format!("the task has ended at a limit: {limit} (`{}`)", limit.which)
 }
 
 pub(super) fn unrecoverable(function: &str) -> String {
@@ -108,6 +108,14 @@ pub(super) fn too_many_calls(bound: usize) -> String {
 
 pub(super) fn call_again() -> String {
     "another call is not finished: call again when it is".to_owned()
+}
+
+pub(super) fn reported() -> String {
+    "the result of this call was reported".into()
+}
+
+pub(super) fn not_kept() -> String {
+    "the call is over, and what came of it is not kept".into()
 }
 
 pub(super) fn withdrawn() -> String {

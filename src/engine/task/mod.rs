@@ -16,6 +16,7 @@
 //! | [`Task::event`] | something happened outside | route with the entry that it became, discard, lock_task |
 //! | [`Task::output`] | the model has a response | allow with what is delivered, lock_task |
 //! | [`Task::end`] | the host wants no more of it | terminate |
+//! | [`Task::unlock`] | an operator lets a locked task go on | allow |
 //!
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
@@ -27,6 +28,7 @@
 //! `script` are what operations are about, `queue` has the calls that wait for calls, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
 
 mod allowed;
+mod call_id;
 mod capability_call;
 mod change;
 mod delegation;
@@ -77,8 +79,9 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, DecidedCall, Decision, EventStage, Exchange, Finding,
-    Hidden, Identity, Invocation, LimitReached, Next, Offer, Progress, Question, QuestionId, Ran, Request,
-    Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, StartTask, StepKind, StepName,
-    StepOutcome, Switch, Switches, Task, TaskError, TaskState, TraceEntry, Usage, User, Verdict,
+    Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question, QuestionId, Ran,
+    Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, StartTask, StepKind, StepName,
+    StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason, TraceEntry,
+    Usage, User, Verdict,
 };
 pub use trial::{Trial, Tried};

@@ -63,7 +63,7 @@ impl Task {
         if awaited.is_empty() {
             return None;
         }
-        let id = call.id.clone().unwrap_or_else(|| self.next_call_id());
+        let id = self.name(call, extent);
         let call = Call { id: None, ..call.clone() };
         self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held: None });
         Some(Self::wait_decision(id, awaited))
@@ -93,7 +93,9 @@ impl Task {
         let queued = queued
             .filter_map(|other| Some((&other.id, may_change(self.policy.position(&other.call.function)?))));
         let others = open.chain(under_way).chain(queued);
-        others.filter(|(_, meets)| *meets).map(|(id, _)| id.clone()).collect()
+        let mut awaited: Vec<CallId> = others.filter(|(_, meets)| *meets).map(|(id, _)| id.clone()).collect();
+        awaited.sort_unstable_by_key(|id| self.known.number(id));
+        awaited
     }
 
     fn wait_decision(call: CallId, waits_for: Vec<CallId>) -> Decision {
@@ -171,6 +173,7 @@ impl Task {
                     self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
                 }
             };
+            self.close_unless_open(Some(&id), &decision);
             self.queue.settle(DecidedCall { call: id, function: call.function, decision });
         }
     }
@@ -231,7 +234,8 @@ impl Task {
 
     /// How far a call has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
     /// [`Verdict::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
-    /// model has its next turn. Nothing of any other call.
+    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`Verdict::Rejected`] once its
+    /// result was reported. Nothing of a call that the task does not know (any more: `max_known_calls`).
     ///
     /// # Cost
     /// Linear in the calls that are open or wait.
@@ -252,7 +256,9 @@ impl Task {
         if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == *call) {
             return Some(settled.decision.clone());
         }
-        let open = self.open.iter().find(|open| open.id == *call)?;
+        let Some(open) = self.open.iter().find(|open| open.id == *call) else {
+            return self.known.get(call).map(|known| self.over(known, call));
+        };
         let secret = self.hidden_arguments(open.function, &open.arguments);
         let value = Some(open.arguments.clone());
         Some(Decision { value, call: Some(call.clone()), secret, ..Decision::new(Verdict::Allow) })

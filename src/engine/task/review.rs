@@ -184,6 +184,7 @@ impl Task {
             if let (Some((call, function)), Progress::Decided(decision)) = (call, progress)
                 && decision.verdict != Verdict::Wait
             {
+                self.close_unless_open(Some(&call), &decision);
                 self.queue.settle(DecidedCall { call, function, decision });
             }
         }
@@ -194,7 +195,7 @@ impl Task {
         if let Subject::Call(call) = &mut operation.subject
             && call.id.is_none()
         {
-            call.id = Some(self.next_call_id());
+            call.id = Some(self.made_up_id());
         }
     }
 

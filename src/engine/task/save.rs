@@ -8,8 +8,8 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, OpenCall, Pending, Queue, Request, Review, Switches, Task, TaskError,
-    TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, Queue, Request, Review,
+    SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -17,6 +17,7 @@ use crate::manifest::agent::Capability;
 use crate::manifest::brought::BroughtTool;
 use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The format that is written and read.
@@ -34,6 +35,10 @@ pub struct SavedTask {
     version: String,
     dashboard_url: String,
     api_root: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<Parent>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     pub(super) end: Option<End>,
     /// Of earlier releases one operation or nothing.
     #[serde(rename = "pending", deserialize_with = "stored_waiting")]
@@ -46,6 +51,8 @@ pub struct SavedTask {
     pub(super) queue: Queue,
     pub(super) open: Vec<SavedCall>,
     pub(super) next_call: u64,
+    #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
+    pub(super) known: SavedCalls,
     pub(super) activity: Activity,
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -99,6 +106,24 @@ impl SavedTask {
         &self.id
     }
 
+    /// The task that has delegated to it, as [`Task::parent`].
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// What whoever began it has written on it, as [`Task::metadata`].
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// The identifier of the user for whom it runs.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        self.context.user()
+    }
+
     /// Whether it takes steps, as [`Task::state`].
     #[must_use]
     pub fn state(&self) -> TaskState {
@@ -115,6 +140,14 @@ impl SavedTask {
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.activity.is_interrupted()
+    }
+
+    /// Whether the result of a call is awaited: it was let through, or waits for an answer.
+    #[must_use]
+    pub fn awaits(&self, call: &CallId) -> bool {
+        let under_way =
+            self.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.as_ref());
+        self.open.iter().map(|open| &open.id).chain(under_way).any(|id| id == call)
     }
 
     /// Whether it is at its end, and takes no step any more.
@@ -163,6 +196,8 @@ impl Task {
             version: self.runtime.version.to_string(),
             dashboard_url: self.runtime.dashboard_url.to_string(),
             api_root: self.runtime.api_root.to_string(),
+            parent: self.parent.clone(),
+            metadata: self.metadata.clone(),
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
@@ -170,6 +205,7 @@ impl Task {
             queue: self.queue.clone(),
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
             next_call: self.next_call,
+            known: self.known.save(),
             activity: self.activity,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
@@ -216,6 +252,11 @@ impl Task {
         }
         let context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
+        let under_way =
+            saved.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.clone());
+        let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
+        let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
+        let known = KnownCalls::restore(saved.known, ids);
         Ok(Self {
             mount: policy.mount(&saved.id),
             id: saved.id,
@@ -227,6 +268,8 @@ impl Task {
                 dashboard_url: saved.dashboard_url.into(),
                 api_root: saved.api_root.into(),
             },
+            parent: saved.parent,
+            metadata: saved.metadata,
             end: saved.end,
             next_question: saved.next_question.max(after_all(&saved.waiting)),
             waiting: saved.waiting,
@@ -236,6 +279,7 @@ impl Task {
             open,
             script_bytes: 0,
             next_call: saved.next_call,
+            known,
             activity: saved.activity,
             allowed,
             delivered: Deliveries::restore(saved.delivered),

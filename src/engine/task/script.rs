@@ -70,10 +70,17 @@ impl Task {
         if !of_event {
             self.take_step(now);
         }
+        let is_of_script = script.is_some();
         let progress = self.go_on(operation, script, now);
         let progress = self.settle_event(progress, now);
         if let Progress::Decided(decision) = &progress {
-            self.settle_answered(call, decision);
+            // a call of a script is nobody's to make or to report again
+            if is_of_script {
+                self.close_unless_open(call.as_ref().map(|(call, _)| call), &Decision::new(Verdict::Allow));
+            } else {
+                self.close_unless_open(call.as_ref().map(|(call, _)| call), decision);
+                self.settle_answered(call, decision);
+            }
         }
         Ok(self.with_decided(progress, now))
     }

@@ -41,7 +41,7 @@ impl Task {
         });
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
         let reviews = self.reviews.iter().map(Review::bytes);
-        [self.open_bytes, self.script_bytes]
+        [self.open_bytes, self.script_bytes, self.known.bytes()]
             .into_iter()
             .chain(reviews)
             .chain(waiting)

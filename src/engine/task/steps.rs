@@ -66,10 +66,10 @@ impl Task {
                     self.keep_what_fits(&recorded);
                     return decision.into();
                 }
-                Flow::Ended(verdict, reason) => {
+                Flow::Ended(termination) => {
                     self.keep_what_fits(&operation.course.recorded);
                     self.take_back_waiting(now);
-                    return ended(operation, verdict, reason).into();
+                    return ended(operation, termination).into();
                 }
                 Flow::Asks(request) => {
                     if let Some(switch) = self.stopped_request(policy, &request) {

@@ -23,16 +23,22 @@ impl Task {
             return self.begin_take_back(question, ran, now);
         }
         if let Some(mut queued) = self.leave_queue(call) {
-            if let Some(held) = queued.held.take() {
-                self.take_step_unless_ended(now);
-                return Ok(self.withdrawn(*held, ran, now.into()));
-            }
-            return Ok(self.withdrawn_unheard(&queued, now));
+            let decision = match queued.held.take() {
+                Some(held) => {
+                    self.take_step_unless_ended(now);
+                    self.withdrawn(*held, ran, now.into())
+                }
+                None => self.withdrawn_unheard(&queued, now),
+            };
+            self.close_unless_open(Some(call), &decision);
+            return Ok(decision);
         }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
         let operation = self.take_open(position, Stage::Execute);
-        Ok(self.withdrawn(operation, ran, now.into()))
+        let decision = self.withdrawn(operation, ran, now.into());
+        self.close_unless_open(Some(call), &decision);
+        Ok(decision)
     }
 
     pub(super) fn begin_take_back(
@@ -49,6 +55,7 @@ impl Task {
         let Pending { operation, script, .. } = pending;
         let call = self.named_call(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
+        self.close_unless_open(call.as_ref().map(|(call, _)| call), &decision);
         self.settle_answered(call, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),

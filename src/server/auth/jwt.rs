@@ -8,7 +8,7 @@
 
 use super::Refused;
 use super::keys::{self, Algorithm, Key};
-use crate::identity::{Caller, Scope, of_issuer};
+use crate::identity::{Caller, Person, Scope, of_issuer};
 use crate::settings::{Jwt, JwtIdentity};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -72,7 +72,7 @@ impl Keys {
             JwtIdentity::WithIssuer => of_issuer(&self.settings.issuer, name),
             JwtIdentity::ClaimAlone => name.to_owned(),
         };
-        Ok(Caller::new(identity, claims.scopes()))
+        Ok(Caller::new(identity, claims.person(name, &self.settings), claims.scopes()))
     }
 }
 
@@ -136,6 +136,28 @@ impl Claims {
             None => false,
         };
         if over || early { Err(Refused::Time) } else { Ok(()) }
+    }
+
+    /// The person whom the token names. An e-mail address counts as verified only if the issuer says so with a `true`.
+    fn person(&self, name: &str, settings: &Jwt) -> Person {
+        let email = self.text("email").filter(|email| !email.is_empty()).map(str::to_owned);
+        let is_verified = self.0.0.get("email_verified") == Some(&Value::Bool(true));
+        let (email, unverified_email) = if is_verified { (email, None) } else { (None, email) };
+        let groups = match self.0.0.get(&settings.groups_claim) {
+            Some(Value::String(group)) => vec![group.clone()],
+            Some(Value::Array(groups)) => {
+                groups.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        Person {
+            issuer: Some(settings.issuer.clone()),
+            subject: name.to_owned(),
+            is_named: true,
+            email,
+            unverified_email,
+            groups: groups.into_iter().filter(|group| !group.is_empty()).collect(),
+        }
     }
 
     /// `scope` is a text with spaces (RFC 9068); `scp` is what some issuers write, a list.

@@ -81,7 +81,10 @@ impl Authority {
             return Err(ServeError::file(path, messages::two_kinds_of_identities()));
         }
         let unreadable = settings.unreadable;
-        let tokens = settings.tokens.clone().map(|path| Kept::open(path, unreadable, Tokens::read));
+        let is_alone = settings.jwt.is_none();
+        let tokens = settings.tokens.clone();
+        let tokens =
+            tokens.map(|path| Kept::open(path, unreadable, move |text| Tokens::read(text, is_alone)));
         let keys = settings.jwt.clone().map(|jwt| {
             let path = jwt.jwks.clone();
             Kept::open(path, unreadable, move |text| Keys::read(text, jwt.clone(), identity))

@@ -1,9 +1,10 @@
 //! Opaque bearer tokens: a file of digests, so that who reads the file cannot ask in another's name.
 //!
-//! In: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text]}]}` and a token. Out: the caller. Every digest is
+//! In: `{"tokens": [{"sha256": hex, "identity": text, "scopes": [text], "email": text, "groups": [text]}]}`, of which the last two
+//! may be left out, and a token. Out: the caller. Every digest is
 //! compared with every row, byte for byte to the end, so that the time says nothing about the rows.
 
-use crate::identity::{Caller, Scope, is_of_issuer};
+use crate::identity::{Caller, Person, Scope, is_of_issuer};
 use crate::messages;
 use celador::digest::Digest;
 use serde::Deserialize;
@@ -28,11 +29,18 @@ struct WrittenRow {
     sha256: String,
     identity: String,
     scopes: Vec<String>,
+    /// Their e-mail address, for which whoever writes the file vouches.
+    #[serde(default)]
+    email: Option<String>,
+    /// The groups that they are in.
+    #[serde(default)]
+    groups: Vec<String>,
 }
 
 impl Tokens {
-    /// The tokens of a file. A scope that is not known is a mistake of its author.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    /// The tokens of a file. A scope that is not known is a mistake of its author. Reviews are addressed to its identities by their
+    /// names if no other issuer is believed, who might have the same names for others.
+    pub(super) fn read(text: &str, is_named: bool) -> Result<Self, String> {
         let file: File = serde_json::from_str(text).map_err(|error| messages::not_json_file(&error))?;
         let rows = file.tokens.into_iter().enumerate().map(|(at, row)| {
             let digest = from_hex(&row.sha256).ok_or_else(|| messages::no_digest(at))?;
@@ -44,7 +52,15 @@ impl Tokens {
             }
             let scope = |word: &String| Scope::read(word).ok_or_else(|| messages::unknown_scope(at));
             let scopes = row.scopes.iter().map(scope).collect::<Result<_, _>>()?;
-            Ok(Row { digest, caller: Caller::new(row.identity, scopes) })
+            let person = Person {
+                issuer: None,
+                subject: row.identity.clone(),
+                is_named,
+                email: row.email.filter(|email| !email.is_empty()),
+                unverified_email: None,
+                groups: row.groups.into_iter().filter(|group| !group.is_empty()).collect(),
+            };
+            Ok(Row { digest, caller: Caller::new(row.identity, person, scopes) })
         });
         rows.collect::<Result<_, _>>().map(Self)
     }
@@ -84,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_token_is_known_by_its_digest() {
-        let tokens = Tokens::read(&file(SECRET, "tasks:read")).unwrap_or_else(|error| panic!("{error}"));
+        let tokens =
+            Tokens::read(&file(SECRET, "tasks:read"), true).unwrap_or_else(|error| panic!("{error}"));
         let caller = tokens.caller("secret").unwrap_or_else(|| panic!("the token is in the file"));
         assert_eq!(caller.identity.as_deref(), Some("did:web:a"));
         assert!(caller.may(Scope::TasksRead) && !caller.may(Scope::TasksWrite));
@@ -99,10 +116,10 @@ mod tests {
             file(SECRET, "everything"),
             file(&SECRET.replace('2', "g"), "tasks:read"),
         ] {
-            assert!(Tokens::read(&wrong).is_err(), "{wrong}");
+            assert!(Tokens::read(&wrong, true).is_err(), "{wrong}");
         }
         let of_a_jwt = file(SECRET, "tasks:read").replace("did:web:a", "jwt:https://issuer.example|ann");
-        let said = Tokens::read(&of_a_jwt).err().unwrap_or_default();
+        let said = Tokens::read(&of_a_jwt, true).err().unwrap_or_default();
         assert!(said.contains("`tokens[0].identity`"), "{said}");
         assert_eq!(from_hex(&SECRET.to_uppercase()), from_hex(SECRET));
     }

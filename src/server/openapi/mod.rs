@@ -112,12 +112,15 @@ fn parameters(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Ve
         let id = json!({ "type": "integer", "minimum": 0 });
         json!({ "name": "call", "in": "path", "required": true, "description": "The call's id", "schema": id })
     });
+    let of_review = route.path.contains("{review}").then(|| {
+        json!({ "name": "review", "in": "path", "required": true, "description": "The review's id", "schema": text })
+    });
     let of_query = operation.query.map(|query| schemas.parameters(query)).unwrap_or_default();
     let key = is_kept(route).then(|| {
         let description = "The same key with the same request is answered as before and counted once.";
         json!({ "name": "Idempotency-Key", "in": "header", "required": false, "description": description, "schema": text })
     });
-    of_path.into_iter().chain(of_call).chain(of_query).chain(key).collect()
+    of_path.into_iter().chain(of_call).chain(of_review).chain(of_query).chain(key).collect()
 }
 
 /// The answers, and every problem that there can be.

@@ -8,9 +8,11 @@ use crate::event_step::Event;
 use crate::manifests::Status;
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
+use crate::review_stream::EVENT_STREAM;
+use crate::reviews::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
 use crate::routes::{ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, PurgeQuery, Seen};
 use crate::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
+    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Unlock,
     Withdraw,
 };
 use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
@@ -18,14 +20,16 @@ use crate::task_lists::{Events, Page};
 use crate::task_policies::{Decide, Decision, Standing};
 use crate::task_steps::Stepped;
 use crate::tasks::Created;
+use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
 
 /// The groups of operations.
-pub(super) const TAGS: [(&str, &str); 7] = [
+pub(super) const TAGS: [(&str, &str); 8] = [
     ("tasks", "Tasks of the caller"),
     ("steps", "Steps of a task"),
     ("expressions", "Expressions and templates that are tried out"),
+    ("reviews", "Questions to people, and their answers"),
     ("manifests", "The manifests that are served"),
     ("switches", "Agents, tools and users that an operator stops"),
     ("protocols", "Contexts of conversations"),
@@ -68,6 +72,7 @@ pub(super) fn operations() -> Vec<Operation> {
     const SECRETS: &str = "On a task whose manifests mark anything as `secret` it needs `tasks:write`, too, as an expression can compute anything from a secret.";
     let tasks = |id, summary| operation("tasks", id, summary);
     let tried = |id, summary| operation("expressions", id, summary);
+    let reviews = |id, summary| operation("reviews", id, summary);
     let switches = |id, summary| operation("switches", id, summary);
     let manifests = |id, summary| operation("manifests", id, summary);
     let protocols = |id, summary| operation("protocols", id, summary);
@@ -108,6 +113,9 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<End>("endTask", "The task is ended").notes(
             "It takes no step any more, and says `reason` to whoever tries one. An operation that waits is taken back. A task at its end already answers `rejected`.",
         ),
+        step::<Unlock>("unlockTask", "A locked task takes steps again").notes(
+            "Only where the operator has enabled it (`celador serve --allow-unlock`), for tasks of all callers. A task that is not locked, or was terminated, is 409 `not-locked`.",
+        ),
         step::<Output>("output", "The model has a response"),
         operation("steps", "decidePolicy", "An operator decides under which policy the task goes on")
             .notes(
@@ -130,6 +138,19 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes_without::<Evaluate>("Evaluate", &["answers"])
             .gives::<Outcome>("The outcome."),
         tried("check", "Check an expression").takes::<Check>().gives::<Checked>("The facts about the expression."),
+        reviews("listReviews", "List the reviews that the caller sees, a page at a time")
+            .notes("In the order in which they were asked. They are those that are addressed to the caller and those of the caller's tasks; with `tasks:admin` all of them.")
+            .asks::<ReviewsQuery>()
+            .gives::<ReviewPage>("The page."),
+        reviews("streamReviews", "Hear of reviews when they are asked, and whenever their state changes")
+            .notes("Server-sent events: `event: review`, the review as `data`, and an `id`, with which `Last-Event-ID` goes on behind it; without that header the stream begins now. A review that changed twice meanwhile is told once, as it is.")
+            .gives_text("The stream, until the client ends it.", EVENT_STREAM),
+        reviews("readReview", "Read a review").gives::<StoredReview>("The review as it is now.").also(&[404]),
+        reviews("answerReview", "Answer a review that is addressed to the caller")
+            .notes("It is a step of the task, under the caller's name. The same answer once more is answered as before; any other is 409 `review-closed`.")
+            .takes::<AnswerReview>()
+            .gives::<ReviewedReview>("The review with its answer.")
+            .also(&[404, 409, 410]),
         switches("listSwitches", "List the switches that are on").gives::<List<'_>>("The switches."),
         switches("listSwitchTurns", "List all turns of switches, a page at a time")
             .notes("Oldest first.")

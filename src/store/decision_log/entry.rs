@@ -5,7 +5,7 @@
 
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
-use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch};
+use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch, TerminationReason};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -35,6 +35,7 @@ use std::time::Duration;
 ///     verdict: "",
 ///     step: None,
 ///     limit: None,
+///     ended: None,
 ///     switch: None,
 ///     reason: None,
 ///     decided: &[],
@@ -80,6 +81,9 @@ pub struct LogEntry<'e> {
     /// The limit that was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'e str>,
+    /// The kind of reason for which the task was terminated by it, such as `limit_exceeded`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<TerminationReason>,
     /// The switch of an operator that decided, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<&'e Switch>,
@@ -119,6 +123,7 @@ impl<'e> LogEntry<'e> {
             verdict: decision.verdict.as_str(),
             step: decision.decided_by.as_ref().map(|origin| &*origin.path),
             limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
+            ended: decision.termination(),
             switch: decision.switch.as_deref(),
             decided: &decision.decided,
             cost: decision.cost,

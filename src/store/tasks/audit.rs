@@ -40,7 +40,7 @@ pub struct Compared {
 /// let owner = Owner::caller("desk");
 /// let task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 /// tasks.create(&owner, &task, now, None)?;
-/// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", expected: None };
+/// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", with_parent: false, expected: None };
 /// tasks.end(&owner, "t-1", &ending, None, |_| None)?;
 ///
 /// // nobody wrote a line about the end

@@ -14,7 +14,7 @@ use crate::decision_log::{LogEntry, Stored};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::manifest::Catalog;
-use celador::task::Decision;
+use celador::task::{Decision, TerminationReason};
 use std::time::Duration;
 
 /// Why a task is ended, and who asked for it.
@@ -26,6 +26,8 @@ pub struct Ending<'e> {
     pub who: &'e str,
     /// Why, in their words: at least one byte and at most `max_reason_bytes`.
     pub reason: &'e str,
+    /// Whether it ends because the task that had delegated to it did ([`Task::end_with_parent`](celador::task::Task::end_with_parent)).
+    pub with_parent: bool,
     /// The version that the task must have, if that matters.
     pub expected: Option<u64>,
 }
@@ -49,7 +51,7 @@ pub struct Ending<'e> {
 /// tasks.create(&owner, &task, now, None)?;
 ///
 /// // an operator ends it, if it has taken no step since they looked at it
-/// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", expected: Some(1) };
+/// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", with_parent: false, expected: Some(1) };
 /// let ended: Ended = tasks.end(&owner, "t-1", &ending, None, |_| None)?;
 /// assert_eq!((ended.head.version(), ended.decision.verdict.as_str()), (2, "terminate"));
 /// assert_eq!(tasks.end(&owner, "t-1", &ending, None, |_| None).err(), Some(StoreError::Conflict { expected: 1, found: 2 }));
@@ -113,7 +115,12 @@ impl StoredTasks {
             let entry = LogEntry { stored: Some(stored), ..entry(&head, decision, ending) };
             due(serde_json::to_string(&entry).unwrap_or_default())
         };
-        if let Some(ended) = saved.ending(ending.reason) {
+        let cause = if ending.with_parent {
+            TerminationReason::EndedWithParent
+        } else {
+            TerminationReason::EndedByHost
+        };
+        if let Some(ended) = saved.ending(cause, ending.reason) {
             let due = line(&ended.1);
             let head = self.put_end(&head, ending.at, &ended, due)?;
             return Ok(Ended { head, decision: ended.1 });
@@ -122,7 +129,10 @@ impl StoredTasks {
         let kept = || self.kept_engine(&head).and_then(|engine| engine.restore_same(saved).ok());
         let mut task = given.or_else(kept).ok_or(StoreError::Waits)?;
         let before = task.mark();
-        let decision = task.end(ending.reason, ending.at);
+        let decision = match cause {
+            TerminationReason::EndedWithParent => task.end_with_parent(ending.reason, ending.at),
+            _ => task.end(ending.reason, ending.at),
+        };
         let step = NewEvent {
             operation: OperationKind::End,
             at: ending.at,
@@ -163,6 +173,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         verdict: "",
         step: None,
         limit: None,
+        ended: None,
         switch: None,
         reason: Some(ending.reason),
         decided: &[],

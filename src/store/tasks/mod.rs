@@ -4,15 +4,22 @@
 //! decision log is owed. [`StoredTasks`] is the door; the rules of age and of switches are functions of rows.
 
 mod all_tasks;
+mod asked_reviews;
 mod audit;
 mod decision_lines;
 mod ending;
+mod find;
+mod labels;
 mod owner;
 mod policy_store;
 mod purge;
 mod reading;
 mod retention;
+mod review;
+mod review_store;
+mod reviews;
 mod rows;
+mod some_tasks;
 mod stored_tasks;
 mod sweep;
 mod switches;
@@ -27,8 +34,16 @@ pub use decision_lines::{
     DueLine, KeptLine, LogBehind, forget, lines_from, lines_of_purged, put_turns, take_over, write_waiting,
 };
 pub use ending::{Ended, Ending};
+pub use find::{FoundTask, TaskFilter};
+pub use labels::TaskLabels;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
+pub use review::{
+    ReviewAnswered, ReviewRule, ReviewWord, ReviewedAgent, ReviewedUser, StoredReview, review_answer_digest,
+    reviewer_name,
+};
+pub use review_store::{ReviewFilter, ReviewViewer};
+pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};
 pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};

@@ -19,7 +19,7 @@ impl StoredTasks {
         self.database().read(|sql| set(sql, digest))
     }
 
-    /// What is known of the policies of an owner's tasks behind an id, up to another, by the ids of the tasks.
+    /// What is known of the policies of some tasks of an owner, by the ids of the tasks.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`], and those of the database.
@@ -29,10 +29,9 @@ impl StoredTasks {
     pub fn policies(
         &self,
         owner: &Owner,
-        after: &str,
-        last: &str,
+        tasks: &[&str],
     ) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
-        self.database().read(|sql| policies_of(sql, owner.as_str(), after, last))
+        self.database().read(|sql| policies_of(sql, owner.as_str(), tasks))
     }
 
     /// The tasks of an agent that take steps, of all callers, behind one, by owner and id, at most so many and at most

@@ -4,6 +4,7 @@
 //! Everything that is read is tested against its digest before anything is made of it.
 
 use super::owner::Owner;
+use super::reviews::open_of;
 use super::rows::{EVENT, Events, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest};
 use super::task_policies::policy_of;
 use super::task_records::{LoadedTask, Once, StoredEvent, TaskHead};
@@ -44,7 +45,8 @@ pub(super) fn stored_task(
     let fingerprint = saved.fingerprint();
     let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.is(&fingerprint));
     let (owner, facts, policy) = (owner.clone(), Arc::new(row.facts), policy.map(Arc::new));
-    let head = TaskHead { owner, facts, version, chain, fingerprint, policy };
+    let reviews = Arc::new(open_of(sql, &owner, id)?);
+    let head = TaskHead { owner, facts, version, chain, fingerprint, policy, reviews };
     Ok(LoadedTask { saved, head, replayed })
 }
 

@@ -3,9 +3,13 @@
 //! In: steps, each turned into its rows on the thread that brings it. Out: tasks, events and answers, as `reading` makes them of
 //! their rows. Writes go through one thread that commits them in groups; reads go beside it.
 
+use super::asked_reviews::reviews_of;
 use super::decision_lines::DueLine;
+use super::labels::Label;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
+use super::review::StoredReview;
+use super::reviews;
 use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy};
 use super::task_records::{
@@ -22,6 +26,7 @@ use celador::policy::Fingerprint;
 use celador::task::{Decision, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Tasks in a database. Clones share the database and the thread that writes.
 ///
@@ -54,6 +59,8 @@ pub struct StoredTasks {
     database: Database,
     writer: Writer,
     limits: StoreLimits,
+    /// Whether each task that an earlier release began has its labels.
+    labelled: Arc<AtomicBool>,
 }
 
 /// What a step does to a stored task, before it is rows.
@@ -64,6 +71,9 @@ struct Happening<'s> {
     change: String,
     once: Option<&'s Once>,
     snapshot: Option<String>,
+    labels: Vec<Label>,
+    /// The reviews that the task knows behind it.
+    reviews: Vec<StoredReview>,
     terms: Terms,
 }
 
@@ -80,6 +90,8 @@ pub struct Terms {
     pub manifests: Option<Arc<ManifestSet>>,
     /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
+    /// Whether the step passes on the answer to a review of somebody whom the task's runtime alone knows.
+    pub passed_on: bool,
 }
 
 impl StoredTasks {
@@ -87,7 +99,7 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits }
+        Self { database, writer, limits: *limits, labelled: Arc::default() }
     }
 
     /// The database.
@@ -104,8 +116,8 @@ impl StoredTasks {
         happening: Happening<'_>,
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
-        let Happening { operation, at, decision, change, once, snapshot, terms } = happening;
-        let Terms { switches, due, manifests, decided: by_operator } = terms;
+        let Happening { operation, at, decision, change, once, snapshot, labels, reviews, terms } = happening;
+        let Terms { switches, due, manifests, decided: by_operator, passed_on: _ } = terms;
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -143,6 +155,7 @@ impl StoredTasks {
             Some(write) => Some(Arc::new(write.policy.clone())),
             None => head.policy.clone(),
         };
+        let (reviews, open) = reviews::writes(head, version, reviews)?;
         let write = Write {
             expected: *expected,
             expected_chain: expected_chain.clone(),
@@ -154,6 +167,8 @@ impl StoredTasks {
             switches,
             due,
             policy,
+            labels,
+            reviews,
             digest: row.digest(),
             row,
         };
@@ -164,7 +179,7 @@ impl StoredTasks {
             self.forget_sets();
         }
         let (owner, facts) = (head.owner.clone(), facts.clone());
-        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present })
+        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present, reviews: open })
     }
 
     /// Ends a task that waits for nothing, without its policy.
@@ -182,10 +197,16 @@ impl StoredTasks {
             change: json(change)?,
             once: None,
             snapshot: None,
+            labels: Vec::new(),
+            reviews: Vec::new(),
             terms: Terms { due, ..Terms::default() },
         };
-        let terminated = TaskState::Terminated(String::new());
-        self.put(head, (terminated.as_str(), head.fingerprint), happening)
+        self.put(head, (TaskState::TERMINATED, head.fingerprint), happening)
+    }
+
+    /// Whether each task that an earlier release began has its labels.
+    pub(super) fn labelled(&self) -> &AtomicBool {
+        &self.labelled
     }
 
     /// The bounds.
@@ -215,7 +236,9 @@ impl StoredTasks {
         };
         let fingerprint = task.policy().fingerprint();
         let (owner, facts) = (owner.clone(), Arc::new(facts));
-        let nowhere = TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None };
+        let reviews = Arc::default();
+        let nowhere =
+            TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None, reviews };
         let happening = Happening {
             operation: OperationKind::Started,
             at,
@@ -223,6 +246,8 @@ impl StoredTasks {
             change: json(&task.save())?,
             once: once.as_ref(),
             snapshot: None,
+            labels: Label::all(&task.context().start().user_id, task.parent(), task.metadata()),
+            reviews: Vec::new(),
             terms: Terms { manifests, ..Terms::default() },
         };
         self.put(&nowhere, (task.state().as_str(), fingerprint), happening)
@@ -238,6 +263,7 @@ impl StoredTasks {
         step: &NewEvent<'_>,
         terms: Terms,
     ) -> Result<TaskHead, StoreError> {
+        let reviews = reviews_of(head, step, terms.passed_on)?;
         let snapshot = self.wants_snapshot(head, step.task).then(|| json(&step.task.save())).transpose()?;
         let happening = Happening {
             operation: step.operation,
@@ -246,6 +272,8 @@ impl StoredTasks {
             change: json(&step.task.change_since(step.before))?,
             once: step.once.as_ref(),
             snapshot,
+            labels: Vec::new(),
+            reviews,
             terms,
         };
         let task = step.task;
@@ -268,7 +296,7 @@ impl StoredTasks {
     }
 
     /// The rows of one page, one at least: nobody would come to an end otherwise.
-    fn max_page(&self) -> usize {
+    pub(super) fn max_page(&self) -> usize {
         self.limits.max_page.max(1)
     }
 
@@ -394,7 +422,7 @@ impl StoredTasks {
     /// # Errors
     /// [`StoreError::Corrupt`] with the first place where something is wrong.
     pub fn verify(&self) -> Result<Verified, StoreError> {
-        verify::all(&self.database, self.max_page() as u64)
+        verify::all(&self.database, &self.limits, self.max_page() as u64)
     }
 }
 

@@ -6,6 +6,7 @@
 //! or of the settings of a namespace is in it.
 
 use super::Owner;
+use super::some_tasks::{places, values_of};
 use crate::decision_log::Notice;
 use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
@@ -290,15 +291,15 @@ pub(super) fn policy_of(
     sql.query_one(&statement, &[owner.into(), task.into()])?.as_ref().map(TaskPolicy::read).transpose()
 }
 
-/// The policies of an owner's tasks behind an id, up to another, by the ids.
+/// The policies of some tasks of an owner, by their ids.
 pub(super) fn policies_of(
     sql: &mut Sql<'_>,
     owner: &str,
-    after: &str,
-    last: &str,
+    tasks: &[&str],
 ) -> Result<BTreeMap<String, TaskPolicy>, StoreError> {
-    let statement = format!("SELECT {POLICY} FROM task_policy WHERE owner = $1 AND task > $2 AND task <= $3");
-    let rows = sql.query(&statement, &[owner.into(), after.into(), last.into()])?;
+    let statement =
+        format!("SELECT {POLICY} FROM task_policy WHERE owner = $1 AND task IN ({})", places(tasks));
+    let rows = sql.query(&statement, &values_of(owner, tasks))?;
     rows.iter().map(|row| Ok((row.text(1)?.to_owned(), TaskPolicy::read(row)?))).collect()
 }
 

@@ -5,6 +5,7 @@
 //! a task says for whom: of another's it learns nothing, not even that it is there. All of it blocks.
 
 use super::owner::Owner;
+use super::review::OpenReviews;
 use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
 use celador::policy::Fingerprint;
@@ -58,6 +59,8 @@ operations! {
     Script = "script",
     /// [`Task::resume`] with the verdict of a reviewer
     Review = "review",
+    /// Reviews that nobody answered in time were denied
+    Expire = "expire",
     /// [`Task::resume`] with any other answer
     Resume = "resume",
     /// [`Task::event`]
@@ -70,6 +73,8 @@ operations! {
     Record = "record",
     /// [`Task::end`]
     End = "end",
+    /// [`Task::unlock`]
+    Unlock = "unlock",
     /// An operator has decided under which policy the task goes on.
     Policy = "policy",
 }
@@ -137,6 +142,8 @@ pub struct TaskHead {
     pub(super) fingerprint: Fingerprint,
     /// What is stored of it.
     pub(super) policy: Option<Arc<TaskPolicy>>,
+    /// The open reviews, as they are stored.
+    pub(super) reviews: Arc<OpenReviews>,
 }
 
 /// What of a task never changes.
@@ -159,6 +166,12 @@ impl TaskHead {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.chain
+    }
+
+    /// Whether any of its reviews is open.
+    #[must_use]
+    pub fn has_reviews(&self) -> bool {
+        !self.reviews.is_empty()
     }
 
     /// Its owner.
@@ -241,7 +254,7 @@ impl TaskHead {
 /// let events: Vec<StoredEvent> = tasks.events(&owner, "t-1", 0, 100)?;
 /// let operations: Vec<_> = events.iter().map(|event| (event.version, event.operation)).collect();
 /// assert_eq!(operations, [(1, OperationKind::Started), (2, OperationKind::End)]);
-/// assert_eq!(tasks.verify()?, Verified { tasks: 1, events: 2, answers: 0, tombstones: 0 });
+/// assert_eq!(tasks.verify()?, Verified { tasks: 1, events: 2, answers: 0, tombstones: 0, reviews: 0 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -300,6 +313,8 @@ pub struct Verified {
     pub answers: u64,
     /// Tasks that were purged.
     pub tombstones: u64,
+    /// Reviews, open and closed.
+    pub reviews: u64,
 }
 
 /// Why a task is purged, and who asked for it.

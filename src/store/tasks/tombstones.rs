@@ -19,11 +19,13 @@ pub(super) const TOMBSTONE: &str = "owner, id, namespace, agent, state, started_
 
 /// Every table that holds rows of a task, with its columns of the owner and of the task. The task's own row goes last: the
 /// others refer to it.
-pub(super) const TABLES: [(&str, &str); 5] = [
+pub(super) const TABLES: [(&str, &str); 7] = [
+    ("task_label", "task"),
     ("task_event", "task"),
     ("task_snapshot", "task"),
     ("task_answer", "task"),
     ("task_policy", "task"),
+    ("review", "task"),
     ("task", "id"),
 ];
 

@@ -8,11 +8,11 @@ use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, sna
 use super::task_policies::{POLICY, TaskPolicy};
 use super::task_records::{Tombstone, Verified};
 use super::tombstones::{TABLES, TOMBSTONE};
-use super::{switches, task_policies};
-use crate::{Database, Row, SqlValue, StoreError, messages};
+use super::{labels, reviews, switches, task_policies};
+use crate::{Database, Row, SqlValue, StoreError, StoreLimits, messages};
 
 /// Tests everything, in pages of so many rows.
-pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError> {
+pub(super) fn all(database: &Database, limits: &StoreLimits, page: u64) -> Result<Verified, StoreError> {
     database.check()?;
     let mut verified = Verified::default();
     let statement = format!(
@@ -27,6 +27,8 @@ pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError
         for row in &rows {
             let row = TaskRow::read(row)?;
             let events = task(database, &row, page)?;
+            let owner = Owner::caller(&row.owner);
+            database.read(|sql| labels::verify(sql, &owner, &row.facts.id, limits))?;
             verified.events = verified.events.saturating_add(events);
             verified.tasks = verified.tasks.saturating_add(1);
         }
@@ -35,6 +37,7 @@ pub(super) fn all(database: &Database, page: u64) -> Result<Verified, StoreError
     verified.tombstones = tombstones(database, page)?;
     database.read(|sql| switches::all(sql).map(drop))?;
     policies(database, page)?;
+    verified.reviews = all_reviews(database, page)?;
     Ok(verified)
 }
 
@@ -61,6 +64,15 @@ fn policies(database: &Database, page: u64) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// Tests the reviews; how many there are.
+fn all_reviews(database: &Database, page: u64) -> Result<u64, StoreError> {
+    let (mut count, mut last) = (0_u64, String::new());
+    while let Some((id, read)) = database.read(|sql| reviews::verify_page(sql, &last, page))? {
+        (count, last) = (count.saturating_add(read), id);
+    }
+    Ok(count)
 }
 
 /// Tests the tombstones, and that nothing else is left of their tasks.

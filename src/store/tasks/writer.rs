@@ -5,6 +5,8 @@
 //! processes do not wait for each other in turn. While one transaction commits, the next gathers: nobody waits for company.
 
 use super::decision_lines::DueLine;
+use super::labels::Label;
+use super::reviews::{self, ReviewWrite};
 use super::rows::TaskRow;
 use super::switches::version;
 use super::task_policies::PolicyWrite;
@@ -32,12 +34,16 @@ pub(super) struct Write {
     pub(super) once: Option<(Once, String)>,
     /// The whole task, with the digest of that row.
     pub(super) snapshot: Option<(String, String)>,
+    /// What it is found by, of a task that begins.
+    pub(super) labels: Vec<Label>,
     /// The version of the switches under which it was decided, if it must be the present one.
     pub(super) switches: Option<u64>,
     /// What a decision log is to hold of it.
     pub(super) due: Option<DueLine>,
     /// The policy that the task is under now, if that is to be said.
     pub(super) policy: Option<PolicyWrite>,
+    /// The reviews that it opens or closes.
+    pub(super) reviews: Vec<ReviewWrite>,
 }
 
 impl Write {
@@ -130,6 +136,14 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
                         refused.push((position, error.clone()));
                         return Err(error);
                     }
+                }
+            }
+            // behind the rows of all tasks, so that whoever waits for the count holds what nobody with the count waits for
+            for (position, job) in batch.iter().enumerate() {
+                let is_refused = refused.iter().any(|(at, _)| *at == position);
+                if !is_refused && let Err(error) = reviews::put(sql, &job.write.reviews) {
+                    refused.push((position, error.clone()));
+                    return Err(error);
                 }
             }
             Ok(())
@@ -263,6 +277,7 @@ fn rest(sql: &mut Sql<'_>, write: &Write) -> Result<(), StoreError> {
             return Err(StoreError::AlreadyExists);
         }
     }
+    write.labels.iter().try_for_each(|label| label.put(sql, owner, task))?;
     if let Some(policy) = &write.policy {
         policy.put(sql, owner, task)?;
     }

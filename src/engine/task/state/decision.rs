@@ -7,13 +7,15 @@
 use super::effect::QuestionId;
 use super::hidden::Hidden;
 use super::switch::Switch;
-use crate::cel::Json;
+use super::termination::TerminationReason;
+use crate::cel::{Duration, Json};
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use std::io::Write as _;
 use std::sync::Arc;
 
 /// The answer to one operation.
@@ -51,7 +53,9 @@ pub struct Decision {
     /// How far an event came that was discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<EventStage>,
-    /// Why the task is in its state, when it is locked or terminated (MW-38, GR-14, LIM-01).
+    /// Why the task is in its state, when it is locked or terminated: of a lock the rendered message of the step (MW-38,
+    /// GR-14), of an end one of the words of [`TerminationReason`](super::TerminationReason) (LIM-01). Of an
+    /// unlocking why it was unlocked.
     pub reason: Option<String>,
     /// What it waits for, when the verdict is [`Verdict::Suspend`]: the name under which the answer is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,6 +283,17 @@ impl CallId {
         &self.0
     }
 
+    /// The id that a task makes up for its call of this number.
+    pub(in crate::task) fn numbered(number: u64) -> Self {
+        let mut digits = [0; 20];
+        let mut text: &mut [u8] = &mut digits;
+        // 20 digits hold every number
+        let _ = write!(text, "{number}");
+        let rest = text.len();
+        let written = digits.split_at(digits.len().saturating_sub(rest)).0;
+        Self(std::str::from_utf8(written).unwrap_or_default().into())
+    }
+
     /// Whether a call may have this id: a text of at most so many bytes, with no control characters in it.
     pub(in crate::task) fn is_sound(&self, most: usize) -> bool {
         !self.0.is_empty() && self.0.len() <= most && !self.0.contains(char::is_control)
@@ -342,6 +357,42 @@ pub struct LimitReached {
     pub bound: u64,
     /// The value that the step would have led to.
     pub value: u64,
+}
+
+impl fmt::Display for LimitReached {
+    /// The two numbers and what they count: `16 of 15 tool calls`, `2h1m of 2h since it began`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { which, bound, value } = self;
+        let counted = match &**which {
+            "max_age" => {
+                return write!(f, "{} of {} since it began", age(*value), age(*bound));
+            }
+            "max_turns" => "model turns",
+            "max_prompt_tokens" => "prompt tokens",
+            "max_completion_tokens" => "completion tokens",
+            "max_tool_calls" => "tool calls",
+            "max_task_bytes" => "bytes",
+            other => other,
+        };
+        write!(f, "{value} of {bound} {counted}")
+    }
+}
+
+/// A length of time as manifests write it: `2h1m`, `0.5s`.
+fn age(nanos: u64) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    const MINUTE: u64 = 60 * SECOND;
+    const HOUR: u64 = 60 * MINUTE;
+    let parts = [(nanos / HOUR, "h"), (nanos % HOUR / MINUTE, "m")];
+    let mut text: String =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect();
+    let rest = nanos % MINUTE;
+    if rest > 0 || text.is_empty() {
+        let seconds =
+            Duration::from_nanos(rest.into()).map_or_else(|_| String::new(), |rest| rest.to_string());
+        text.push_str(&seconds);
+    }
+    text
 }
 
 /// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.
@@ -494,6 +545,13 @@ impl Decision {
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         matches!(self.verdict, Verdict::Allow | Verdict::Route)
+    }
+
+    /// Why the task was terminated by it: nothing of any other decision.
+    #[must_use]
+    pub fn termination(&self) -> Option<TerminationReason> {
+        let reason = self.reason.as_deref().filter(|_| self.verdict == Verdict::Terminate);
+        TerminationReason::parse(reason?)
     }
 
     /// The text of the admitted or delivered message: that of its parts, one after the other. Nothing if the value is

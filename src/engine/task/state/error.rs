@@ -15,13 +15,15 @@ use crate::manifest::brought::ToolsError;
 /// let start = StartTask::new("t-1", "shop", "cashier", User::default(), now);
 /// assert!(matches!(engine.start(start), Err(TaskError::UnknownAgent(name)) if name.contains("cashier")));
 ///
-/// // a result that is reported twice counts once
+/// // a result that is reported twice counts once, and a call has one result
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
 /// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
 /// let result = CallResult::successful(serde_json::json!({"paid": 40}).into());
 /// assert!(task.after(&allowed.call, result.clone(), now)?.outcome().is_allowed());
-/// assert_eq!(task.after(&allowed.call, result, now).err(), Some(TaskError::UnknownCall(allowed.call)));
+/// assert!(task.after(&allowed.call, result, now)?.outcome().is_allowed());
+/// let other = CallResult::successful(serde_json::json!({"paid": 41}).into());
+/// assert_eq!(task.after(&allowed.call, other, now).err(), Some(TaskError::OtherResult(allowed.call)));
 /// assert_eq!(task.context().invocations().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -37,6 +39,30 @@ pub enum TaskError {
     /// `engine.start` with two tools of one key
     #[error("the task cannot have its tools: {0}")]
     Tools(#[from] ToolsError),
+    /// `engine.default_agent` of a namespace that has no agent, or of whose agents several could be meant
+    #[error(
+        "the namespace has {candidates} agents that no other agent delegates to, and not exactly one: name the agent"
+    )]
+    NoDefaultAgent {
+        /// The number of agents that no other agent delegates to.
+        candidates: usize,
+    },
+    /// `engine.start` with more metadata than a bound allows
+    #[error("the metadata has more than {most} {what} (`{bound}`)")]
+    MetadataTooLarge {
+        /// What is counted.
+        what: &'static str,
+        /// The name of the bound.
+        bound: &'static str,
+        /// Its value.
+        most: usize,
+    },
+    /// `engine.start` with metadata under the name `a b`
+    #[error("a name of metadata has letters and digits of ASCII, `_`, `-`, `.` and `/`, one at least")]
+    MetadataName,
+    /// `engine.start` with a line break in metadata
+    #[error("a text of metadata has no control characters")]
+    MetadataText,
     /// `engine.trigger` with the name of a trigger that is not loaded
     #[error("no trigger `{0}` is loaded")]
     UnknownTrigger(String),
@@ -46,14 +72,17 @@ pub enum TaskError {
     /// `task.after` with an id that `before` never gave, or twice with the same one
     #[error("no result of this call is awaited")]
     UnknownCall(CallId),
+    /// `task.after` with another result than the first time
+    #[error("another result of this call was reported")]
+    OtherResult(CallId),
     /// `task.before` under an id that is empty, too long, or has control characters
     #[error("the id of a call is a text of 1 to {max} bytes without control characters")]
     BadCallId {
         /// The bytes that an id may have.
         max: usize,
     },
-    /// `task.before` under the id of a call that the task has already
-    #[error("the task has a call with this id already")]
+    /// `task.before` under the id of a call of another function or with other arguments
+    #[error("another call of the task has this id")]
     CallExists(CallId),
     /// `task.schema("nope")`
     #[error("the agent has no function `{0}`")]
@@ -64,6 +93,12 @@ pub enum TaskError {
     /// `task.record` while an operation waits for an answer
     #[error("the task waits for an answer")]
     Waiting,
+    /// `task.unlock` of a task that is not locked
+    #[error("the task is not locked")]
+    NotLocked,
+    /// `task.unlock` of a task that was terminated
+    #[error("the task was terminated, and that is for good")]
+    HasEnded,
     /// `task.resume` while nothing was asked
     #[error("nothing was asked")]
     NothingPending,

@@ -1,39 +1,59 @@
 //! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
 
+use super::termination::Termination;
 use super::under_way::Pending;
 use serde::{Deserialize, Serialize};
 
 /// Whether a task takes steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+#[serde(rename_all = "snake_case", tag = "state")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TaskState {
     /// It takes steps. An idle task is active (LIFE-01).
     Active,
     /// It takes no step before somebody has decided a review (RV-01).
     Suspended,
-    /// It takes no step again, because a step said `lock_task` (LIFE-04).
-    Locked(String),
-    /// It takes no step again, because of a limit or an unrecoverable error (LIM-01, LIFE-02).
-    Terminated(String),
+    /// It takes no step again, because a step said `lock_task` (LIFE-04), unless an operator unlocks it.
+    Locked {
+        /// The rendered message of that step (MW-38).
+        reason: String,
+    },
+    /// It takes no step again, because of a limit, an unrecoverable error or its host (LIM-01, LIFE-02).
+    Terminated(Termination),
 }
 
 /// An end, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::task) enum End {
     Locked(String),
-    Terminated(String),
+    Terminated(Termination),
+}
+
+impl End {
+    /// The reason for programs, and the sentence: of a lock both are the rendered message.
+    pub(in crate::task) fn said(&self) -> (&str, &str) {
+        match self {
+            Self::Locked(reason) => (reason, reason),
+            Self::Terminated(Termination { reason, message }) => (reason.as_str(), message),
+        }
+    }
 }
 
 impl TaskState {
+    /// The word of a task that takes steps.
+    pub const ACTIVE: &'static str = "active";
+
+    /// The word of a task that was terminated.
+    pub const TERMINATED: &'static str = "terminated";
+
     /// The words of all states.
-    pub const WORDS: [&'static str; 4] = ["active", "suspended", "locked", "terminated"];
+    pub const WORDS: [&'static str; 4] = [Self::ACTIVE, "suspended", "locked", Self::TERMINATED];
 
     /// Of a task with this end in which these wait.
     pub(in crate::task) fn of(end: Option<&End>, waiting: &[Pending]) -> Self {
         match end {
-            Some(End::Locked(reason)) => Self::Locked(reason.clone()),
-            Some(End::Terminated(reason)) => Self::Terminated(reason.clone()),
+            Some(End::Locked(reason)) => Self::Locked { reason: reason.clone() },
+            Some(End::Terminated(termination)) => Self::Terminated(termination.clone()),
             None if waiting.iter().any(Pending::is_in_review) => Self::Suspended,
             None => Self::Active,
         }
@@ -43,10 +63,32 @@ impl TaskState {
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Active => "active",
+            Self::Active => Self::ACTIVE,
             Self::Suspended => "suspended",
-            Self::Locked(_) => "locked",
-            Self::Terminated(_) => "terminated",
+            Self::Locked { .. } => "locked",
+            Self::Terminated(_) => Self::TERMINATED,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::termination::TerminationReason;
+    use super::{End, Termination};
+
+    #[test]
+    fn an_end_that_an_earlier_release_stored_is_read() {
+        let cases = [
+            ("limit_exceeded", TerminationReason::LimitExceeded),
+            ("`refund_pay` cannot work: its error is not recoverable", TerminationReason::UnrecoverableError),
+            ("The order was cancelled.", TerminationReason::EndedByHost),
+        ];
+        for (text, reason) in cases {
+            let end: End = serde_json::from_value(serde_json::json!({ "Terminated": text })).unwrap();
+            let expected = End::Terminated(Termination { reason, message: text.to_owned() });
+            assert_eq!(end, expected);
+            let again: End = serde_json::from_str(&serde_json::to_string(&end).unwrap()).unwrap();
+            assert_eq!(again, expected);
         }
     }
 }

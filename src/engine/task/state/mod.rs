@@ -9,6 +9,7 @@ mod effect;
 mod error;
 mod exchange;
 mod hidden;
+mod known;
 mod lifecycle;
 mod progress;
 mod queue;
@@ -17,6 +18,7 @@ mod review_answer;
 mod start;
 mod switch;
 mod task;
+mod termination;
 mod under_way;
 
 pub(in crate::task) use activity::Activity;
@@ -30,15 +32,17 @@ pub use error::TaskError;
 pub use exchange::Exchange;
 pub use hidden::Hidden;
 pub(in crate::task) use hidden::Said;
+pub(in crate::task) use known::{CallsChange, CallsMark, Closed, KnownCall, KnownCalls, Mark, SavedCalls};
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
 pub use progress::Progress;
 pub(in crate::task) use queue::{Queue, QueuedCall};
 pub use review::{Review, ReviewState, Reviewed, Rule};
 pub use review_answer::{Identity, ReviewAnswer, ReviewChoice};
-pub use start::{Call, Next, Offer, StartTask, Usage, User};
+pub use start::{Call, Next, Offer, Parent, StartTask, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
+pub use termination::{Termination, TerminationReason};
 pub(in crate::task) use under_way::{
     Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender,
     Stage, Subject, UnderWay, stored_waiting,

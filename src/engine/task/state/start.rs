@@ -1,11 +1,14 @@
 //! The facts of a task that is about to begin, what its model is offered, and the calls that it makes.
 
 use super::decision::CallId;
+use super::error::TaskError;
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
+use crate::limits::EngineLimits;
 use crate::manifest::brought::BroughtTool;
 use crate::manifest::listing::Annotations;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The data that a task begins with. It holds no secrets: settings and tokens never enter a task (CTX-22).
 ///
@@ -40,6 +43,37 @@ pub struct StartTask {
     /// The tools that it brings, each as `tools/list` of MCP has it. The agent can call those that its manifests keep places
     /// for (`brought` in a document of kind `celador/v1/tools`).
     pub tools: Vec<BroughtTool>,
+    /// The task that has delegated to it, if one has.
+    pub parent: Option<Parent>,
+    /// What whoever begins it has written on it, to find it by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`.
+    /// Expressions do not see it.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The task that has delegated to another one.
+///
+/// ```
+/// use celador::{Engine, EngineLimits, Parent, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+///
+/// // a runtime that keeps its tasks apart says on each whose child it is
+/// let parent = Parent { task: "t-1".into(), call: None };
+/// let start = StartTask { parent: Some(parent), ..StartTask::new("t-2", "shop", "clerk", User::default(), now) };
+/// let task = engine.start(start)?;
+/// assert_eq!(task.parent().map(|parent| &*parent.task), Some("t-1"));
+/// # Ok::<(), celador::TaskError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Parent {
+    /// Its id.
+    pub task: String,
+    /// Its call that is the delegation, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
 }
 
 impl StartTask {
@@ -57,7 +91,31 @@ impl StartTask {
             model: None,
             runtime: Runtime::default(),
             tools: Vec::new(),
+            parent: None,
+            metadata: BTreeMap::new(),
         }
+    }
+
+    /// Whether its metadata is within the bounds, and under names that can stand in a query.
+    pub(crate) fn check_metadata(&self, limits: &EngineLimits) -> Result<(), TaskError> {
+        let fits = |bound: &'static str, what: &'static str, value: usize, most: usize| {
+            if value > most { Err(TaskError::MetadataTooLarge { what, bound, most }) } else { Ok(()) }
+        };
+        let (keys, values) = (limits.max_metadata_key_bytes, limits.max_metadata_value_bytes);
+        fits("max_metadata_entries", "entries", self.metadata.len(), limits.max_metadata_entries)?;
+        for (key, value) in &self.metadata {
+            fits("max_metadata_key_bytes", "bytes of a name", key.len(), keys)?;
+            fits("max_metadata_value_bytes", "bytes of a text", value.len(), values)?;
+            if key.is_empty()
+                || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
+            {
+                return Err(TaskError::MetadataName);
+            }
+            if value.contains(char::is_control) {
+                return Err(TaskError::MetadataText);
+            }
+        }
+        Ok(())
     }
 }
 

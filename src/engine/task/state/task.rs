@@ -4,10 +4,11 @@ use super::activity::Activity;
 use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
+use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::queue::Queue;
 use super::review::Review;
-use super::start::Offer;
+use super::start::{Offer, Parent};
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
@@ -15,6 +16,7 @@ use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::policy::{AllowList, OutputSchema, Policy};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A running task of one agent. It keeps the policy that it started with.
@@ -49,6 +51,8 @@ pub struct Task {
     pub(in crate::task) context: TaskContext,
     pub(in crate::task) runtime: Runtime,
     pub(in crate::task) mount: Option<MountFacts>,
+    pub(in crate::task) parent: Option<Parent>,
+    pub(in crate::task) metadata: BTreeMap<String, String>,
     pub(in crate::task) end: Option<End>,
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
@@ -64,6 +68,8 @@ pub struct Task {
     /// The bytes that the script under way holds while it makes a call.
     pub(in crate::task) script_bytes: u64,
     pub(in crate::task) next_call: u64,
+    /// The calls that it knows by their ids.
+    pub(in crate::task) known: KnownCalls,
     /// When steps were taken, for the subscriptions.
     pub(in crate::task) activity: Activity,
     /// What the parameters of each capability have had.
@@ -90,6 +96,18 @@ impl Task {
     #[must_use]
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
+    }
+
+    /// The task that has delegated to it, if one has.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// What whoever began it has written on it.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
     }
 
     /// The context, as the engine holds it.

@@ -26,6 +26,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "switches", statements: include_str!("0005-switches.sql") },
     Migration { name: "turns-told", statements: include_str!("0006-turns-told.sql") },
     Migration { name: "task-policies", statements: include_str!("0007-task-policies.sql") },
+    Migration { name: "reviews", statements: include_str!("0008-reviews.sql") },
+    Migration { name: "task-labels", statements: include_str!("0009-task-labels.sql") },
 ];
 
 /// Where it stands which of them were taken.

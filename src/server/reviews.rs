@@ -1,0 +1,386 @@
+//! Reviews over HTTP: who sees one, who answers it, and what becomes of the answer.
+//!
+//! In: a caller, and the id of a review or which ones they want. Out: reviews as the store has them. A review is seen by those to
+//! whom it is addressed, by the owner of its task and by operators; for all others there is no such review. It is answered by
+//! those to whom it is addressed, as a step of its task, so it is decided, stored and written down as any other step is.
+
+use super::identity::{Caller, Scope};
+use super::messages;
+use super::problem::{Kind, Problem};
+use super::request::{Answer, Request};
+use super::service::Service;
+use super::steps::{Circumstances, StepBody};
+use super::tasks::owner;
+use celador::cel::Json;
+use celador::context::MASK;
+use celador::task::{
+    self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
+    ReviewState, Task, Verdict,
+};
+use celador_store::{
+    OperationKind, ReviewFilter, ReviewRow, ReviewViewer, ReviewWord, StoredReview, review_answer_digest,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use tracing::debug;
+
+/// Which reviews are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ReviewsQuery {
+    /// The name, e-mail address or group that is asked.
+    reviewer: Option<String>,
+    /// The state of the reviews, or `all`; `open` without it.
+    state: Option<String>,
+    /// The agent, by its name or as `namespace/name`.
+    agent: Option<String>,
+    /// The `next` of the page before.
+    after: Option<u64>,
+}
+
+/// Reviews that the caller sees, in the order in which they were asked.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ReviewPage {
+    /// The reviews.
+    reviews: Vec<StoredReview>,
+    /// The value of `after` for the next page; null at the end.
+    next: Option<u64>,
+}
+
+/// An answer to a review.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct AnswerReview {
+    /// The answer.
+    answer: ReviewWord,
+    /// The arguments to go on with; only with `edit`. `***` in the place of a secret leaves the secret as it is.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
+    arguments: Option<Json>,
+    /// What the model receives in the place of the tool's result; only with `respond`. Any JSON, or a result as `after` takes it,
+    /// whose output it is then.
+    #[serde(default, deserialize_with = "given")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    result: Option<Json>,
+    /// What is to be said about it, of at most `max_reason_bytes`.
+    #[serde(default)]
+    note: Option<String>,
+    /// The digest of the review that is answered: the answer is refused if the review has another one.
+    #[serde(default)]
+    digest: Option<String>,
+}
+
+/// A value that is there, and may be null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
+/// A review with its answer.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ReviewedReview {
+    /// The review.
+    review: StoredReview,
+    /// What became of the operation that asked.
+    decision: Option<Verdict>,
+}
+
+/// The names under which reviews are addressed to a caller; nothing if they see all reviews.
+pub(super) fn names_of(caller: &Caller) -> Option<Vec<String>> {
+    let person = caller.person.as_ref().filter(|_| !caller.may(Scope::TasksAdmin))?;
+    Some(person.names())
+}
+
+/// Whether a caller sees a review.
+pub(super) fn sees(caller: &Caller, row: &ReviewRow) -> bool {
+    let Some(person) = caller.person.as_ref().filter(|_| !caller.may(Scope::TasksAdmin)) else { return true };
+    row.owner == owner(caller) || person.is_addressed(&row.review)
+}
+
+/// `GET /v1/reviews`
+pub(super) fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let ReviewsQuery { reviewer, state, agent, after } = request.query()?;
+    let state = match state.as_deref() {
+        None => Some(ReviewState::Open),
+        Some("all") => None,
+        Some(word) => {
+            let state = serde_json::from_value(word.into());
+            Some(state.map_err(|_| Problem::new(Kind::BadRequest, messages::review_state()))?)
+        }
+    };
+    let (namespace, agent) = match agent.as_deref().map(|agent| (agent, agent.split_once('/'))) {
+        None => (None, None),
+        Some((_, Some((namespace, name)))) => (Some(namespace), Some(name)),
+        Some((name, None)) => (None, Some(name)),
+    };
+    let (owner, names) = (owner(&request.caller), names_of(&request.caller));
+    let seen_by = names.as_ref().map(|names| ReviewViewer { owner: &owner, names });
+    let filter = ReviewFilter { seen_by, reviewer: reviewer.as_deref(), state, namespace, agent };
+    let tasks = &service.tasks;
+    let found = tasks.store.reviews(&filter, after.unwrap_or_default(), tasks.page);
+    let (rows, is_cut) = found.map_err(|error| tasks.problem(&error))?;
+    let next = rows.last().filter(|_| is_cut).map(|last| last.number);
+    Answer::json(200, &ReviewPage { reviews: rows.into_iter().map(|row| row.review).collect(), next })
+}
+
+/// `GET /v1/reviews/{review}`
+pub(super) fn read(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    Answer::json(200, &seen(service, request)?.review)
+}
+
+/// `GET /v1/reviews/stream`, which `review_stream` answers before any function of a route is asked.
+pub(super) fn streamed(_: &Service, _: &Request) -> Result<Answer, Problem> {
+    Err(Kind::Internal.into())
+}
+
+/// The review of a request, if its caller sees it.
+fn seen(service: &Service, request: &Request) -> Result<ReviewRow, Problem> {
+    let tasks = &service.tasks;
+    let found = tasks.store.review(&request.id).map_err(|error| tasks.problem(&error))?;
+    found.filter(|row| sees(&request.caller, row)).ok_or_else(|| Kind::UnknownReview.into())
+}
+
+/// `POST /v1/reviews/{review}`
+pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let limits = &service.settings.limits.store.engine;
+    let body: AnswerReview = request.read(limits)?;
+    body.check(limits.max_reason_bytes)?;
+    let row = seen(service, request)?;
+    let by = answering(&request.caller, &row.review, body.answer)?;
+    if body.digest.as_ref().is_some_and(|digest| *digest != row.review.digest) {
+        return Err(Kind::ReviewChanged.into());
+    }
+    if row.review.state != ReviewState::Open {
+        return body.once_more(row.review, by.as_ref());
+    }
+    let bound = (row.review.question, row.review.digest);
+    let step = Answering { body: &body, bound, by: by.clone() };
+    let of_task = Request {
+        caller: request.caller.clone(),
+        target: request.target.clone(),
+        id: row.review.task.clone(),
+        part: String::new(),
+        query: String::new(),
+        body: request.body.clone(),
+        // the same answer twice is one answer, by whatever key it comes
+        key: None,
+        headers: Vec::new(),
+    };
+    let taken = service.tasks.step_of(&row.owner, &of_task, &step);
+    let present = seen(service, request)?.review;
+    match (taken, present.state) {
+        (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
+        (Ok(_), _) => body.once_more(present, by.as_ref()),
+        // somebody else was first
+        (Err(problem), state) if problem.kind == Kind::NothingAsked && state != ReviewState::Open => {
+            body.once_more(present, by.as_ref())
+        }
+        (Err(problem), _) => Err(problem),
+    }
+}
+
+/// Who answers, if they may. Where nobody has to say who they are, whoever asks may answer, and nobody is known.
+fn answering(caller: &Caller, review: &StoredReview, word: ReviewWord) -> Result<Option<Identity>, Problem> {
+    let Some(person) = &caller.person else { return Ok(None) };
+    if !person.is_addressed(review) {
+        return Err(Kind::NotAddressed.into());
+    }
+    if word != ReviewWord::Deny && person.is_own_judge(review) {
+        return Err(Kind::OwnJudge.into());
+    }
+    Ok(Some(person.identity()))
+}
+
+impl AnswerReview {
+    /// Whether its parts go together.
+    fn check(&self, most: usize) -> Result<(), Problem> {
+        let fits = match self.answer {
+            ReviewWord::Approve | ReviewWord::Deny => self.arguments.is_none() && self.result.is_none(),
+            ReviewWord::Edit => self.arguments.is_some() && self.result.is_none(),
+            ReviewWord::Respond => self.arguments.is_none() && self.result.is_some(),
+        };
+        let is_short = self.note.as_ref().is_none_or(|note| note.len() <= most);
+        match (fits, is_short) {
+            (true, true) => Ok(()),
+            (false, _) => Err(Problem::new(Kind::BadRequest, messages::review_answer())),
+            (true, false) => Err(Problem::new(Kind::BadRequest, messages::bad_note(most))),
+        }
+    }
+
+    /// The answer as the task takes it, for an open review of it.
+    fn choice(&self, task: &Task, review: &Review) -> ReviewChoice {
+        match (self.answer, &self.arguments, &self.result) {
+            (ReviewWord::Approve, ..) => ReviewChoice::Approve,
+            (ReviewWord::Edit, Some(arguments), _) => {
+                ReviewChoice::Edit { arguments: with_secrets(task, review, arguments) }
+            }
+            (ReviewWord::Respond, _, Some(result)) => ReviewChoice::Respond { result: output_of(result) },
+            // what is not whole was refused, and would be no approval
+            (ReviewWord::Deny | ReviewWord::Edit | ReviewWord::Respond, ..) => ReviewChoice::Deny,
+        }
+    }
+
+    /// The answer to one that came before: the same if it was the same, by the same person.
+    fn once_more(&self, review: StoredReview, by: Option<&Identity>) -> Result<Answer, Problem> {
+        let is_same = review.answered.as_ref().is_some_and(|answered| {
+            let brings_the_same =
+                |brought: &Json| answered.digest.as_ref() == Some(&review_answer_digest(brought));
+            answered.answer == self.answer
+                && answered.by.as_ref() == by
+                && !answered.passed_on
+                && match (&self.arguments, &self.result) {
+                    (Some(arguments), _) => brings_the_same(arguments),
+                    (_, Some(result)) => brings_the_same(&output_of(result)),
+                    (None, None) => true,
+                }
+        });
+        if !is_same {
+            return Err(Kind::ReviewClosed.into());
+        }
+        let decision = review.answered.as_ref().and_then(|answered| answered.decision);
+        Answer::json(200, &ReviewedReview { review, decision })
+    }
+}
+
+/// What a response gives the model: the output of a result, if it is written as one, and otherwise the value itself.
+fn output_of(result: &Json) -> Json {
+    let text = result.to_string();
+    match serde_json::from_str::<CallResult>(&text) {
+        Ok(CallResult { status: CallStatus::Successful | CallStatus::Errored, output, .. }) => output,
+        _ => result.clone(),
+    }
+}
+
+/// Edited arguments with the secrets of the call in the places where a view shows `***` and the editor left that.
+fn with_secrets(task: &Task, review: &Review, edited: &Json) -> Json {
+    fn put_back(edited: &mut Value, shown: &Value, original: &Value) {
+        match (edited, shown, original) {
+            (Value::Object(edited), Value::Object(shown), Value::Object(original)) => {
+                for (name, value) in edited {
+                    if let (Some(shown), Some(original)) = (shown.get(name), original.get(name)) {
+                        put_back(value, shown, original);
+                    }
+                }
+            }
+            (Value::Array(edited), Value::Array(shown), Value::Array(original)) => {
+                for (value, (shown, original)) in edited.iter_mut().zip(shown.iter().zip(original)) {
+                    put_back(value, shown, original);
+                }
+            }
+            (edited @ Value::String(_), Value::String(shown), original)
+                if shown == MASK && edited.as_str() == Some(MASK) =>
+            {
+                edited.clone_from(original);
+            }
+            _ => {}
+        }
+    }
+    let policy = task.policy();
+    let (Some(function), Some(original)) = (&review.function, &review.arguments) else {
+        return edited.clone();
+    };
+    if policy.secrets().is_empty() {
+        return edited.clone();
+    }
+    let shown = policy.masked_arguments(function, original);
+    let mut value = value_of(edited);
+    put_back(&mut value, &value_of(&shown), &value_of(original));
+    Json::try_from(&value).unwrap_or_else(|_| edited.clone())
+}
+
+fn value_of(json: &Json) -> Value {
+    serde_json::to_value(json).unwrap_or_default()
+}
+
+/// Reviews that are looked at at a time when it is seen to those that have expired.
+const PAGE: usize = 100;
+
+/// Denies the reviews that nobody has answered in time, until it is to stop: so nobody has to ask for their tasks. A task that takes
+/// no step now is asked again the next time.
+pub(super) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
+    let (tasks, now) = (&service.tasks, service.now());
+    let mut after = None;
+    while !stop() {
+        let page = match tasks.store.expired_reviews(now, after.as_ref(), PAGE) {
+            Ok(Some(page)) => page,
+            Ok(None) => return,
+            Err(error) => return drop(tasks.problem(&error)),
+        };
+        let (rows, last) = page;
+        for row in &rows {
+            let request = Request {
+                caller: Caller::nobody(),
+                target: String::new(),
+                id: row.review.task.clone(),
+                part: String::new(),
+                query: String::new(),
+                body: b"{}".to_vec(),
+                key: None,
+                headers: Vec::new(),
+            };
+            if let Err(problem) = tasks.step_of(&row.owner, &request, &Expiring) {
+                debug!(%problem, "a review that has expired is still open");
+            }
+        }
+        after = Some(last);
+    }
+}
+
+/// Reviews of a task have expired.
+struct Expiring;
+
+impl StepBody for Expiring {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Expire
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        // any look at the limits denies what has expired, and takes no step
+        Ok(task.limits(Next::Other, at.now).into())
+    }
+}
+
+/// An answer to a review, as a step of its task.
+struct Answering<'a> {
+    body: &'a AnswerReview,
+    /// The question, and the digest of what the reviewer was shown.
+    bound: (QuestionId, String),
+    by: Option<Identity>,
+}
+
+impl StepBody for Answering<'_> {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Review
+    }
+
+    fn masked(&self, task: &Task, mut body: Value) -> Value {
+        let review = task.reviews().find(|review| review.question == self.bound.0);
+        let function = review.and_then(|review| review.function).unwrap_or_default();
+        if let (Some(arguments), Some(place)) = (&self.body.arguments, body.get_mut("arguments")) {
+            *place = value_of(&task.policy().masked_arguments(&function, arguments));
+        }
+        if let (Some(result), Some(place)) = (&self.body.result, body.get_mut("result")) {
+            *place =
+                value_of(&task.policy().masked_result(&function, CallStatus::Successful, &output_of(result)));
+        }
+        body
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let (question, digest) = &self.bound;
+        let open = task.reviews().find(|it| it.question == *question && it.state == ReviewState::Open);
+        let review = open.ok_or(Kind::NothingAsked)?;
+        if review.digest.to_string() != *digest {
+            return Err(Kind::ReviewChanged.into());
+        }
+        let answer = ReviewAnswer {
+            choice: self.body.choice(task, &review),
+            by: self.by.clone(),
+            note: self.body.note.clone(),
+        };
+        Ok(task.answer(*question, task::Answer::Review(answer), at.now)?.into_progress())
+    }
+}
