@@ -135,6 +135,8 @@ pub fn start(engine: &Engine) -> Task {
         started_at: at("2026-06-01T11:00:00Z"),
         model: None,
         runtime: Runtime { version: "1.0.0".into(), ..Runtime::default() },
+        mount_id: None,
+        begun_with: None,
     };
     engine.start(start).unwrap()
 }

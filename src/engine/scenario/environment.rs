@@ -152,6 +152,8 @@ impl Environment {
             metadata: std::collections::BTreeMap::new(),
             model: self.model.clone().or(default),
             runtime: self.runtime.clone(),
+            mount_id: None,
+            begun_with: None,
         })
     }
 }
