@@ -395,8 +395,8 @@ fn a_server_goes_on_with_the_tasks_of_a_release_of_the_past() {
         let listed = |token: &str| serving.get_as(token, "/v1/reviews?agent=clerk").json()["reviews"].clone();
         let begun = std::time::Instant::now();
         while goes_on && listed(&lead) == json!([]) {
-            assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{live_tasks:?}");
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            assert!(begun.elapsed() < Duration::from_secs(20), "{live_tasks:?}");
+            std::thread::sleep(Duration::from_millis(10));
         }
         if goes_on {
             let review = listed(&lead)[0].clone();
