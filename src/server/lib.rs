@@ -194,6 +194,8 @@ impl Server {
         if let Some(every) = watch_every {
             runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
         }
+        let (listing, stopping) = (service.clone(), stopped.clone());
+        runtime.spawn_blocking(move || reviews::list_those_of_before(&listing, &|| *stopping.borrow()));
         runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, stopped| {
             service.tidy();
             reviews::expire(service, &|| *stopped.borrow());
