@@ -38,13 +38,14 @@ const OF_MANIFESTS: [&str; 8] = [
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 9] = [
+const OF_TASKS: [&str; 10] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
     "max_task_bytes",
     "max_kept_value_bytes",
     "max_queued_calls",
+    "max_queued_ms",
     "max_review_ms",
     "max_id_bytes",
     "max_known_calls",
