@@ -18,6 +18,7 @@ use super::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
     StepBody, Unlock, Withdraw,
 };
+use super::turn_steps::{Results, TurnStep};
 use super::{agent_context_routes, messages, reviews, switch_routes, task_policies, task_steps};
 use axum::http::Method;
 use celador::cel::Shortened;
@@ -75,6 +76,8 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/input", "input", write, step::<Input>),
         post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
+        post("/v1/tasks/{task}/turn", "turn", write, step::<TurnStep>),
+        post("/v1/tasks/{task}/results", "results", write, step::<Results>),
         waits(post("/v1/tasks/{task}/before", "before", write, step::<Before>)),
         post("/v1/tasks/{task}/after", "after", write, step::<After>),
         waits(get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing)),

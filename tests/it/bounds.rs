@@ -38,7 +38,7 @@ const OF_MANIFESTS: [&str; 8] = [
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 10] = [
+const OF_TASKS: [&str; 13] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
@@ -49,6 +49,9 @@ const OF_TASKS: [&str; 10] = [
     "max_review_ms",
     "max_id_bytes",
     "max_known_calls",
+    "max_metadata_entries",
+    "max_metadata_key_bytes",
+    "max_metadata_value_bytes",
 ];
 
 /// Tested with the stores.

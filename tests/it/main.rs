@@ -48,6 +48,8 @@ mod decision_log;
 mod differential;
 mod doors;
 mod ends;
+#[cfg(feature = "server")]
+mod ends_over_http;
 mod event;
 mod fingerprints;
 mod folds;
@@ -159,6 +161,7 @@ mod store_database;
 #[cfg(feature = "store")]
 mod store_faults;
 #[cfg(feature = "store")]
+mod store_find;
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
@@ -184,5 +187,7 @@ mod task_script;
 mod task_size;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(feature = "server")]
+mod turns;
 #[cfg(feature = "server")]
 mod vectors;

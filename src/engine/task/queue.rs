@@ -176,10 +176,7 @@ impl Task {
                     at = at.saturating_add(1);
                     continue;
                 }
-                Progress::Decided(decision) => decision,
-                Progress::Asks(question) => {
-                    self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
-                }
+                progress => self.told(progress),
             };
             self.close_unless_open(Some(&id), &decision);
             self.queue.settle(DecidedCall { call: id, function: call.function, decision });
@@ -217,6 +214,14 @@ impl Task {
     pub fn has_overdue_calls(&self, now: impl Into<Timestamp>) -> bool {
         let now = now.into();
         self.end.is_none() && self.queue.waiting.iter().any(|queued| self.is_overdue(queued, now))
+    }
+
+    /// How far an operation came, as a decision.
+    pub(super) fn told(&self, progress: Progress) -> Decision {
+        match progress {
+            Progress::Decided(decision) => decision,
+            Progress::Asks(question) => self.suspension_at(question.id).unwrap_or_else(Decision::suspended),
+        }
     }
 
     /// What an operation came to, once the calls are decided that have waited for it.

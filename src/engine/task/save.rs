@@ -8,8 +8,8 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, Queue, Request, Review,
-    SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
+    Review, SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -86,6 +86,8 @@ pub(super) struct SavedCall {
     /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
     #[serde(default)]
     admitted: Option<Fingerprint>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<QuestionId>,
 }
 
 impl SavedTask {
@@ -218,7 +220,7 @@ impl Task {
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
-        Some(SavedCall { id: call.id.clone(), function, arguments, admitted })
+        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, asked: call.asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -245,7 +247,13 @@ impl Task {
             let function = policy.position(&call.function);
             let function = function.ok_or(TaskError::NotRestorable("an open call has no function"))?;
             let admitted = call.admitted.unwrap_or(saved.fingerprint);
-            open.push(OpenCall { id: call.id, function, arguments: call.arguments, admitted });
+            open.push(OpenCall {
+                id: call.id,
+                function,
+                arguments: call.arguments,
+                admitted,
+                asked: call.asked,
+            });
         }
         let mut allowed = lists(&policy);
         for saved in saved.allowed {

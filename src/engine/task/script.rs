@@ -39,6 +39,11 @@ impl Task {
         answer: Answer,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
+        if let Some(call) = self.in_hands(question) {
+            let Answer::Result(result) = answer else { return Err(TaskError::WrongAnswer) };
+            let progress = self.begin_after(&call, result, now)?;
+            return Ok(self.with_decided(progress, now));
+        }
         let (_, pending) = self.waiting_at(question)?;
         if !answer.fits(&pending.request) {
             return Err(TaskError::WrongAnswer);

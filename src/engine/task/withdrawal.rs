@@ -47,6 +47,9 @@ impl Task {
         ran: Ran,
         now: Timestamp,
     ) -> Result<Decision, TaskError> {
+        if let Some(call) = self.in_hands(question) {
+            return self.begin_withdraw(&call, ran, now);
+        }
         let position = self.waiting.iter().position(|pending| pending.id == question);
         let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
         self.take_step_unless_ended(now);

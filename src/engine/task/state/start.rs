@@ -172,6 +172,18 @@ impl Call {
     }
 }
 
+/// A turn of the model: what it used, and the calls that it asks for, in its order.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Turn {
+    /// The tokens that it used.
+    pub usage: Usage,
+    /// The calls; none if the model answered with a text alone.
+    #[serde(default)]
+    pub calls: Vec<Call>,
+}
+
 /// A function as the model is to know it.
 ///
 /// ```
