@@ -6,8 +6,10 @@
 
 use crate::cel::{Cache, CacheStats};
 use crate::diagnostic::{Diagnostic, Standing};
+use crate::layers::{Layer, Layers};
 use crate::limits::EngineLimits;
 use crate::lint::Allowances;
+use crate::manifest::brought::BroughtTool;
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::{Catalog, load};
 use crate::policy::{InvocationTarget, Policy, Trigger, check_inputs};
@@ -109,10 +111,19 @@ enum Door {
 #[derive(Debug, Default)]
 struct Loaded {
     policies: HashMap<(String, String), Option<Arc<Policy>>>,
+    layers: Layers,
     triggers: HashMap<(String, String), Option<Arc<Trigger>>>,
 }
 
 impl Loaded {
+    fn policy(&self, namespace: &str, agent: &str) -> Result<Arc<Policy>, TaskError> {
+        match self.policies.get(&(namespace.to_owned(), agent.to_owned())) {
+            Some(Some(policy)) => Ok(policy.clone()),
+            Some(None) => Err(TaskError::InvalidAgent(agent.to_owned())),
+            None => Err(TaskError::UnknownAgent(agent.to_owned())),
+        }
+    }
+
     fn is_whole(&self) -> bool {
         self.policies.values().all(Option::is_some) && self.triggers.values().all(Option::is_some)
     }
@@ -229,11 +240,31 @@ impl Engine {
     /// # Errors
     /// [`TaskError::UnknownAgent`], or [`TaskError::InvalidAgent`] if its manifests are refused.
     pub fn policy(&self, namespace: &str, agent: &str) -> Result<Arc<Policy>, TaskError> {
-        match self.loaded().policies.get(&(namespace.to_owned(), agent.to_owned())) {
-            Some(Some(policy)) => Ok(policy.clone()),
-            Some(None) => Err(TaskError::InvalidAgent(agent.to_owned())),
-            None => Err(TaskError::UnknownAgent(agent.to_owned())),
+        self.loaded().policy(namespace, agent)
+    }
+
+    /// The policy of an agent for a task that brings these tools: that of [`Engine::policy`], if there are none. It is compiled
+    /// once for each set of tools, as long as it is among the last `max_brought_sets` that were asked for.
+    ///
+    /// # Errors
+    /// As [`Engine::policy`], and [`TaskError::Tools`] for tools that no task may begin with.
+    pub fn policy_with(
+        &self,
+        namespace: &str,
+        agent: &str,
+        tools: &[BroughtTool],
+    ) -> Result<Arc<Policy>, TaskError> {
+        Ok(self.layer(namespace, agent, tools)?.policy)
+    }
+
+    fn layer(&self, namespace: &str, agent: &str, tools: &[BroughtTool]) -> Result<Layer, TaskError> {
+        // the tools meet the very set of policies that the agent is of
+        let loaded = self.loaded();
+        let policy = loaded.policy(namespace, agent)?;
+        if tools.is_empty() {
+            return Ok(Layer { policy, left_out: Arc::default(), findings: Arc::default() });
         }
+        Ok(loaded.layers.layer(&policy, tools, &self.limits, &self.cache)?)
     }
 
     /// A trigger, to be asked about each event of its source. Where it says that a task is made, start one of its agent
@@ -284,14 +315,16 @@ impl Engine {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Starts a task.
+    /// Starts a task, with the tools that it brings. [`Task::tools_left_out`] says which of them cannot be called.
     ///
     /// # Errors
-    /// As [`Engine::policy`]; [`TaskError::MetadataTooLarge`], [`TaskError::MetadataName`] and [`TaskError::MetadataText`].
+    /// As [`Engine::policy_with`]; [`TaskError::MetadataTooLarge`], [`TaskError::MetadataName`] and [`TaskError::MetadataText`].
     pub fn start(&self, start: StartTask) -> Result<Task, TaskError> {
         start.check_metadata(&self.limits)?;
-        let policy = self.policy(&start.namespace, &start.agent)?;
+        let Layer { policy, left_out, findings } =
+            self.layer(&start.namespace, &start.agent, &start.tools)?;
         let mut task = Task::new(policy, self.cache.clone(), start);
+        task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
         Ok(task)
     }
@@ -306,11 +339,12 @@ impl Engine {
     /// Goes on with a task that was saved, under the policy that its agent has now.
     ///
     /// # Errors
-    /// As [`Engine::policy`] and [`Task::restore`].
+    /// As [`Engine::policy_with`] and [`Task::restore`].
     pub fn restore(&self, saved: SavedTask) -> Result<Task, TaskError> {
         let (namespace, agent) = saved.agent();
-        let policy = self.policy(namespace, agent)?;
+        let Layer { policy, left_out, findings } = self.layer(namespace, agent, saved.tools())?;
         let mut task = Task::restore(policy, self.cache.clone(), saved)?;
+        task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
         Ok(task)
     }
@@ -319,11 +353,12 @@ impl Engine {
     /// that was stored beside the task, for example. A task that an earlier release saved while it waited is taken, too.
     ///
     /// # Errors
-    /// As [`Engine::policy`] and [`Task::restore_same`].
+    /// As [`Engine::policy_with`] and [`Task::restore_same`].
     pub fn restore_same(&self, saved: SavedTask) -> Result<Task, TaskError> {
         let (namespace, agent) = saved.agent();
-        let policy = self.policy(namespace, agent)?;
+        let Layer { policy, left_out, findings } = self.layer(namespace, agent, saved.tools())?;
         let mut task = Task::restore_same(policy, self.cache.clone(), saved)?;
+        task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
         Ok(task)
     }
@@ -341,6 +376,7 @@ fn compile(door: Door, catalog: &Catalog, limits: &EngineLimits, cache: &Cache) 
     let mut known = HashSet::new();
     for resolved in catalog.agents() {
         let (policy, found) = Policy::compile(resolved, catalog.mount(), limits, cache);
+        loaded.layers.add(resolved, catalog.mount(), &found);
         // an expression of a tool is compiled for each agent that uses it, and mostly has the same to say
         findings.extend(found.into_iter().filter(|finding| {
             let place = (finding.place.source.name().to_owned(), finding.place.span);

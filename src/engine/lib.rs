@@ -95,6 +95,7 @@
 pub mod context;
 pub mod digest;
 pub mod engine;
+mod layers;
 pub mod limits;
 pub mod lint;
 pub mod manifest;
@@ -108,6 +109,7 @@ pub use cel::{Json, Timestamp};
 pub use diagnostic::Diagnostic;
 pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
+pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{
     AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, DecidedCall, Decision,
     DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next, Offer, Operation, Outcome,

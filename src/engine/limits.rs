@@ -34,6 +34,13 @@ bounds! {
     max_schema_depth: usize = 16, "levels";
     /// What the schemas of one document weigh together, references written out and patterns compiled.
     max_schema_bytes: usize = 33_554_432, "bytes";
+    /// Tools that one task brings.
+    max_brought_tools: usize = 512, "tools";
+    /// The tools that one task brings, as JSON.
+    max_brought_bytes: usize = 1_048_576, "bytes";
+    /// Sets of tools that tasks bring whose policies stay compiled, for each set of manifests; those that were not used lately
+    /// are compiled again.
+    max_brought_sets: usize = 64, "sets";
     /// Diagnostics reported for one file; the rest are counted.
     max_diagnostics: usize = 100, "diagnostics";
     /// What a task keeps in memory: messages, arguments, results, and what an operation holds that waits. A step that would

@@ -145,6 +145,8 @@ kinds! {
     WrongAnswer = "wrong-answer", 422, "The answer is not of the kind that was asked for";
     /// No such agent.
     UnknownAgent = "unknown-agent", 422, "There is no such agent";
+    /// Tools that no task of the agent may bring: too many, two of one key, or one of the key of what its manifests declare.
+    InvalidTools = "invalid-tools", 422, "The task cannot have these tools";
     /// An agent whose manifests have errors.
     InvalidAgent = "invalid-agent", 422, "The agent is not valid and must not run";
     /// An expression or template that cannot be read.

@@ -21,8 +21,10 @@ use super::steps::{
 use super::turn_steps::{Results, TurnStep};
 use super::{agent_context_routes, messages, reviews, switch_routes, task_policies, task_steps};
 use axum::http::Method;
+use celador::BroughtTool;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
+use celador::manifest::listing::Annotations;
 use celador::policy::Policy;
 use celador::task::{Offer, Parent, StartTask, TaskState, User};
 use celador_store::TaskFilter;
@@ -167,6 +169,10 @@ pub(super) struct NewTask {
     /// The platform that calls: `runtime` in expressions.
     #[serde(default)]
     runtime: Option<Runtime>,
+    /// The tools that the task brings, each exactly as `tools/list` of MCP has it. The agent can call those that its manifests keep
+    /// places for, under `brought` in a document of kind `celador/v1/tools`.
+    #[serde(default)]
+    tools: Vec<BroughtTool>,
     /// The task that has delegated to it. It is the caller's own and has not ended; when it does, this one ends with it.
     #[serde(default)]
     parent: Option<Parent>,
@@ -200,6 +206,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         runtime: new.runtime.unwrap_or_default(),
         mount_id,
         begun_with,
+        tools: new.tools,
         parent: new.parent,
         metadata: new.metadata,
     };
@@ -414,6 +421,10 @@ struct Offered<'t> {
     /// The JSON Schema of its successful results, if its tool declares one.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'t serde_json::Value>,
+    /// Whether a call may destroy something, as far as the server of the tool can be believed: that of a tool that the task has
+    /// brought is not. Only tools of documents of kind `celador/v1/tools` have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destructive: Option<bool>,
 }
 
 /// The functions that the model is offered.
@@ -426,11 +437,12 @@ pub(super) struct Offers<'t> {
 
 fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
     service.tasks.look(request, |Open { task, .. }| {
-        let function = |Offer { name, description, schema, output }| Offered {
+        let function = |Offer { name, description, schema, output, annotations }| Offered {
             name,
             description,
             schema,
             output_schema: output,
+            destructive: annotations.map(Annotations::is_destructive),
         };
         Answer::json(200, &Offers { functions: task.offers().map(function).collect() })
     })

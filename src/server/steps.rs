@@ -529,6 +529,7 @@ impl From<TaskError> for Problem {
                 Kind::BadRequest
             }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
+            TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
             TaskError::OtherResult(_) => Kind::OtherResult,

@@ -12,6 +12,7 @@ use super::request::Request;
 use super::seat::{Held, Open, Seat, sit};
 use super::settings::LiveTasks;
 use super::tasks::{Tasks, owner};
+use celador::BroughtTool;
 use celador::policy::Fingerprint;
 use celador::task::{SavedTask, Task, TaskError, TaskState};
 use celador_store::{ManifestSet, Owner, StoreError, TaskHead};
@@ -30,6 +31,14 @@ impl Found {
         match self {
             Self::Task(task, _) => task.policy().fingerprint(),
             Self::Saved(saved) => saved.fingerprint(),
+        }
+    }
+
+    /// The tools that the task has brought.
+    fn tools(&self) -> &[BroughtTool] {
+        match self {
+            Self::Task(task, _) => task.tools(),
+            Self::Saved(saved) => saved.tools(),
         }
     }
 
@@ -113,7 +122,7 @@ impl Tasks {
     fn judge(&self, found: Found, head: TaskHead) -> Result<Open, Problem> {
         let served = self.manifests.served();
         let (namespace, agent) = head.agent();
-        let policy = served.engine.policy(namespace, agent);
+        let policy = served.engine.policy_with(namespace, agent, found.tools());
         let is_served = policy.is_ok_and(|policy| policy.fingerprint() == found.fingerprint());
         if is_served && let Found::Task(task, manifests) = found {
             return Ok(Open { manifests, ..Open::under(*task, head, served) });
@@ -200,7 +209,7 @@ impl Tasks {
     pub(super) fn open_as_own(&self, saved: SavedTask, head: TaskHead) -> Result<Open, Problem> {
         let served = self.manifests.served();
         let (namespace, agent) = head.agent();
-        let policy = served.engine.policy(namespace, agent);
+        let policy = served.engine.policy_with(namespace, agent, saved.tools());
         if policy.is_ok_and(|policy| policy.fingerprint() == saved.fingerprint()) {
             return self.open_as_served(saved, head);
         }

@@ -12,6 +12,7 @@ use super::seat::{Held, Open, has_ended, sit};
 use super::service::Service;
 use super::steps::check_reason;
 use super::tasks::{Tasks, owner};
+use celador::BroughtTool;
 use celador::policy::Fingerprint;
 use celador::task::{Parent, TaskState};
 use celador_store::{
@@ -99,23 +100,23 @@ impl<'t> Shown<'t> {
         if held.is_some() || *is_borrowed || has_ended(task) {
             return Self {
                 held: held.map(|held| Hold::of(held, open, served)),
-                ..Self::stored(head, served)
+                ..Self::stored(head, task.tools(), served)
             };
         }
         // what was brought under the policy that is served is stored with its next step
         let fingerprint = task.policy().fingerprint();
         let known = manifests.as_ref().map(|set| set.digest());
-        Self { manifests: known, ..Self::under(fingerprint, head, served) }
+        Self { manifests: known, ..Self::under(fingerprint, head, task.tools(), served) }
     }
 
     /// The policy under which the last step of a task was stored.
-    fn stored(head: &'t TaskHead, served: &Served) -> Self {
-        Self { manifests: head.manifests(), ..Self::under(head.fingerprint(), head, served) }
+    fn stored(head: &'t TaskHead, tools: &[BroughtTool], served: &Served) -> Self {
+        Self { manifests: head.manifests(), ..Self::under(head.fingerprint(), head, tools, served) }
     }
 
-    fn under(fingerprint: Fingerprint, head: &'t TaskHead, served: &Served) -> Self {
+    fn under(fingerprint: Fingerprint, head: &'t TaskHead, tools: &[BroughtTool], served: &Served) -> Self {
         let (namespace, agent) = head.agent();
-        let policy = served.engine.policy(namespace, agent);
+        let policy = served.engine.policy_with(namespace, agent, tools);
         Self {
             manifest: fingerprint.to_string(),
             manifests: None,
@@ -220,7 +221,7 @@ impl Tasks {
             state: saved.state(),
             asks: saved.request().map(celador::task::Request::masked),
             interrupted: saved.is_interrupted(),
-            policy: Shown { held, ..Shown::stored(head, served) },
+            policy: Shown { held, ..Shown::stored(head, saved.tools(), served) },
         };
         Answer::json(200, &standing)
     }

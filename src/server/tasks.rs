@@ -22,6 +22,7 @@ use axum::http::HeaderName;
 use axum::http::header::LOCATION;
 use celador::cel::Json;
 use celador::task::{StartTask, Switches};
+use celador::{Diagnostic, LeftOut};
 use celador_store::{Database, Once, Owner, StoreError, StoredTasks};
 use quick_cache::sync::Cache;
 use serde::Serialize;
@@ -69,6 +70,12 @@ pub(super) struct Created<'t> {
     /// The number of its last event: 1 when it has just begun.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
+    /// The tools of the task that cannot be called, with the reasons.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left_out: &'t [LeftOut],
+    /// Warnings about the rules of the agent, now that the tools are known. No rule is lost by them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    findings: &'t [Diagnostic],
 }
 
 impl Tasks {
@@ -139,7 +146,8 @@ impl Tasks {
             Err(problem) => return self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem),
         };
         // the beginning is the first event
-        let answer = Answer::json(201, &Created { task: &id, version: 1 })?;
+        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
+        let answer = Answer::json(201, &Created { task: &id, version: 1, left_out, findings })?;
         let manifests = Some(served.set.clone());
         let head = match self.store.create_under(&owner, &task, at, once(request, &answer), manifests) {
             Ok(head) => head,
@@ -170,7 +178,9 @@ impl Tasks {
         if loaded.saved.begun_with() != Some(begun_with) {
             return Err(Kind::TaskExists.into());
         }
-        let answer = Answer::json(200, &Created { task: id, version: loaded.head.version() })?;
+        let Open { task, head, .. } = &self.open(owner, id)?;
+        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
+        let answer = Answer::json(200, &Created { task: id, version: head.version(), left_out, findings })?;
         Ok(Some(located(answer, id)))
     }
 

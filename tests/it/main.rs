@@ -21,6 +21,7 @@ mod before_first;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;
+mod brought_tools;
 #[cfg(feature = "server")]
 mod browser;
 mod cache;

@@ -137,6 +137,7 @@ pub fn start(engine: &Engine) -> Task {
         runtime: Runtime { version: "1.0.0".into(), ..Runtime::default() },
         mount_id: None,
         begun_with: None,
+        tools: Vec::new(),
     };
     engine.start(start).unwrap()
 }

@@ -34,7 +34,7 @@ pub(super) fn functions_of(
                     None if count == 1 => key.clone(),
                     None => of_action(&reference, &name),
                 },
-                active: listed && is_included(include.as_ref(), &name) && !action.is_absent(),
+                active: listed && is_included(include.as_ref(), &name),
                 name,
                 action: Some(at),
                 parameters: action_parameters(tool, action, &bound),

@@ -73,6 +73,18 @@ pub(super) fn link(
     catalog
 }
 
+/// An agent linked anew, with other documents in the place of some that it was linked with. Nothing else is looked for.
+pub(super) fn relink(
+    resolved: &ResolvedAgent,
+    mount: Option<&Mount>,
+    limit: usize,
+    other: impl Fn(&Tool) -> Option<Tool>,
+) -> (ResolvedAgent, Vec<Diagnostic>) {
+    let targets = resolved.capabilities.iter().map(|entry| (&*entry.reference, entry.target.with(&other)));
+    let names = Names::of_targets(targets);
+    Linker::new(&resolved.agent, &names, limit).link(mount)
+}
+
 /// Finds the agent of each schedule or trigger, in its own namespace and nowhere else (SCH-06, TRG-11).
 fn link_launches<T: Launches>(
     documents: Vec<T>,
@@ -272,7 +284,9 @@ impl<'a> Linker<'a> {
         let is_agent = matches!(entry.target, Target::Agent(_));
         let checked = match &entry.target {
             // of a tool that no task has brought nobody knows the parameters
-            Target::Tool(tool) if tool.listing.is_some() => !tool.actions.iter().all(ActionDecl::is_absent),
+            Target::Tool(tool) if tool.takes_patterns() || tool.actions.iter().any(ActionDecl::is_absent) => {
+                false
+            }
             Target::Tool(tool) => !(declared.is_empty() && tool.has_derived_parameters()),
             Target::Agent(_) => true,
             Target::Unknown => false,

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod binding;
+pub mod brought;
 pub mod bundle;
 #[cfg_attr(not(feature = "schedules"), path = "no_cadence.rs")]
 mod cadence;

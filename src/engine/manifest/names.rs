@@ -57,6 +57,15 @@ impl<'a> Names<'a> {
         Self { by_name, guesses: Cell::new(guesses), unread }
     }
 
+    /// The documents that an agent names, by the names that it has for them. No others are proposed.
+    pub(super) fn of_targets(targets: impl Iterator<Item = (&'a str, Target)>) -> Self {
+        let mut by_name: HashMap<&str, Vec<Target>> = HashMap::new();
+        for (name, target) in targets {
+            by_name.entry(name).or_default().push(target);
+        }
+        Self { by_name, guesses: Cell::new(0), unread: None }
+    }
+
     /// The document of a name among those `wanted`: that of the namespace, else the only one of all.
     pub(super) fn resolve(
         &self,

@@ -114,6 +114,35 @@ impl Node {
         self.as_mapping()?.iter().find(|entry| &*entry.key.text == key).map(|entry| &entry.value)
     }
 
+    /// A value of JSON that stands nowhere in a file: all of it has one place. Nothing if it is nested deeper than `depth`.
+    /// Linear in the value.
+    pub(super) fn of_json(value: &Value, place: &Place, depth: usize) -> Option<Self> {
+        let text = |text: &str| Embedded::new(text, place.clone(), []);
+        let below = depth.checked_sub(1)?;
+        let data = match value {
+            Value::Null => Data::Null,
+            Value::Bool(value) => Data::Bool(*value),
+            Value::Number(number) => match number.as_i64() {
+                Some(number) => Data::Int(number),
+                None => Data::Float(number.as_f64()?),
+            },
+            Value::String(value) => Data::String(text(value)),
+            Value::Array(items) => {
+                let items: Option<Vec<Self>> =
+                    items.iter().map(|item| Self::of_json(item, place, below)).collect();
+                Data::Sequence(items?.into())
+            }
+            Value::Object(members) => {
+                let member = |(key, value): (&String, &Value)| {
+                    Some(Entry { key: text(key), value: Self::of_json(value, place, below)? })
+                };
+                let entries: Option<Vec<Entry>> = members.iter().map(member).collect();
+                Data::Mapping(entries?.into())
+            }
+        };
+        Some(Self { place: place.clone(), data })
+    }
+
     /// The value as JSON; a number that JSON lacks (`.nan`, `.inf`) is null. Linear in the nodes, aliases written out.
     #[must_use]
     pub fn to_json(&self) -> Value {

@@ -86,6 +86,11 @@ impl Reader {
         self.errors
     }
 
+    /// The error that was noted last.
+    pub(super) fn last_error(&self) -> Option<&Diagnostic> {
+        self.findings.iter().rfind(|finding| finding.is_error())
+    }
+
     /// What was noted, in the order of reading.
     pub(crate) fn into_findings(self) -> Vec<Diagnostic> {
         self.findings

@@ -64,7 +64,7 @@ pub struct DeclaredFunction {
     pub name: String,
     /// The position in [`Tool::actions`]; none for a sub-agent.
     pub action: Option<usize>,
-    /// Whether the model is offered it (AG-11).
+    /// Whether the model is offered it (AG-11); one that a task would have to bring, as soon as a task has.
     pub active: bool,
     /// Its parameters: those of the tool's root and its own, which replace a root one of the same name (PAR-01, PAR-11).
     /// Of a sub-agent: `message`, then the parameters of the agent (DEL-01, DEL-03).

@@ -153,6 +153,38 @@ impl ActionDecl {
         }
     }
 
+    /// One tool as MCP lists it.
+    pub(super) fn read_listed(node: &Node, path: &Path, reader: &mut Reader) -> Option<Self> {
+        let fields = reader.fields::<ListedKeys>(node, path)?;
+        let name = fields.name().text_or_empty("TOOL-04", reader);
+        let [title, description] = [fields.title(), fields.description()].map(|key| key.text(reader));
+        let schema = fields.input_schema().required("PAR-01", reader);
+        let parameters = schema.map(|key| key.properties(reader)).unwrap_or_default();
+        let output = fields.output_schema().alone(reader);
+        let annotations = fields.annotations().fields(reader).map(|fields| {
+            fields.title().text(reader);
+            let annotations = Annotations {
+                read_only: fields.read_only().boolean(reader),
+                destructive: fields.destructive().boolean(reader),
+                idempotent: fields.idempotent().boolean(reader),
+                open_world: fields.open_world().boolean(reader),
+                untrusted: false,
+            };
+            fields.warn_of_others(&["readOnlyHint", "destructiveHint"], reader);
+            annotations
+        });
+        fields.warn_of_others(&["inputSchema", "outputSchema", "annotations"], reader);
+        Some(Self {
+            path: path.to_string(),
+            name,
+            description: description.or(title),
+            parameters,
+            output,
+            annotations: annotations.unwrap_or_default(),
+            execute: DeclaredExecute::Host,
+        })
+    }
+
     /// Whether nobody can carry it out: no task has brought it.
     #[must_use]
     pub fn is_absent(&self) -> bool {
@@ -163,39 +195,7 @@ impl ActionDecl {
 fn read_tools(field: &Field<'_>, reader: &mut Reader) -> Vec<ActionDecl> {
     let items = reader.list(field.node, &field.path).unwrap_or_default();
     let items = items.iter().enumerate();
-    items.filter_map(|(at, item)| read_listed(item, &field.path.item(at), reader)).collect()
-}
-
-/// One tool as MCP lists it.
-fn read_listed(node: &Node, path: &Path, reader: &mut Reader) -> Option<ActionDecl> {
-    let fields = reader.fields::<ListedKeys>(node, path)?;
-    let name = fields.name().text_or_empty("TOOL-04", reader);
-    let [title, description] = [fields.title(), fields.description()].map(|key| key.text(reader));
-    let schema = fields.input_schema().required("PAR-01", reader);
-    let parameters = schema.map(|key| key.properties(reader)).unwrap_or_default();
-    let output = fields.output_schema().alone(reader);
-    let annotations = fields.annotations().fields(reader).map(|fields| {
-        fields.title().text(reader);
-        let annotations = Annotations {
-            read_only: fields.read_only().boolean(reader),
-            destructive: fields.destructive().boolean(reader),
-            idempotent: fields.idempotent().boolean(reader),
-            open_world: fields.open_world().boolean(reader),
-            untrusted: false,
-        };
-        fields.warn_of_others(&["readOnlyHint", "destructiveHint"], reader);
-        annotations
-    });
-    fields.warn_of_others(&["inputSchema", "outputSchema", "annotations"], reader);
-    Some(ActionDecl {
-        path: path.to_string(),
-        name,
-        description: description.or(title),
-        parameters,
-        output,
-        annotations: annotations.unwrap_or_default(),
-        execute: DeclaredExecute::Host,
-    })
+    items.filter_map(|(at, item)| ActionDecl::read_listed(item, &field.path.item(at), reader)).collect()
 }
 
 /// No two tools become one, and none becomes the record of all of them.

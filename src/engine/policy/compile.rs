@@ -27,7 +27,6 @@ use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, Capability, MountScope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
-use crate::manifest::listing::Annotations;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use crate::manifest::tool::DeclaredExecute;
@@ -178,21 +177,26 @@ impl<'c> Compiler<'c> {
             let bound = bindings.get(*at).and_then(Option::as_ref);
             let given = bound.into_iter().flatten().map(Arc::as_ref);
             secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
-            compiled.push(execute.map(|execute| AgentFunction {
-                key: function.key.as_str().into(),
-                called: called(entry, function),
-                annotations: entry.action(function).map_or_else(Annotations::default, |it| it.annotations),
-                name: sanitise(&function.name),
-                capability: *at,
-                offered: function.active && entry.listed.is_some(),
-                description: description(entry, function),
-                schema: offered_schema(function),
-                bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
-                parameters: parameters.clone(),
-                output: output.clone(),
-                setting_defaults: setting_defaults(entry),
-                target: target(entry, function),
-                execute,
+            compiled.push(execute.map(|execute| {
+                AgentFunction {
+                    key: function.key.as_str().into(),
+                    called: called(entry, function),
+                    annotations: entry
+                        .tool()
+                        .filter(|tool| tool.listing.is_some())
+                        .and_then(|_| Some(entry.action(function)?.annotations)),
+                    name: sanitise(&function.name),
+                    capability: *at,
+                    offered: function.active && entry.listed.is_some() && !matches!(execute, Execute::Absent),
+                    description: description(entry, function),
+                    schema: offered_schema(function),
+                    bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
+                    parameters: parameters.clone(),
+                    output: output.clone(),
+                    setting_defaults: setting_defaults(entry),
+                    target: target(entry, function),
+                    execute,
+                }
             }));
         }
         compiled.into_iter().collect()

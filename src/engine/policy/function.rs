@@ -16,8 +16,8 @@ pub struct AgentFunction {
     pub key: Arc<str>,
     /// The name that the model is offered: the key, or the own name of a tool of the host, such as `read-file`.
     pub called: Arc<str>,
-    /// What the server of a tool of the host says of its calls; of other functions nothing is said.
-    pub annotations: Annotations,
+    /// What the server of a tool of the host says of its calls; nothing for any other function.
+    pub annotations: Option<Annotations>,
     /// The action's or agent's name, sanitised: what `match` selects (MW-22).
     pub name: String,
     /// The position of its capability in the policy; functions of unlisted tools have one without steps.

@@ -2,14 +2,16 @@
 //!
 //! In: the `env` mapping. Out: an [`Environment`] and a finding for every key and value that is not as it must be.
 
+use super::messages;
 use super::values::Time;
 use crate::cel::Timestamp;
 use crate::context::Runtime;
 use crate::engine::Engine;
 use crate::manifest::agent::Agent;
+use crate::manifest::brought::BroughtTool;
 use crate::manifest::fields::Key;
 use crate::manifest::reader::Reader;
-use crate::manifest::shape::{Text, mapping};
+use crate::manifest::shape::{List, Object, Text, mapping};
 use crate::task::{StartTask, Task, TaskError, User};
 
 /// The data that a task starts with.
@@ -27,6 +29,8 @@ pub struct Environment {
     pub runtime: Runtime,
     /// The resolved model; the agent's own, or else `test/model`, if it is not said.
     pub model: Option<String>,
+    /// The tools that the task brings.
+    pub tools: Vec<BroughtTool>,
 }
 
 /// The model of an agent that names none.
@@ -45,6 +49,7 @@ impl Default for Environment {
                 api_root: "https://api.example.com".into(),
             },
             model: None,
+            tools: Vec::new(),
         }
     }
 }
@@ -67,6 +72,8 @@ mapping! {
         runtime: RuntimeKeys,
         /// The resolved model.
         model: Text,
+        /// The tools that the task brings, each as `tools/list` of MCP has it.
+        tools: List<Object>,
     }
 
     UserKeys = "`user`" {
@@ -132,6 +139,7 @@ impl Environment {
             runtime.refuse_others(reader);
         }
         environment.model = fields.model().string(reader);
+        environment.tools = read_tools(&fields.tools(), reader);
         fields.refuse_others(reader);
         environment
     }
@@ -154,6 +162,19 @@ impl Environment {
             runtime: self.runtime.clone(),
             mount_id: None,
             begun_with: None,
+            tools: self.tools.clone(),
         })
     }
+}
+
+fn read_tools(key: &Key<'_, '_, List<Object>>, reader: &mut Reader) -> Vec<BroughtTool> {
+    let Some(field) = key.get() else { return Vec::new() };
+    let mut tools = Vec::new();
+    for (at, item) in reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate() {
+        match serde_json::from_value(item.to_json()) {
+            Ok(tool) => tools.push(tool),
+            Err(_) => reader.report(&field.path.item(at), messages::no_tool(&item.place)),
+        }
+    }
+    tools
 }

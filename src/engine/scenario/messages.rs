@@ -11,6 +11,14 @@ use crate::task::{TaskError, Verdict};
 
 // Reading.
 
+pub(super) fn no_tool(place: &Place) -> Diagnostic {
+    Diagnostic::error(
+        "no_tool",
+        "a tool that a task brings has `name` and `inputSchema`, as MCP has them",
+        place.clone(),
+    )
+}
+
 pub(super) fn not_a_time(found: &Embedded) -> Diagnostic {
     let message = format!("`{}` is no point in time", found.text);
     Diagnostic::error("not_a_time", message, found.place.clone())

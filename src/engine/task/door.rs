@@ -58,6 +58,9 @@ impl Task {
             activity: Activity::starting(start.started_at),
             delivered: Deliveries::default(),
             switches: Switches::default(),
+            tools: start.tools.into(),
+            left_out: Arc::default(),
+            tool_findings: Arc::default(),
         };
         task.seal(start.started_at);
         task

@@ -14,6 +14,7 @@ use super::state::{
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
 use crate::manifest::agent::Capability;
+use crate::manifest::brought::BroughtTool;
 use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,6 +61,8 @@ pub struct SavedTask {
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) delivered: Vec<String>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    tools: Arc<[BroughtTool]>,
 }
 
 /// What one capability's parameters have had, by its reference: positions change with the manifest.
@@ -101,6 +104,12 @@ impl SavedTask {
     #[must_use]
     pub fn begun_with(&self) -> Option<&str> {
         self.begun_with.as_deref()
+    }
+
+    /// The tools that it has brought, which its policy is made with.
+    #[must_use]
+    pub fn tools(&self) -> &[BroughtTool] {
+        &self.tools
     }
 
     /// The task's id.
@@ -214,6 +223,7 @@ impl Task {
             activity: self.activity,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
+            tools: self.tools.clone(),
         }
     }
 
@@ -296,6 +306,9 @@ impl Task {
             allowed,
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),
+            tools: saved.tools,
+            left_out: Arc::default(),
+            tool_findings: Arc::default(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
 
 use super::decision::CallId;
+use crate::manifest::brought::ToolsError;
 
 /// A mistake of the host that cannot be answered with a decision.
 ///
@@ -35,6 +36,9 @@ pub enum TaskError {
     /// `engine.start` with an agent whose manifest has errors
     #[error("the agent `{0}` is not valid and must not run")]
     InvalidAgent(String),
+    /// `engine.start` with two tools of one key
+    #[error("the task cannot have its tools: {0}")]
+    Tools(#[from] ToolsError),
     /// `engine.default_agent` of a namespace that has no agent, or of whose agents several could be meant
     #[error(
         "the namespace has {candidates} agents that no other agent delegates to, and not exactly one: name the agent"

@@ -5,6 +5,8 @@ use super::error::TaskError;
 use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
 use crate::limits::EngineLimits;
+use crate::manifest::brought::BroughtTool;
+use crate::manifest::listing::Annotations;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,6 +46,9 @@ pub struct StartTask {
     /// A text that tells how it was begun from how others were, such as a digest of the request: [`Task::begun_with`](super::Task::begun_with)
     /// gives it back, so that a host knows a request that comes again.
     pub begun_with: Option<String>,
+    /// The tools that it brings, each as `tools/list` of MCP has it. The agent can call those that its manifests keep places
+    /// for (`brought` in a document of kind `celador/v1/tools`).
+    pub tools: Vec<BroughtTool>,
     /// The task that has delegated to it, if one has.
     pub parent: Option<Parent>,
     /// What whoever begins it has written on it, to find it by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`.
@@ -93,6 +98,7 @@ impl StartTask {
             runtime: Runtime::default(),
             mount_id: None,
             begun_with: None,
+            tools: Vec::new(),
             parent: None,
             metadata: BTreeMap::new(),
         }
@@ -211,6 +217,8 @@ pub struct Offer<'t> {
     pub schema: &'t serde_json::Value,
     /// The JSON Schema of its successful results, if its tool declares one.
     pub output: Option<&'t serde_json::Value>,
+    /// What its server says of its calls, if it is a tool of a host (`celador/v1/tools`).
+    pub annotations: Option<&'t Annotations>,
 }
 
 /// The tokens that one turn of the model used.

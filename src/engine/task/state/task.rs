@@ -13,6 +13,8 @@ use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
+use crate::diagnostic::Diagnostic;
+use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::policy::{AllowList, OutputSchema, Policy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,6 +81,11 @@ pub struct Task {
     pub(in crate::task) delivered: Deliveries,
     /// What an operator stops.
     pub(in crate::task) switches: Switches,
+    /// The tools that it has brought.
+    pub(in crate::task) tools: Arc<[BroughtTool]>,
+    /// Those of them that nobody can call, and what is worth a look in the rules about them.
+    pub(in crate::task) left_out: Arc<[LeftOut]>,
+    pub(in crate::task) tool_findings: Arc<[Diagnostic]>,
 }
 
 impl Task {
@@ -149,6 +156,30 @@ impl Task {
         self.waiting.iter().map(Pending::question)
     }
 
+    /// The tools that it has brought, those that cannot be called too.
+    #[must_use]
+    pub fn tools(&self) -> &[BroughtTool] {
+        &self.tools
+    }
+
+    /// The tools that it has brought and that cannot be called, with the reasons: a schema that is not supported, or a name that no
+    /// capability of the agent admits.
+    #[must_use]
+    pub fn tools_left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Warnings about the agent's rules, now that the tools are known. No rule is lost by them: a step that cannot be evaluated
+    /// fails, and so the call does.
+    #[must_use]
+    pub fn tool_findings(&self) -> &[Diagnostic] {
+        &self.tool_findings
+    }
+
+    pub(crate) fn note_tools(&mut self, left_out: Arc<[LeftOut]>, findings: Arc<[Diagnostic]>) {
+        (self.left_out, self.tool_findings) = (left_out, findings);
+    }
+
     /// The functions that the model is offered, in the order of the manifest (AG-11, AG-22); interfaces of models call them tools.
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
@@ -157,6 +188,7 @@ impl Task {
             description: function.description.as_deref(),
             schema: &function.schema,
             output: function.output.as_ref().map(OutputSchema::schema),
+            annotations: function.annotations.as_ref(),
         })
     }
 

@@ -1,0 +1,203 @@
+//! Tools that tasks bring: one compilation for each set of them, stored and opened again, under other manifests too.
+
+use celador::limits::EngineLimits;
+use celador::manifest::Catalog;
+use celador::manifest::load::{File, FileOrigin};
+use celador::source::Source;
+use celador::{
+    BroughtTool, Call, CallResult, Engine, Outcome, SavedTask, StartTask, Task, TaskError, ToolsError, User,
+};
+use serde_json::{Value, json};
+use std::fs;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+fn manifests() -> String {
+    fs::read_to_string("tests/data/http/manifests/workbench.yaml").unwrap()
+}
+
+fn catalog(text: &str) -> Catalog {
+    let file = File { source: Source::new("workbench.yaml", text), origin: FileOrigin::Named };
+    let (catalog, findings) = Catalog::parse(&[file], &EngineLimits::default());
+    assert!(findings.is_empty(), "{findings:?}");
+    catalog
+}
+
+fn engine(limits: EngineLimits) -> Engine {
+    let (engine, findings) = Engine::from_catalog(&catalog(&manifests()), limits);
+    assert!(findings.is_empty() && engine.is_whole(), "{findings:?}");
+    engine
+}
+
+fn tools(listed: Value) -> Vec<BroughtTool> {
+    serde_json::from_value(listed).unwrap()
+}
+
+fn reader() -> Value {
+    json!({"name": "read-file", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}})
+}
+
+fn issue() -> Value {
+    json!({"name": "mcp__github__create_issue", "inputSchema": {"type": "object",
+        "properties": {"owner": {"type": "string"}, "title": {"type": "string"}}, "required": ["title"]}})
+}
+
+fn begin(engine: &Engine, listed: Value) -> Result<Task, TaskError> {
+    let user = User { id: "u-1".into(), email: None };
+    engine.start(StartTask { tools: tools(listed), ..StartTask::new("t-1", "acme", "clerk", user, NOW) })
+}
+
+fn call(task: &mut Task, function: &str, arguments: Value) -> &'static str {
+    match task.before(&Call::new(function, arguments.into()), NOW).unwrap().outcome() {
+        Outcome::Allowed(allowed) => {
+            let result = CallResult::successful(json!({"text": "x"}).into());
+            assert!(task.after(&allowed.call, result, NOW).unwrap().outcome().is_allowed());
+            "allow"
+        }
+        Outcome::Refused(refusal) => refusal.verdict().as_str(),
+        _ => "waits",
+    }
+}
+
+#[test]
+fn tasks_with_the_same_tools_share_one_policy() {
+    let engine = engine(EngineLimits { max_brought_sets: 2, ..EngineLimits::default() });
+    let base = begin(&engine, json!([])).unwrap();
+    let first = begin(&engine, json!([reader(), issue()])).unwrap();
+    let again = begin(&engine, json!([reader(), issue()])).unwrap();
+    assert!(Arc::ptr_eq(first.policy(), again.policy()));
+    assert!(!Arc::ptr_eq(first.policy(), base.policy()));
+    assert_ne!(first.policy().fingerprint(), base.policy().fingerprint());
+    // two sets are kept; the one that was used last is one of them
+    let only_reader = begin(&engine, json!([reader()])).unwrap();
+    assert_ne!(only_reader.policy().fingerprint(), first.policy().fingerprint());
+    begin(&engine, json!([reader(), issue()])).unwrap();
+    begin(&engine, json!([issue()])).unwrap();
+    let kept = begin(&engine, json!([reader(), issue()])).unwrap();
+    assert!(Arc::ptr_eq(first.policy(), kept.policy()));
+    let anew = begin(&engine, json!([reader()])).unwrap();
+    assert!(!Arc::ptr_eq(only_reader.policy(), anew.policy()));
+    assert_eq!(only_reader.policy().fingerprint(), anew.policy().fingerprint());
+    // texts for people and hints make another set, and not another policy
+    let mut told = reader();
+    told["description"] = json!("Reads.");
+    told["annotations"] = json!({"readOnlyHint": true});
+    let told = begin(&engine, json!([told])).unwrap();
+    assert_eq!(told.policy().fingerprint(), anew.policy().fingerprint());
+}
+
+#[test]
+fn a_saved_task_has_its_tools_in_another_process() {
+    let mut task = begin(
+        &engine(EngineLimits::default()),
+        json!([reader(), issue(), {"name": "shell", "inputSchema": {}}]),
+    )
+    .unwrap();
+    assert_eq!(call(&mut task, "read-file", json!({"path": "a"})), "allow");
+    let stored = serde_json::to_string(&task.save()).unwrap();
+    let saved: SavedTask = serde_json::from_str(&stored).unwrap();
+    assert_eq!(saved.tools().len(), 3);
+    let mut again = engine(EngineLimits::default()).restore(saved.clone()).unwrap();
+    assert_eq!(again.policy().fingerprint(), task.policy().fingerprint());
+    assert_eq!(again.tools_left_out(), task.tools_left_out());
+    assert_eq!(again.tools_left_out().len(), 1);
+    assert_eq!(call(&mut again, "mcp__github__create_issue", json!({"title": "Lamp"})), "allow");
+    assert_eq!(
+        serde_json::to_value(again.save().tools()).unwrap(),
+        serde_json::to_value(task.tools()).unwrap()
+    );
+
+    // under other manifests it has its tools, too, as far as these admit them
+    let other = manifests().replace("stay calm", "hurry").replace("contains('urgent')", "contains('Lamp')");
+    let (engine, _) = Engine::from_catalog(&catalog(&other), EngineLimits::default());
+    let mut moved = engine.restore(saved.clone()).unwrap();
+    assert_eq!(call(&mut moved, "mcp__github__create_issue", json!({"title": "Lamp"})), "block");
+    // and none that would be what they declare
+    let declared = manifests().replace("name: notes", "name: shell").replace("notes: \"*\"", "shell: \"*\"");
+    let (engine, _) = Engine::from_catalog(&catalog(&declared), EngineLimits::default());
+    assert_eq!(engine.restore(saved).err(), Some(TaskError::Tools(ToolsError::Declared("shell".into()))));
+
+    // a task of an earlier release has none
+    let none = begin(&self::engine(EngineLimits::default()), json!([])).unwrap();
+    let stored = serde_json::to_value(none.save()).unwrap();
+    assert!(stored.get("tools").is_none());
+    let saved: SavedTask = serde_json::from_value(stored).unwrap();
+    assert!(saved.tools().is_empty());
+}
+
+#[test]
+fn what_no_task_can_have_is_refused_whole() {
+    let limits = EngineLimits { max_brought_tools: 3, max_brought_bytes: 400, ..EngineLimits::default() };
+    let engine = engine(limits);
+    let named = |names: &[&str]| -> Value {
+        names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect()
+    };
+    let length = |listed: &Value| serde_json::to_string(&tools(listed.clone())).unwrap().len();
+    let filler = 400 - length(&named(&[""]));
+    let rows = [
+        (named(&["a", "b", "c"]), None),
+        (named(&["a", "b", "c", "d"]), Some(ToolsError::TooMany("max_brought_tools", 3))),
+        (named(&["a".repeat(filler).as_str()]), None),
+        (named(&["a".repeat(filler + 1).as_str()]), Some(ToolsError::TooMany("max_brought_bytes", 400))),
+        (named(&[""]), Some(ToolsError::Nameless)),
+        (
+            named(&["read-file", "read.file"]),
+            Some(ToolsError::SameKey("read-file".into(), "read.file".into())),
+        ),
+        (named(&["notes"]), Some(ToolsError::Declared("notes".into()))),
+        (named(&["workbench"]), Some(ToolsError::Declared("workbench".into()))),
+        (named(&["_meta"]), Some(ToolsError::Declared("_meta".into()))),
+        // a name that is kept, in another spelling: it is not the tool that was meant
+        (named(&["read_file"]), Some(ToolsError::Declared("read_file".into()))),
+    ];
+    for (listed, expected) in rows {
+        let error = begin(&engine, listed.clone()).err();
+        assert_eq!(error, expected.map(TaskError::Tools), "{listed}");
+    }
+}
+
+#[test]
+fn rules_meet_the_tools_as_they_are() {
+    let engine = engine(EngineLimits::default());
+    // a tool that an agent admits alone has the parameters that the agent binds, or no task begins with it
+    let alone = manifests()
+        .replace(
+            "brought: [read-file, \"mcp__github__*\"]",
+            "brought: [read-file, mcp__github__create_issue]",
+        )
+        .replace("  workbench:\n", "  mcp__github__create_issue:\n")
+        .replace("context.capabilities.read_file.count_successful > 0 && !", "input.title != '' && !");
+    let (bound, _) = Engine::from_catalog(&catalog(&alone), EngineLimits::default());
+    let mut unowned = issue();
+    unowned["inputSchema"]["properties"] =
+        json!({"repository": {"type": "string"}, "title": {"type": "string"}});
+    assert!(begin(&bound, json!([issue()])).is_ok());
+    let error = begin(&bound, json!([unowned])).err().unwrap().to_string();
+    assert!(error.contains("`mcp__github__create_issue` declares no parameter `owner`"), "{error}");
+    // a step that names an argument which the tool lacks: told, and the call is blocked
+    let mut untitled = issue();
+    untitled["inputSchema"] =
+        json!({"type": "object", "properties": {"owner": {"type": "string"}, "subject": {"type": "string"}}});
+    let mut task = begin(&engine, json!([reader(), untitled])).unwrap();
+    let told: Vec<_> = task.tool_findings().iter().map(|finding| finding.code).collect();
+    assert_eq!(told, ["unknown_field"]);
+    assert_eq!(call(&mut task, "read-file", json!({"path": "a"})), "allow");
+    assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"subject": "Lamp"})), "block");
+}
+
+#[test]
+fn a_brought_tool_is_nothing_without_a_capability() {
+    let engine = Engine::open(&["examples/first-policy"], EngineLimits::default()).unwrap();
+    let user = User { id: "u-1".into(), email: None };
+    let listed = tools(json!([reader(), {"name": "shell", "inputSchema": {"type": "string"}}]));
+    let start = StartTask { tools: listed, ..StartTask::new("t-1", "shop", "clerk", user, NOW) };
+    let mut task = engine.start(start).unwrap();
+    assert!(Arc::ptr_eq(task.policy(), &engine.policy("shop", "clerk").unwrap()));
+    let reasons: Vec<_> =
+        task.tools_left_out().iter().map(|it| (it.name.as_str(), it.reason.as_str())).collect();
+    assert_eq!(reasons.len(), 2);
+    assert!(reasons.contains(&("read-file", "no capability of the agent admits it")), "{reasons:?}");
+    assert_eq!(call(&mut task, "read-file", json!({"path": "a"})), "error");
+}
