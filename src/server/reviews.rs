@@ -313,16 +313,7 @@ pub(super) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
         };
         let (rows, last) = page;
         for row in &rows {
-            let request = Request {
-                caller: Caller::nobody(),
-                target: String::new(),
-                id: row.review.task.clone(),
-                part: String::new(),
-                query: String::new(),
-                body: b"{}".to_vec(),
-                key: None,
-                headers: Vec::new(),
-            };
+            let request = Request::of_server(&row.review.task);
             if let Err(problem) = tasks.step_of(&row.owner, &request, &Expiring) {
                 debug!(%problem, "a review that has expired is still open");
             }
@@ -380,7 +371,7 @@ impl Tasks {
 }
 
 /// Reviews of a task have expired.
-struct Expiring;
+pub(super) struct Expiring;
 
 impl StepBody for Expiring {
     fn operation(&self) -> OperationKind {
