@@ -297,7 +297,7 @@ fn list(
         for review in &page.reviews {
             count = count.saturating_add(1);
             match screen.format() {
-                Format::Json => told_as_json(review, screen)?,
+                Format::Json => told_as_json("review", review, screen)?,
                 Format::Human => {
                     let review: Review = read(review.get().as_bytes())?;
                     brief(&review, screen)?;
@@ -329,7 +329,7 @@ fn send(
     let Some(body) = asked(client, "POST", &path(&id), Some(&body), screen)? else { return Ok(ExitCode::No) };
     let outcome: Outcome = read(&body)?;
     match screen.format() {
-        Format::Json => told_as_json(&raw(&body)?, screen)?,
+        Format::Json => told_as_json("answered", &raw(&body)?, screen)?,
         Format::Human => {
             let review: Review = read(outcome.review.get().as_bytes())?;
             // a word, or a whole decision with its verdict
@@ -362,7 +362,7 @@ fn brief(review: &Review, screen: &mut Screen) -> Result<(), Failure> {
 /// All of a review.
 fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
     if screen.format() == Format::Json {
-        return told_as_json(review, screen);
+        return told_as_json("review", review, screen);
     }
     let review: Review = read(review.get().as_bytes())?;
     let rule = review.rule.as_ref();
@@ -415,9 +415,13 @@ impl User {
     }
 }
 
-/// What the server gave, as one line. It is not read into numbers and written again, so that all of it stays as it was.
-fn told_as_json(value: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
-    screen.line(&value.get().replace(['\n', '\r'], " "))?;
+/// An object that the server gave, as one line that says by `type` what it is. It is not read into numbers and written again, so that all of
+/// it stays as it was.
+fn told_as_json(kind: &str, object: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
+    let text = object.get().replace(['\n', '\r'], " ");
+    let members = text.trim_end().strip_suffix('}').filter(|members| members.contains(':'));
+    let members = members.ok_or_else(|| Failure::Unusable(messages::no_json_of_server()))?;
+    screen.line(&format!("{members},\"type\":\"{kind}\"}}"))?;
     Ok(())
 }
 

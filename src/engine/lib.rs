@@ -113,7 +113,7 @@ pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError
 pub use task::{
     AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, DecidedCall, Decision,
     DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next, Offer, Operation, Outcome,
-    Parent, Progress, Question, QuestionId, Queued, Ran, Received, Refusal, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task, TaskError, Usage,
-    User, Verdict, Waiting,
+    Parent, Progress, Question, QuestionId, Queued, Ran, Received, Refusal, Reported, Request, Review,
+    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,
+    TaskError, Turn, Turned, Usage, User, Verdict, Waiting,
 };

@@ -52,7 +52,7 @@ bounds! {
     max_queued_calls: usize = 1_000, "calls";
     /// How long a review waits for its answer; after that it counts as denied.
     max_review_ms: u64 = 2_592_000_000, "milliseconds";
-    /// The id of a call, as whoever makes it gives it.
+    /// The id of a call or of a task, as whoever makes it gives it.
     max_id_bytes: usize = 256, "bytes";
     /// Calls of a task that are over and that it still knows by their ids; the oldest make room.
     max_known_calls: usize = 1_024, "calls";

@@ -116,6 +116,7 @@ mod tasks;
 mod telemetry;
 #[cfg(feature = "otel")]
 mod traces;
+mod turn_steps;
 
 pub use client::{Client, ClientError, ClientReply};
 pub use clock::{Clock, system_clock};

@@ -223,6 +223,12 @@ pub(super) fn ran() -> &'static str {
     "`ran` is false or \"unknown\""
 }
 
+pub(super) fn bad_task_id(bound: usize) -> String {
+    format!(
+        "expected an `id` of 1 to {bound} bytes (`max_id_bytes`) without control characters, and neither `.` nor `..`"
+    )
+}
+
 pub(super) fn bad_filter() -> &'static str {
     "expected times in RFC 3339, a `state` that tasks have, and `metadata` as `NAME:TEXT`"
 }

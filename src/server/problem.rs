@@ -105,6 +105,8 @@ kinds! {
     SlowRequest = "slow-request", 408, "The request did not come in time";
     /// The id of a call that awaits no result.
     UnknownCall = "unknown-call", 409, "No result of this call is awaited";
+    /// The id of another task of the caller.
+    TaskExists = "task-exists", 409, "Another task has this id";
     /// The id of another call of the task.
     CallExists = "call-exists", 409, "The task has another call with this id";
     /// Another result of a call that was reported.

@@ -71,6 +71,18 @@ impl Request {
         read_json(&self.body, limits.eval.max_json_depth)
     }
 
+    /// What the body says, however its members are ordered and its text is laid out.
+    ///
+    /// # Errors
+    /// A body that is no JSON.
+    pub(super) fn meaning(&self) -> Result<String, Problem> {
+        let mut body: serde_json::Value =
+            serde_json::from_slice(&self.body).map_err(|_| Problem::from(Kind::NotJson))?;
+        body.sort_all_objects();
+        let text = serde_json::to_vec(&body).map_err(|_| Problem::from(Kind::Internal))?;
+        Ok(Digest::of(&text).to_string())
+    }
+
     /// What a retry must be like to be one: method, path and body.
     pub(super) fn digest(&self) -> String {
         let caller = self.caller.identity.as_deref().unwrap_or_default();

@@ -18,7 +18,8 @@ use super::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
     StepBody, Unlock, Withdraw,
 };
-use super::{agent_context_routes, reviews, switch_routes, task_policies, task_steps};
+use super::turn_steps::{Results, TurnStep};
+use super::{agent_context_routes, messages, reviews, switch_routes, task_policies, task_steps};
 use axum::http::Method;
 use celador::BroughtTool;
 use celador::cel::Shortened;
@@ -74,6 +75,8 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/input", "input", write, step::<Input>),
         post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
+        post("/v1/tasks/{task}/turn", "turn", write, step::<TurnStep>),
+        post("/v1/tasks/{task}/results", "results", write, step::<Results>),
         post("/v1/tasks/{task}/before", "before", write, step::<Before>),
         post("/v1/tasks/{task}/after", "after", write, step::<After>),
         get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing),
@@ -145,6 +148,11 @@ pub(super) fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct NewTask {
+    /// The id of the task, unique among the caller's: 1 to `max_id_bytes` bytes without control characters, and neither `.` nor `..`.
+    /// Without one the server makes an id up. The same id with the same body answers with the task as it is.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    id: Option<String>,
     /// The agent's namespace.
     namespace: String,
     /// The agent's name; without it the default agent of the namespace.
@@ -172,12 +180,21 @@ pub(super) struct NewTask {
 
 fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let new: NewTask = request.read(&service.settings.limits.store.engine)?;
+    let made_up = uuid::Uuid::new_v4().to_string();
+    // files of a task lie under a name that no caller chooses
+    let (id, mount_id, begun_with) = match new.id {
+        Some(id) => {
+            check_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
+            (id, Some(made_up), Some(request.meaning()?))
+        }
+        None => (made_up, None, None),
+    };
     let agent = match new.agent {
         Some(agent) => agent,
         None => service.default_agent(&new.namespace)?,
     };
     let start = StartTask {
-        id: uuid::Uuid::new_v4().to_string(),
+        id,
         namespace: new.namespace,
         agent,
         user: new.user,
@@ -185,10 +202,23 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         model: new.model,
         runtime: new.runtime.unwrap_or_default(),
         tools: new.tools,
+        mount_id,
+        begun_with,
         parent: new.parent,
         metadata: new.metadata,
     };
     service.tasks.create(request, start)
+}
+
+/// Whether a task may have an id that its caller gives it. A dot alone would be a step in an address, which clients take.
+fn check_id(id: &str, most: usize) -> Result<(), Problem> {
+    let is_sound = !id.is_empty() && id.len() <= most && !id.contains(char::is_control);
+    let is_step = matches!(id, "." | "..");
+    if is_sound && !is_step {
+        Ok(())
+    } else {
+        Err(Problem::new(Kind::BadRequest, messages::bad_task_id(most)))
+    }
 }
 
 /// Which tasks are listed.
@@ -226,7 +256,7 @@ pub(super) struct ListQuery {
 impl ListQuery {
     /// The tasks that are wanted.
     fn filter(self) -> Result<TaskFilter, Problem> {
-        let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_filter());
+        let refuse = || Problem::new(Kind::BadRequest, messages::bad_filter());
         let time = |text: Option<String>| text.map(|text| text.parse().map_err(|_| refuse())).transpose();
         let (namespace, agent) = match self.agent.as_deref().map(|agent| agent.split_once('/').ok_or(agent)) {
             None => (None, None),
@@ -336,7 +366,7 @@ struct Left {
 
 /// A part of a task's context. A cursor is good for one version: entries that come meanwhile move those of before.
 fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let refuse = || Problem::new(Kind::BadRequest, super::messages::bad_context_query());
+    let refuse = || Problem::new(Kind::BadRequest, messages::bad_context_query());
     let ContextQuery { paths, limit: entries, cursor } = request.query()?;
     let paths = paths.map(|paths| paths.split(',').map(str::to_owned).collect()).unwrap_or_default();
     let cursor = cursor.map(|cursor| {
@@ -349,7 +379,7 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
         let Open { task, head, is_borrowed, .. } = open;
         let version = head.version();
         if cursor.is_some_and(|(of, _)| of != version) {
-            return Err(Problem::new(Kind::BadRequest, super::messages::cursor_of_the_past()));
+            return Err(Problem::new(Kind::BadRequest, messages::cursor_of_the_past()));
         }
         let from = cursor.map_or(0, |(_, from)| from);
         let (entries, masks_all) = (entries.unwrap_or(usize::MAX), *is_borrowed);
@@ -433,7 +463,7 @@ fn unlock(service: &Service, request: &Request) -> Result<Answer, Problem> {
 fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let expression: Evaluate = request.read(&service.settings.limits.store.engine)?;
     if expression.agent.is_some() || expression.context.is_some() {
-        return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
+        return Err(Problem::new(Kind::BadRequest, messages::task_has_them()));
     }
     service.tasks.look(request, |open @ Open { task, .. }| {
         may_compute(request, open)?;
@@ -452,7 +482,7 @@ fn may_compute(request: &Request, open: &Open) -> Result<(), Problem> {
 fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let expression: Check = request.read(&service.settings.limits.store.engine)?;
     if expression.agent.is_some() {
-        return Err(Problem::new(Kind::BadRequest, super::messages::task_has_them()));
+        return Err(Problem::new(Kind::BadRequest, messages::task_has_them()));
     }
     let policy = service.tasks.look(request, |Open { task, .. }| Ok(task.policy().clone()))?;
     Answer::json(200, &expression.run(Some(&policy), &service.settings.limits.store.engine))
@@ -470,7 +500,7 @@ fn evaluate(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let limits = &service.settings.limits.store.engine;
     let expression: Evaluate = request.read(limits)?;
     if !expression.answers.is_empty() {
-        return Err(Problem::new(Kind::BadRequest, super::messages::answers_need_a_task()));
+        return Err(Problem::new(Kind::BadRequest, messages::answers_need_a_task()));
     }
     let policy = policy_of(service, expression.agent.as_ref())?;
     Answer::json(200, &expression.on_context(policy.as_deref(), limits, service.now())?)

@@ -63,8 +63,23 @@ pub(super) trait StepBody {
         WhileHeld::Refused
     }
 
+    /// What it answers.
+    fn answers(&self) -> Answers {
+        Answers::One
+    }
+
     /// Takes it.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem>;
+}
+
+/// What a step answers.
+pub(super) enum Answers {
+    /// How far the one operation came.
+    One,
+    /// How far a turn came, with so many calls.
+    Turn(usize),
+    /// How far so many calls came that were reported.
+    Results(usize),
 }
 
 /// What becomes of a step of a task that is held.
@@ -208,9 +223,9 @@ impl StepBody for Invoke {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct After {
     /// The call that `before` let through.
-    call: CallId,
+    pub(super) call: CallId,
     /// Its result.
-    result: CallResult,
+    pub(super) result: CallResult,
 }
 
 impl StepBody for After {
@@ -304,18 +319,14 @@ impl StepBody for Resume {
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let asked = task.questions().find(|asked| self.question.is_none_or(|question| question == asked.id));
-        match (&self.answer, asked.map(|asked| asked.request)) {
-            (Answer::Result(result), asked) => {
-                let function = match &asked {
-                    Some(celador::task::Request::Invoke(invocation)) => &*invocation.function,
-                    // the answer fits no question, and is a problem
-                    _ => "",
-                };
+        match &self.answer {
+            Answer::Result(result) => {
+                // an answer that fits no question is a problem
+                let function = task.function_asked(self.question).unwrap_or_default();
                 replace(&mut body, "/answer/result/output", masked_result(task, function, result));
             }
             // no schema is about what stands in a file
-            (Answer::Text(_), _) => replace(&mut body, "/answer/text", MASK.into()),
+            Answer::Text(_) => replace(&mut body, "/answer/text", MASK.into()),
             _ => {}
         }
         body
@@ -486,7 +497,7 @@ fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
 }
 
 /// Puts a value in the place of a part of a body.
-fn replace(body: &mut Value, place: &str, value: Value) {
+pub(super) fn replace(body: &mut Value, place: &str, value: Value) {
     match body.pointer_mut(place) {
         Some(part) => *part = value,
         // then it is not the body that was read, and none of it is shown
@@ -494,11 +505,11 @@ fn replace(body: &mut Value, place: &str, value: Value) {
     }
 }
 
-fn masked_result(task: &Task, function: &str, result: &CallResult) -> Value {
+pub(super) fn masked_result(task: &Task, function: &str, result: &CallResult) -> Value {
     written(&task.policy().masked_result(function, result.status, &result.output))
 }
 
-fn written(json: &Json) -> Value {
+pub(super) fn written(json: &Json) -> Value {
     serde_json::to_value(json).unwrap_or_else(|_| MASK.into())
 }
 
@@ -525,11 +536,11 @@ impl From<TaskError> for Problem {
             TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
                 Kind::BadRequest
             }
-            TaskError::NothingPending | TaskError::UnknownQuestion(_) | TaskError::ReviewExpired(_) => {
-                Kind::NothingAsked
-            }
+            TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
+            TaskError::ReviewExpired(_) => Kind::ReviewClosed,
             TaskError::SeveralPending => Kind::SeveralAsked,
-            TaskError::WrongAnswer | TaskError::BadEdit(_) => Kind::WrongAnswer,
+            TaskError::WrongAnswer => Kind::WrongAnswer,
+            TaskError::BadEdit(_) => Kind::BadEdit,
             TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,

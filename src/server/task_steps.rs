@@ -8,10 +8,10 @@ use super::recorder::Taken;
 use super::request::{Answer, Request};
 use super::seat::{Open, has_ended, sit};
 use super::service::Service;
-use super::steps::{Circumstances, StepBody, WhileHeld};
+use super::steps::{Answers, Circumstances, StepBody, WhileHeld};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{CallId, Decision, Progress, Question, QuestionId, Task};
+use celador::task::{CallId, DecidedCall, Decision, Progress, Question, QuestionId, Task};
 use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,6 +52,56 @@ enum Shown<'p> {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         secret: Vec<String>,
     },
+}
+
+/// How far a whole turn came, or the results of several calls. It is told when it is durable.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SeveralCalls"))]
+pub(super) struct SteppedTogether<'p> {
+    /// The task's id.
+    task: &'p str,
+    /// The number of the task's last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    version: u64,
+    /// Whether the turn is within the limits; without that no call is looked at. Absent in the answer to results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<Decision>,
+    /// How far each call came, in the order of the request.
+    calls: Vec<SteppedCall<'p>>,
+    /// The calls that have waited and were decided because of these.
+    decided: Vec<SteppedCall<'p>>,
+}
+
+/// How far one of several calls came.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "OneOfSeveralCalls"))]
+struct SteppedCall<'p> {
+    /// Its id.
+    id: &'p CallId,
+    /// Its function.
+    function: &'p str,
+    #[serde(flatten)]
+    decision: &'p Decision,
+    /// The question that it asks, under the name in `question`; absent if it asks for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<celador::task::Request>,
+}
+
+impl<'p> SteppedTogether<'p> {
+    fn of(task: &'p Task, version: u64, decision: &'p Decision, is_turn: bool, count: usize) -> Self {
+        let called = |decided: &'p DecidedCall| {
+            let DecidedCall { call, function, decision } = decided;
+            let asked = task.questions().find(|question| decision.question == Some(question.id));
+            SteppedCall { id: call, function, decision, asks: asked.map(|question| question.request) }
+        };
+        Self {
+            task: task.id(),
+            version,
+            limits: is_turn.then(|| Decision { decided: Vec::new(), ..decision.clone() }),
+            calls: decision.decided.iter().take(count).map(called).collect(),
+            decided: decision.decided.iter().skip(count).map(called).collect(),
+        }
+    }
 }
 
 impl<'p> Shown<'p> {
@@ -119,7 +169,7 @@ impl Tasks {
         let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
             self.recorder.ready()?;
-            if let Some(answer) = self.answered(&owner, request, Some(&request.id))? {
+            if let Some(answer) = self.answered(owner, request, Some(&request.id))? {
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
@@ -139,7 +189,7 @@ impl Tasks {
                 return Err(problem);
             }
             let who = request.caller.identity.as_deref().unwrap_or_default();
-            if self.end_orphan(&owner, &found.task, who)? {
+            if self.end_orphan(owner, &found.task, who)? {
                 continue;
             }
             let was_over = has_ended(&found.task);
@@ -153,7 +203,13 @@ impl Tasks {
             let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
-                    // nothing has happened, as the operations promise
+                    // nothing has happened, as the operations promise; but another process may know of the call or question
+                    let present = self.store.version(owner, &request.id);
+                    if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version()
+                    {
+                        self.metrics().conflict();
+                        continue;
+                    }
                     *open = Some(found);
                     return Err(problem);
                 }
@@ -185,16 +241,16 @@ impl Tasks {
                     continue;
                 }
                 // nothing has happened, so nothing is stored, and the same request may be decided otherwise some day
-                let (id, version) = (&*request.id, head.version());
-                let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
+                let version = head.version();
+                let answer = answer_of(step, task, version, (&progress, shown))?;
                 let taken =
                     Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
                 let recorded = self.recorder.record_rejection(&taken);
                 *open = Some(found);
                 return recorded.map(|()| answer);
             }
-            let (id, version) = (&*request.id, head.version().saturating_add(1));
-            let answer = Answer::json(200, &Stepped { task: id, version, progress: shown })?;
+            let version = head.version().saturating_add(1);
+            let answer = answer_of(step, task, version, (&progress, shown))?;
             let operation = step.operation();
             let once = once(request, &answer);
             let stored = store::NewEvent { operation, at: now, task, before: &before, decision, once };
@@ -218,7 +274,7 @@ impl Tasks {
                     if is_over {
                         // its children have seats of their own
                         drop(open);
-                        self.end_children(&owner, &request.id, who);
+                        self.end_children(owner, &request.id, who);
                     }
                     // stored all the same: who sends it again under its key is answered when the log has it
                     return recorded.map(|()| answer);
@@ -255,6 +311,26 @@ impl Tasks {
     /// The settings of a task's namespace.
     fn settings_of(&self, task: &Task) -> &BTreeMap<String, Json> {
         self.namespaces.get(&*task.policy().agent().namespace.text).unwrap_or(&self.no_settings)
+    }
+}
+
+/// The answer to a step, once it is durable.
+fn answer_of(
+    step: &impl StepBody,
+    task: &Task,
+    version: u64,
+    (progress, shown): (&Progress, Shown<'_>),
+) -> Result<Answer, Problem> {
+    let (is_turn, count) = match step.answers() {
+        Answers::One => (false, None),
+        Answers::Turn(count) => (true, Some(count)),
+        Answers::Results(count) => (false, Some(count)),
+    };
+    match (progress, count) {
+        (Progress::Decided(decision), Some(count)) => {
+            Answer::json(200, &SteppedTogether::of(task, version, decision, is_turn, count))
+        }
+        _ => Answer::json(200, &Stepped { task: task.id(), version, progress: shown }),
     }
 }
 

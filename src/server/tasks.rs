@@ -61,13 +61,13 @@ pub(super) struct Tasks {
     pub(super) feed: ReviewFeed,
 }
 
-/// A task that was created.
+/// A task that was created, now or by the same request before.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Created<'t> {
-    /// The id that the server has given it.
+    /// Its id: the caller's, or one that the server has made up.
     task: &'t str,
-    /// The number of its first event, which is its beginning.
+    /// The number of its last event: 1 when it has just begun.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
     /// The tools of the task that cannot be called, with the reasons.
@@ -130,31 +130,61 @@ impl Tasks {
         &self.recorder
     }
 
-    /// Starts a task of a caller. The id is the server's: files below a mount are found by it, whoever the owner is.
+    /// Starts a task of a caller, or answers with the one that this very request has started before.
     pub(super) fn create(&self, request: &Request, start: StartTask) -> Result<Answer, Problem> {
         let owner = owner(&request.caller);
         if let Some(answer) = self.answered(&owner, request, None)? {
             return Ok(answer);
         }
-        self.check_parent(&owner, &start)?;
         let (id, at) = (start.id.clone(), start.started_at);
+        let begun_with = start.begun_with.clone();
         let served = self.manifests.served();
-        let task = served.engine.start(start)?;
+        let parent = self.check_parent(&owner, &start);
+        let task = match parent.and_then(|()| Ok(served.engine.start(start)?)) {
+            Ok(task) => task,
+            // it may have begun while its parent or its agent was there
+            Err(problem) => return self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem),
+        };
         // the beginning is the first event
         let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
         let answer = Answer::json(201, &Created { task: &id, version: 1, left_out, findings })?;
         let manifests = Some(served.set.clone());
         let head = match self.store.create_under(&owner, &task, at, once(request, &answer), manifests) {
             Ok(head) => head,
-            // the key was used while this task was made
+            // the key was used while this task was made, or a task has the id
             Err(StoreError::AlreadyExists) => {
-                return self.answered(&owner, request, None)?.ok_or_else(|| Kind::Contended.into());
+                let answered = match self.answered(&owner, request, None)? {
+                    Some(answer) => Some(answer),
+                    None => self.begun(&owner, &id, begun_with.as_deref())?,
+                };
+                return answered.ok_or_else(|| Kind::Contended.into());
             }
             Err(error) => return Err(self.problem(&error)),
         };
         let open = Open::under(task, head, served);
         self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(open))));
         Ok(located(answer, &id))
+    }
+
+    /// The answer to a request that has begun this task before; a problem if another one has.
+    fn begun(&self, owner: &Owner, id: &str, begun_with: Option<&str>) -> Result<Option<Answer>, Problem> {
+        let Some(begun_with) = begun_with else { return Ok(None) };
+        let loaded = match self.store.load(owner, id) {
+            Ok(loaded) => loaded,
+            // it is the key that exists, and its task is not there any more
+            Err(StoreError::NotFound) => return Ok(None),
+            Err(error) => return Err(self.problem(&error)),
+        };
+        if loaded.saved.begun_with() != Some(begun_with) {
+            return Err(Kind::TaskExists.into());
+        }
+        let (namespace, agent) = loaded.saved.agent();
+        let engine = &self.manifests.served().engine;
+        let left_out = engine.tools_left_out(namespace, agent, loaded.saved.tools()).unwrap_or_default();
+        let version = loaded.head.version();
+        let created = Created { task: id, version, left_out: &left_out, findings: &[] };
+        let answer = Answer::json(200, &created)?;
+        Ok(Some(located(answer, id)))
     }
 
     /// The switches that the tasks heed.
@@ -238,7 +268,19 @@ pub(super) fn owner(caller: &Caller) -> Owner {
 }
 
 fn located(answer: Answer, id: &str) -> Answer {
-    answer.with_header(LOCATION, format!("/v1/tasks/{id}"))
+    answer.with_header(LOCATION, format!("/v1/tasks/{}", escaped(id)))
+}
+
+/// A text as one part of a path.
+fn escaped(text: &str) -> String {
+    let mut path = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => path.push(byte.into()),
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    path
 }
 
 /// What is kept of an answer, if its request may come again.

@@ -41,7 +41,7 @@ const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_sche
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 9] = [
+const OF_TASKS: [&str; 12] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
@@ -51,6 +51,9 @@ const OF_TASKS: [&str; 9] = [
     "max_review_ms",
     "max_id_bytes",
     "max_known_calls",
+    "max_metadata_entries",
+    "max_metadata_key_bytes",
+    "max_metadata_value_bytes",
 ];
 
 /// Tested with the stores.

@@ -49,6 +49,8 @@ mod decision_log;
 mod differential;
 mod doors;
 mod ends;
+#[cfg(feature = "server")]
+mod ends_over_http;
 mod event;
 mod fingerprints;
 mod folds;
@@ -158,6 +160,7 @@ mod store_database;
 #[cfg(feature = "store")]
 mod store_faults;
 #[cfg(feature = "store")]
+mod store_find;
 mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
@@ -175,11 +178,15 @@ mod switches;
 mod task;
 mod task_change;
 mod task_fixture;
+#[cfg(feature = "server")]
+mod task_ids;
 mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
 #[cfg(feature = "otel")]
 mod traces;
+#[cfg(feature = "server")]
+mod turns;
 #[cfg(feature = "server")]
 mod vectors;

@@ -176,7 +176,9 @@ impl<'s> Teller<'s> {
                 more = format!("{list}{}", next.to_string().trim_matches('"'));
             }
         }
-        for other in ["/v1/tasks", "/metrics", "/v1/manifests", "/v1/switches", "/readyz"] {
+        for other in
+            ["/v1/tasks", "/v1/reviews?state=all", "/metrics", "/v1/manifests", "/v1/switches", "/readyz"]
+        {
             views.push((other.to_owned(), self.serving.get_as(&self.token, other).text()));
         }
         views
@@ -306,8 +308,32 @@ fn story(teller: &Teller<'_>) {
     let review = teller.pay("HUSH-reviewed", 500.0);
     assert_eq!((&review["asks"]["review"]["reviewer"], review.get("secret")), (&json!("boss"), None));
     assert_hushed(&teller.views());
-    let approved = teller.step("resume", &json!({ "answer": { "review": true } }));
+    // who reviews sees the places, edits the rest, and leaves the secrets as they are
+    let boss = teller.serving.token("boss", &["reviews:read", "reviews:write"]);
+    let listed = teller.serving.get_as(&boss, "/v1/reviews").json();
+    let open = listed["reviews"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(open["arguments"]["card"], "***", "{open}");
+    let mut edited = open["arguments"].clone();
+    edited["amount"] = json!(400.0);
+    let (path, edit) = (
+        format!("/v1/reviews/{}", open["id"].as_str().unwrap()),
+        json!({"answer": "edit", "arguments": edited}),
+    );
+    for _ in 0..2 {
+        let answered = teller.serving.post_as(&boss, &path, &edit);
+        assert_eq!(
+            (answered.status, &answered.json()["decision"]),
+            (200, &json!("allow")),
+            "{}",
+            answered.text()
+        );
+        assert!(!answered.text().contains("HUSH"), "{}", answered.text());
+    }
+    let call = open["call"].as_str().unwrap();
+    let approved =
+        serde_json::from_str::<Value>(&teller.get(&format!("{}/calls/{call}", teller.path))).unwrap();
     assert_eq!(approved["decided"]["value"]["card"], "HUSH-reviewed");
+    assert_eq!(approved["decided"]["value"]["amount"], 400.0);
     // this one stays open
     assert_eq!(teller.pay("HUSH-open", 6.0)["decided"]["value"]["card"], "HUSH-open");
     // and this one ends the task, whose reason is told to everybody

@@ -69,8 +69,12 @@ fn reviews_are_listed_shown_and_answered_in_a_terminal() {
         assert!(out.lines().any(|shown| shown == line), "{line}\n{out}");
     }
     // programs are given what the server gives
-    let shown: Value = serde_json::from_str(&run(&["--format", "json", "show", id(&first)]).out).unwrap();
-    assert_eq!(shown, review);
+    let mut told = review.clone();
+    told["type"] = json!("review");
+    for arguments in [&["show", id(&first)][..], &["--agent", "pay/desk"]] {
+        let out = run(&[&["--format", "json"], arguments].concat()).out;
+        assert_eq!(serde_json::from_str::<Value>(out.lines().next().unwrap()).unwrap(), told);
+    }
 
     let digest = review["digest"].as_str().unwrap().to_owned();
     let Ran { code, err, .. } = run(&["approve", id(&first), "--digest", &digest.replace('a', "b")]);

@@ -1,7 +1,7 @@
 //! The page of reviews in a browser, over a real server: what a person sees, does by keyboard, and is told.
 
 use crate::browser::{Browser, keys};
-use crate::review_fixture::{asks, policies};
+use crate::review_fixture::{asks, asks_to, policies};
 use crate::serving::Serving;
 use celador_store::Location;
 use serde_json::{Value, json};
@@ -79,6 +79,70 @@ fn a_person_answers_reviews_by_keyboard_and_hears_of_new_ones() {
     let id = first.rsplit('/').next().unwrap();
     browser.go(&format!("{}/reviews?#{id}", serving.base));
     browser.until_text(".review", "Approved by somebody whom the server does not know");
+}
+
+#[test]
+fn other_arguments_and_a_result_in_the_functions_place_go_to_the_letter() {
+    let Some(browser) = Browser::open() else { return };
+    let serving = Serving::with(&Location::Memory, policies);
+    let memo = r#"{"n": 9007199254740993, "2": 1.0, "1": []}"#;
+    let edited =
+        asks(&serving, None, "u-1", &format!(r#"{{"amount": 180.5, "to": "kim\r\npat", "memo": {memo}}}"#));
+    let responded = asks(&serving, None, "u-2", r#"{"amount": 1, "to": "pat", "memo": {}}"#);
+    let secret = asks_to(&serving, None, "u-3", ("card", r#"{"amount": 1, "card": "4111-1111"}"#));
+    let open = |review: &str| {
+        browser.go(&format!("{}/reviews?#{}", serving.base, review.rsplit('/').next().unwrap()));
+        browser.until("return document.getElementById('approve')");
+    };
+    let fill = |name: &str, value: &str| {
+        let script = "const [name, value] = arguments; \
+             const label = [...document.querySelectorAll('.answer-form label')].find(it => it.textContent === name); \
+             const field = document.getElementById(label.htmlFor); field.value = value";
+        browser.run(script, &[json!(name), json!(value)]);
+    };
+    let submit = || browser.run("document.querySelector('.answer-form').requestSubmit()", &[]);
+
+    // one number is changed, and nothing else is: no rounding, no other order, no other line ends
+    open(&edited);
+    browser.press("e");
+    browser.until("return document.querySelector('.answer-form')");
+    fill("amount", "eighty");
+    submit();
+    browser.until_text(".answer-form .error", "A number is expected");
+    fill("amount", "80.0");
+    submit();
+    browser.until_text("#detail-title", "approved with changes");
+    let events = |review: &str| {
+        let task = serving.get(review).json()["task"].as_str().unwrap().to_owned();
+        serving.get(&format!("/v1/tasks/{task}/events")).text()
+    };
+    let memo = memo.replace(' ', "");
+    let value = |amount: &str| format!(r#""value":{{"amount":{amount},"to":"kim\r\npat","memo":{memo}}}"#);
+    let told = events(&edited);
+    assert!(told.contains(&value("80.0")) || told.contains(&value("80")), "{told}");
+
+    // all of it as JSON, and then a result that is none
+    open(&responded);
+    browser.press("r");
+    browser.until("return document.querySelector('.answer-form')");
+    browser.run("document.querySelector('input[value=json]').click()", &[]);
+    fill("Result as JSON", "{\"paid\": }");
+    submit();
+    browser.until_text(".answer-form .error", "A value is expected here. (line 1, column 10)");
+    fill("Result as JSON", "{\"paid\": 9007199254740993}");
+    submit();
+    browser.until_text("#detail-title", "answered in its place");
+    assert!(events(&responded).contains("9007199254740993"), "{}", events(&responded));
+
+    // a secret that nobody sees stays as it is, and the field says so
+    open(&secret);
+    browser.press("e");
+    browser.until_text(".answer-form .help", "A secret, which is not shown.");
+    fill("amount", "2");
+    submit();
+    browser.until_text("#detail-title", "approved with changes");
+    assert!(events(&secret).contains(r#""value":{"amount":2,"card":"***"}"#), "{}", events(&secret));
+    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use celador_server::{Parts, ReviewWebhook, ServeError, Server, Settings, system_
 use celador_store::{Database, Location, StoreLimits};
 use ring::hmac;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -53,12 +53,12 @@ impl Listener {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/told?by=celador", socket.local_addr().unwrap());
         let (send, came) = channel();
-        let mut statuses = statuses.to_vec().into_iter();
+        let mut statuses: VecDeque<u16> = statuses.iter().copied().collect();
         thread::spawn(move || {
             let mut silent = Vec::new();
             for stream in socket.incoming() {
                 let stream = stream.unwrap();
-                match statuses.next().unwrap_or(204) {
+                match statuses.pop_front().unwrap_or(204) {
                     0 => silent.push(stream),
                     status => {
                         if take(stream, status, &send).is_none() {

@@ -38,6 +38,10 @@ fn run(story: &Value) -> Result<usize, String> {
         if let Some(policies) = story["policies"].as_str() {
             settings.policies = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(policies)];
         }
+        settings.allow_unlock = story["allow_unlock"] == json!(true);
+        for (namespace, agent) in story["default_agents"].as_object().into_iter().flatten() {
+            settings.default_agents.insert(namespace.clone(), agent.as_str().unwrap().to_owned());
+        }
         for (name, value) in story["limits"].as_object().into_iter().flatten() {
             let value = value.as_u64().unwrap();
             assert!(

@@ -217,8 +217,9 @@ fn scopes_and_the_record_of_who_answered() {
     let resumed = serving.post_as(&runtime, &format!("{task}/resume"), &json!({"answer": {"review": true}}));
     assert_eq!(resumed.json()["decided"]["verdict"], "allow");
     let events = serving.get_as(&runtime, &format!("{task}/events?after=2")).json();
-    let by = json!({"issuer": null, "subject": "desk", "email": null, "passed_on": true});
-    assert_eq!(events["events"][0]["reviews"][0]["answered"]["by"], by);
+    let by = json!({"issuer": null, "subject": "desk", "email": null});
+    let answered = &events["events"][0]["reviews"][0]["answered"];
+    assert_eq!((&answered["by"], &answered["passed_on"]), (&by, &json!(true)));
 }
 
 #[test]
@@ -514,17 +515,91 @@ fn a_death_in_between_leaves_event_and_review_together_or_neither() {
 }
 
 #[test]
+fn what_nobody_answers_in_time_is_denied_and_nobody_asks_for_the_task() {
+    let locations = [Location::Memory, Location::parse(&PostgresServer::shared().database())];
+    for location in locations {
+        let change = |settings: &mut Settings| settings.limits.store.engine.max_review_ms = 90_500;
+        let servers = [for_anybody(&location, change), for_anybody(&location, change)];
+        let serving = &servers[0];
+        let mut heard = Events::open(serving, None, None).begun();
+        let (task, review) = asks(serving, None, "lead");
+        let (_, later) = {
+            serving.set_now("2026-06-01T12:01:00Z");
+            asks(serving, None, "lead")
+        };
+        let sweep = |now: &str| {
+            for serving in &servers[..if location == Location::Memory { 1 } else { 2 }] {
+                serving.set_now(now);
+                serving.server.as_ref().unwrap().sweep();
+            }
+        };
+        sweep("2026-06-01T12:01:30.4Z");
+        assert_eq!(serving.get(&review).json()["state"], "open");
+        sweep("2026-06-01T12:01:30.5Z");
+        sweep("2026-06-01T12:01:31Z");
+        let expired = serving.get(&review).json();
+        assert_eq!((&expired["state"], &expired["answered"]), (&json!("expired"), &Value::Null));
+        assert_eq!(serving.get(&later).json()["state"], "open");
+        let events = serving.get(&format!("{task}/events?after=2")).json();
+        assert_eq!(events["events"].as_array().unwrap().len(), 1, "it happened once: {events}");
+        assert_eq!(
+            (&events["events"][0]["operation"], &events["events"][0]["reviews"][0]["state"]),
+            (&json!("expire"), &json!("expired"))
+        );
+        let call = expired["call"].as_str().unwrap();
+        assert_eq!(serving.get(&format!("{task}/calls/{call}")).json()["decided"]["verdict"], "block");
+        let states: Vec<Value> = [(); 3].map(|()| heard.next().unwrap().1["state"].clone()).into();
+        assert_eq!(states, ["open", "open", "expired"]);
+    }
+}
+
+#[test]
 fn a_review_that_was_altered_is_not_told() {
+    let alterations = [
+        "owner = 'eve'",
+        "task = 'other'",
+        "question = 7",
+        "state = 'denied'",
+        "reviewer = 'eve'",
+        "namespace = 'other'",
+        "agent = 'other'",
+        "user_id = 'u-8'",
+        "asked_at = '2026-06-01T11:00:00Z'",
+        "expires_at = NULL",
+        "version = 1",
+        "content = content || ' '",
+        "digest = ''",
+    ];
+    for alteration in alterations {
+        let serving = for_anybody(&Location::Memory, |_| {});
+        let (_, review) = asks(&serving, None, "lead");
+        // the parent of the row must be there for a key to be changed at all
+        let written = serving.database.write(|sql| {
+            sql.execute(
+                "INSERT INTO task (owner, id, namespace, agent, state, started_at, changed_at, version, chain, digest) \
+                 SELECT 'eve', id, namespace, agent, state, started_at, changed_at, version, chain, digest FROM task",
+                &[],
+            )?;
+            sql.execute(
+                "INSERT INTO task (owner, id, namespace, agent, state, started_at, changed_at, version, chain, digest) \
+                 SELECT '', 'other', namespace, agent, state, started_at, changed_at, version, chain, digest FROM task WHERE owner = ''",
+                &[],
+            )?;
+            sql.execute(&format!("UPDATE review SET {alteration}"), &[])
+        });
+        assert_eq!(written, Ok(1), "{alteration}");
+        let reply = serving.get(&review);
+        assert_eq!((reply.status, kind(&reply)), (500, "not-restorable".to_owned()), "{alteration}");
+    }
     let serving = for_anybody(&Location::Memory, |_| {});
     let (_, review) = asks(&serving, None, "lead");
+    let store = StoredTasks::new(serving.database.clone(), &StoreLimits::default());
     let alter = |set: &str| {
         serving.database.write(|sql| sql.execute(&format!("UPDATE review SET {set}"), &[])).unwrap();
     };
     alter("reviewer = 'eve'");
-    let store = StoredTasks::new(serving.database.clone(), &StoreLimits::default());
     let found = store.verify().err().map(|error| error.to_string()).unwrap_or_default();
     assert!(found.contains("the review `rv_"), "{found}");
-    assert_eq!(serving.get(&review).status, 500);
     alter("reviewer = 'lead'");
     assert!(store.verify().is_ok());
     assert_eq!(serving.get(&review).status, 200);

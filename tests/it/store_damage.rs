@@ -255,7 +255,8 @@ fn the_command_checks_a_store() {
         let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
         (output.status.code(), text)
     };
-    let whole = (Some(0), "4 task(s), 25 event(s), 21 answer(s), as they were written\n".to_owned());
+    let whole =
+        (Some(0), "4 task(s), 25 event(s), 21 answer(s), 1 review(s), as they were written\n".to_owned());
     assert_eq!(check(&path), whole);
     let file = rusqlite::Connection::open(&path).unwrap();
     file.execute_batch("UPDATE task_event SET at = '' WHERE task = 'long' AND version = 5").unwrap();

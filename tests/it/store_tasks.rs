@@ -63,7 +63,7 @@ fn a_task_comes_back_as_it_was() {
         assert_eq!(verdicts[..5], ["allow", "allow", "suspend", "allow", "block"], "{name}");
         assert_eq!(store.events(&kim(), "t-1", 3, 2).unwrap(), events[3..5], "{name}");
         assert_eq!(store.version(&kim(), "t-1"), Ok(kept.head.version()), "{name}");
-        let found = Verified { tasks: 1, events: kept.head.version(), ..Verified::default() };
+        let found = Verified { tasks: 1, events: kept.head.version(), reviews: 4, ..Verified::default() };
         assert_eq!(store.verify(), Ok(found), "{name}");
     }
 }

@@ -136,6 +136,8 @@ pub fn start(engine: &Engine) -> Task {
         model: None,
         runtime: Runtime { version: "1.0.0".into(), ..Runtime::default() },
         tools: Vec::new(),
+        mount_id: None,
+        begun_with: None,
     };
     engine.start(start).unwrap()
 }

@@ -161,6 +161,8 @@ impl Environment {
             model: self.model.clone().or(default),
             runtime: self.runtime.clone(),
             tools: self.tools.clone(),
+            mount_id: None,
+            begun_with: None,
         })
     }
 }

@@ -8,7 +8,8 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Mark,
-    OpenCall, Progress, Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
+    OpenCall, Pending, Progress, QuestionId, Request, Stage, Subject, Task, TaskError, Termination,
+    TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -16,24 +17,13 @@ use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnK
 use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
-    pub(super) fn begin_before(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
-        self.begin(call, Extent::Before, now)
-    }
-
-    pub(super) fn begin_invoke(&mut self, call: &Call, now: Timestamp) -> Result<Progress, TaskError> {
-        self.begin(call, Extent::Whole, now)
-    }
-
     pub(super) fn begin_after(
         &mut self,
         call: &CallId,
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = match self.open_position(call) {
-            Ok(position) => position,
-            Err(unknown) => return self.reported_again(call, &result).ok_or(unknown)?,
-        };
+        let position = self.open_position(call)?;
         self.known.report(call, Mark::of_result(&result));
         if let Some(refusal) = self.refusal_at_end(now) {
             self.withhold(position, result, now);
@@ -95,6 +85,19 @@ impl Task {
         self.policy.function(open.function).map(|function| &*function.key)
     }
 
+    /// The key of the function whose result answers a question, or without one, the only question: of an operation that waits, or of a
+    /// call that was in the hands of the host when the task was locked or ended.
+    #[must_use]
+    pub fn function_asked(&self, question: Option<QuestionId>) -> Option<&str> {
+        let is_it = |id: QuestionId| question.is_none_or(|question| question == id);
+        let waiting = self.waiting.iter().find(|pending| is_it(pending.id));
+        if let Some(Request::Invoke(invocation)) = waiting.map(|pending| &pending.request) {
+            return Some(&invocation.function);
+        }
+        let open = self.open.iter().find(|open| open.asked.is_some_and(is_it))?;
+        self.policy.function(open.function).map(|function| &*function.key)
+    }
+
     pub(super) fn open_position(&self, call: &CallId) -> Result<usize, TaskError> {
         let position = self.open.iter().position(|open| open.id == *call);
         position.ok_or_else(|| TaskError::UnknownCall(call.clone()))
@@ -143,21 +146,8 @@ impl Task {
         Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
     }
 
-    /// Begins a call of the host.
-    pub(super) fn begin(
-        &mut self,
-        call: &Call,
-        extent: Extent,
-        now: Timestamp,
-    ) -> Result<Progress, TaskError> {
-        match self.made_before(call, extent)? {
-            Some(progress) => Ok(progress),
-            None => Ok(self.begin_new(call, extent, now)),
-        }
-    }
-
     /// Begins a call whose id no other has.
-    pub(super) fn begin_new(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
@@ -320,10 +310,32 @@ impl Task {
         })
     }
 
+    /// Keeps a call that is in the hands of the host when its operation is taken back: it may have run, so its result is awaited, by
+    /// the question or by its id. Nothing of any other operation.
+    pub(super) fn keep_in_hands(&mut self, pending: &Pending) -> bool {
+        let Pending { id, operation, request, .. } = pending;
+        let (Subject::Call(call), Request::Invoke(_)) = (&operation.subject, request) else { return false };
+        if call.record.is_some() || operation.course.stage != Stage::Execute {
+            return false;
+        }
+        let name = call.id.clone().unwrap_or_else(|| self.made_up_id());
+        self.open_call(name, call.function, call.arguments.clone());
+        if let Some(open) = self.open.last_mut() {
+            open.asked = Some(*id);
+        }
+        true
+    }
+
+    /// The call whose operation was taken back after the host was asked to carry it out by this question.
+    pub(super) fn in_hands(&self, question: QuestionId) -> Option<CallId> {
+        let open = self.open.iter().find(|open| open.asked == Some(question))?;
+        Some(open.id.clone())
+    }
+
     fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let admitted = self.policy.fingerprint();
-        self.open.push(OpenCall { id, function, arguments, admitted });
+        self.open.push(OpenCall { id, function, arguments, admitted, asked: None });
     }
 
     /// Ends an operation in which nothing stood in the way.

@@ -8,9 +8,10 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, KnownCalls, Next, Progress, QuestionId,
-    Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
+    QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
 };
+use super::turn::{Reported, Turned};
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
 use crate::policy::Policy;
@@ -31,7 +32,7 @@ impl Task {
             model: start.model.map(Into::into).or(wish).unwrap_or_default(),
         };
         let context = TaskContext::new(policy.schema().clone(), facts);
-        let mount = policy.mount(&start.id);
+        let mount = policy.mount(start.mount_id.as_deref().unwrap_or(&start.id));
         let mut task = Self {
             allowed: allowed::lists(&policy),
             id: start.id,
@@ -50,6 +51,8 @@ impl Task {
             open: Vec::new(),
             open_bytes: 0,
             script_bytes: 0,
+            mount_id: start.mount_id,
+            begun_with: start.begun_with,
             next_call: 1,
             known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
@@ -88,6 +91,18 @@ impl Task {
         self.decision_with_decided(decision, now)
     }
 
+    /// Records a turn of the model and decides all of its calls, in their order: as [`Task::model_turn`] and, where that allows it,
+    /// [`Task::before`] for each. The calls of the turn before are told of no more.
+    ///
+    /// A turn whose calls are all known by their ids comes again: it is not counted once more, and the answer is how far they
+    /// have come.
+    ///
+    /// # Errors
+    /// [`TaskError::BadCallId`] and [`TaskError::CallExists`], as [`Task::before`], for any of the calls. Nothing has happened then.
+    pub fn turn(&mut self, turn: &Turn, now: impl Into<Timestamp>) -> Result<Turned, TaskError> {
+        self.begin_turn(turn, now.into())
+    }
+
     /// Whether a call that the model wants to make may run: limits, parameters, `before_first`, `before`. Allow carries
     /// the resolved arguments and the id under which [`Task::after`] takes the result, or [`Task::execute`] gets it: the
     /// caller's ([`Call::id`]), or one that the task makes up.
@@ -104,7 +119,10 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, AllowedCall>, TaskError> {
         let now = now.into();
-        let progress = self.begin_before(call, now)?;
+        if let Some(progress) = self.made_before(call, Extent::Before)? {
+            return Ok(Operation::new(self, progress));
+        }
+        let progress = self.begin(call, Extent::Before, now);
         Ok(self.begun(progress, now))
     }
 
@@ -126,8 +144,23 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
+        if let Some(again) = self.reported_again(call, &result) {
+            return Ok(Operation::new(self, again?));
+        }
         let progress = self.begin_after(call, result, now)?;
         Ok(self.begun(progress, now))
+    }
+
+    /// Takes the results of several calls, in the order in which they are given: as [`Task::after`] for each.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] and [`TaskError::OtherResult`], as [`Task::after`], for any of them. Nothing has happened then.
+    pub fn results(
+        &mut self,
+        results: Vec<(CallId, CallResult)>,
+        now: impl Into<Timestamp>,
+    ) -> Result<Reported, TaskError> {
+        self.begin_results(results, now.into())
     }
 
     /// Takes back a call that was let through and will never be reported. Block carries the message for the model. A call that
@@ -189,7 +222,10 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Received>, TaskError> {
         let now = now.into();
-        let progress = self.begin_invoke(call, now)?;
+        if let Some(progress) = self.made_before(call, Extent::Whole)? {
+            return Ok(Operation::new(self, progress));
+        }
+        let progress = self.begin(call, Extent::Whole, now);
         Ok(self.begun(progress, now))
     }
 
@@ -286,7 +322,12 @@ impl Task {
         now: impl Into<Timestamp>,
     ) -> Result<Operation<'_, Decision>, TaskError> {
         let question = match &*self.waiting {
-            [] => return Err(TaskError::NothingPending),
+            // a call that was in the hands of the host when the task was locked or ended
+            [] => match &*self.open.iter().filter_map(|open| open.asked).collect::<Vec<_>>() {
+                [asked] => *asked,
+                [] => return Err(TaskError::NothingPending),
+                _ => return Err(TaskError::SeveralPending),
+            },
             [pending] => pending.id,
             _ => return Err(TaskError::SeveralPending),
         };

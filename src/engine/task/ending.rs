@@ -56,10 +56,11 @@ impl Task {
     /// such a result is of something that has run, whatever becomes of the task.
     #[must_use]
     pub fn awaits_result(&self) -> bool {
-        self.waiting.iter().any(|Pending { operation, request, .. }| {
-            matches!(request, Request::Invoke(_))
-                && matches!(operation.course.stage, Stage::Execute | Stage::After)
-        })
+        self.open.iter().any(|open| open.asked.is_some())
+            || self.waiting.iter().any(|Pending { operation, request, .. }| {
+                matches!(request, Request::Invoke(_))
+                    && matches!(operation.course.stage, Stage::Execute | Stage::After)
+            })
     }
 
     pub(super) fn is_in_review(&self) -> bool {

@@ -93,12 +93,14 @@ impl Task {
         decision
     }
 
-    /// Takes back the operations that wait, as the task takes no step any more.
+    /// Takes back the operations that wait, as the task takes no step any more. Calls in the hands of the host stay open.
     pub(super) fn take_back_waiting(&mut self, now: Moment) -> Vec<Pending> {
         let waiting = std::mem::take(&mut self.waiting);
         for pending in &waiting {
             self.close_review(pending, ReviewState::Withdrawn, None);
-            self.revoke(&pending.operation, now);
+            if !self.keep_in_hands(pending) {
+                self.revoke(&pending.operation, now);
+            }
             self.keep_what_fits(&pending.operation.course.recorded);
         }
         waiting

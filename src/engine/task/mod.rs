@@ -8,7 +8,9 @@
 //! | [`Task::limits`] | ahead of a model turn | allow, terminate |
 //! | [`Task::model_turn`] | the model has answered | allow, terminate |
 //! | [`Task::before`] | the model calls a function | allow with the resolved arguments, wait, block, lock_task, error, terminate |
+//! | [`Task::turn`] | the model has answered, with all its calls at once | as `model_turn` and, for each call, `before` |
 //! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
+//! | [`Task::results`] | several functions have run | as `after`, for each |
 //! | [`Task::withdraw`] | the function will never be reported | block with what the model receives |
 //! | [`Task::execute`] | instead of running it yourself | as `after` |
 //! | [`Task::invoke`] | instead of all three | as `before` and `after` |
@@ -60,6 +62,7 @@ mod state;
 mod steps;
 mod switches;
 mod trial;
+mod turn;
 mod values;
 mod withdrawal;
 
@@ -82,6 +85,7 @@ pub use state::{
     Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question, QuestionId, Ran,
     Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, StartTask, StepKind, StepName,
     StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason, TraceEntry,
-    Usage, User, Verdict,
+    Turn, Usage, User, Verdict,
 };
 pub use trial::{Trial, Tried};
+pub use turn::{Reported, Turned};

@@ -122,15 +122,15 @@ impl Task {
         let (call, extent) = (Call::new(&*function, call.arguments.clone()), call.extent);
         let held = Some(Box::new(operation));
         self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held });
-        self.hold_decision(id)
+        self.hold_decision(&id)
     }
 
     /// The verdict of a call that waits until the reviews of other calls are closed.
-    fn hold_decision(&self, call: CallId) -> Decision {
+    fn hold_decision(&self, call: &CallId) -> Decision {
         let reviewed = self.waiting.iter().filter(|pending| pending.is_in_review());
         let waits_for = reviewed.filter_map(|pending| pending.operation.subject.call()?.id.clone()).collect();
         let message = Some(messages::waits_for_reviews());
-        Decision { message, ..Self::wait_decision(call, waits_for) }
+        Decision { message, ..Self::wait_decision(call.clone(), waits_for) }
     }
 
     /// Decides the calls that waited for nothing but what is closed by now. Linear in the queue, times the open calls.
@@ -168,13 +168,18 @@ impl Task {
                     at = at.saturating_add(1);
                     continue;
                 }
-                Progress::Decided(decision) => decision,
-                Progress::Asks(question) => {
-                    self.suspension_at(question.id).unwrap_or_else(Decision::suspended)
-                }
+                progress => self.told(progress),
             };
             self.close_unless_open(Some(&id), &decision);
             self.queue.settle(DecidedCall { call: id, function: call.function, decision });
+        }
+    }
+
+    /// How far an operation came, as a decision.
+    pub(super) fn told(&self, progress: Progress) -> Decision {
+        match progress {
+            Progress::Decided(decision) => decision,
+            Progress::Asks(question) => self.suspension_at(question.id).unwrap_or_else(Decision::suspended),
         }
     }
 
@@ -209,6 +214,7 @@ impl Task {
         if let Some((call, function)) = call
             && decision.verdict != Verdict::Wait
         {
+            self.close_unless_open(Some(&call), decision);
             self.queue.settle_told(DecidedCall { call, function, decision: decision.clone() });
         }
     }
@@ -244,7 +250,7 @@ impl Task {
         let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
         if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
             if queued.held.is_some() {
-                return Some(self.hold_decision(call.clone()));
+                return Some(self.hold_decision(call));
             }
             let position = self.policy.position(&queued.call.function);
             let awaited = position.map(|position| self.awaited_by(position, at)).unwrap_or_default();

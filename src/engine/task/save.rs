@@ -8,8 +8,8 @@
 use super::allowed::lists;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, Queue, Request, Review,
-    SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
+    Review, SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -50,6 +50,10 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "Queue::is_empty")]
     pub(super) queue: Queue,
     pub(super) open: Vec<SavedCall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mount_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begun_with: Option<String>,
     pub(super) next_call: u64,
     #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
     pub(super) known: SavedCalls,
@@ -85,6 +89,8 @@ pub(super) struct SavedCall {
     /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
     #[serde(default)]
     admitted: Option<Fingerprint>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<QuestionId>,
 }
 
 impl SavedTask {
@@ -98,6 +104,12 @@ impl SavedTask {
     #[must_use]
     pub fn tools(&self) -> &[BroughtTool] {
         &self.tools
+    }
+
+    /// As [`Task::begun_with`].
+    #[must_use]
+    pub fn begun_with(&self) -> Option<&str> {
+        self.begun_with.as_deref()
     }
 
     /// The task's id.
@@ -204,6 +216,8 @@ impl Task {
             reviews: self.reviews.clone(),
             queue: self.queue.clone(),
             open: self.open.iter().filter_map(|call| self.saved_call(call)).collect(),
+            mount_id: self.mount_id.clone(),
+            begun_with: self.begun_with.clone(),
             next_call: self.next_call,
             known: self.known.save(),
             activity: self.activity,
@@ -216,7 +230,7 @@ impl Task {
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
-        Some(SavedCall { id: call.id.clone(), function, arguments, admitted })
+        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, asked: call.asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -243,7 +257,13 @@ impl Task {
             let function = policy.position(&call.function);
             let function = function.ok_or(TaskError::NotRestorable("an open call has no function"))?;
             let admitted = call.admitted.unwrap_or(saved.fingerprint);
-            open.push(OpenCall { id: call.id, function, arguments: call.arguments, admitted });
+            open.push(OpenCall {
+                id: call.id,
+                function,
+                arguments: call.arguments,
+                admitted,
+                asked: call.asked,
+            });
         }
         let mut allowed = lists(&policy);
         for saved in saved.allowed {
@@ -258,7 +278,9 @@ impl Task {
         let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
         let known = KnownCalls::restore(saved.known, ids);
         Ok(Self {
-            mount: policy.mount(&saved.id),
+            mount: policy.mount(saved.mount_id.as_deref().unwrap_or(&saved.id)),
+            mount_id: saved.mount_id,
+            begun_with: saved.begun_with,
             id: saved.id,
             policy,
             cache,

@@ -39,6 +39,11 @@ impl Task {
         answer: Answer,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
+        if let Some(call) = self.in_hands(question) {
+            let Answer::Result(result) = answer else { return Err(TaskError::WrongAnswer) };
+            let progress = self.begin_after(&call, result, now)?;
+            return Ok(self.with_decided(progress, now));
+        }
         let (_, pending) = self.waiting_at(question)?;
         if !answer.fits(&pending.request) {
             return Err(TaskError::WrongAnswer);
@@ -78,7 +83,6 @@ impl Task {
             if is_of_script {
                 self.close_unless_open(call.as_ref().map(|(call, _)| call), &Decision::new(Verdict::Allow));
             } else {
-                self.close_unless_open(call.as_ref().map(|(call, _)| call), decision);
                 self.settle_answered(call, decision);
             }
         }
@@ -152,7 +156,7 @@ impl Task {
                 let message = Some(messages::call_again());
                 Decision { message, ..Decision::new(Verdict::Block) }.into()
             } else {
-                self.begin_new(&call, Extent::Whole, now)
+                self.begin(&call, Extent::Whole, now)
             };
             self.script_bytes = 0;
             script = match self.take_up(script, progress) {

@@ -47,6 +47,9 @@ impl Task {
         ran: Ran,
         now: Timestamp,
     ) -> Result<Decision, TaskError> {
+        if let Some(call) = self.in_hands(question) {
+            return self.begin_withdraw(&call, ran, now);
+        }
         let position = self.waiting.iter().position(|pending| pending.id == question);
         let position = position.ok_or(TaskError::UnknownQuestion(question.0))?;
         self.take_step_unless_ended(now);
@@ -55,7 +58,6 @@ impl Task {
         let Pending { operation, script, .. } = pending;
         let call = self.named_call(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
-        self.close_unless_open(call.as_ref().map(|(call, _)| call), &decision);
         self.settle_answered(call, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),

@@ -18,8 +18,9 @@ use crate::steps::{
 use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
 use crate::task_lists::{Events, Page};
 use crate::task_policies::{Decide, Decision, Standing};
-use crate::task_steps::Stepped;
+use crate::task_steps::{Stepped, SteppedTogether};
 use crate::tasks::Created;
+use crate::turn_steps::{Results, TurnStep};
 use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
@@ -81,7 +82,10 @@ pub(super) fn operations() -> Vec<Operation> {
         tasks("createTask", "Begin a task")
             .takes::<NewTask>()
             .answers::<Created<'_>>(201, "The task is there.")
-            .with_headers(&[("Location", "The address of the task.")]),
+            .with_headers(&[("Location", "The address of the task.")])
+            .answers::<Created<'_>>(200, "The same request has begun the task before: this is the task as it stands.")
+            .with_headers(&[("Location", "The address of the task.")])
+            .also(&[404, 409, 410]),
         tasks("listTasks", "List the caller's tasks, a page at a time").asks::<ListQuery>().gives::<Page>("The page."),
         tasks("readTask", "Read a task as it stands").gives::<Standing<'_>>("The task as it is now."),
         tasks("purgeTask", "Take a task away for good")
@@ -97,6 +101,10 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<Input>("input", "Somebody says something"),
         step::<Limits>("limits", "May this be done next?"),
         step::<ModelTurn>("modelTurn", "The model has answered"),
+        together::<TurnStep>("turn", "The model has answered, with all the calls that it wants").notes(
+            "As `model-turn` and then `before` for each call, in one request. A turn whose calls are all known by their ids comes again: it is not counted once more.",
+        ),
+        together::<Results>("results", "Several functions have run").notes("As `after` for each, in one request: all are taken, or nothing is."),
         step::<Before>("before", "The model calls a function: may it run?"),
         step::<After>("after", "The function has run"),
         tasks("readCall", "Read how far a call has come")
@@ -215,6 +223,11 @@ fn operation(tag: &'static str, id: &'static str, summary: &'static str) -> Oper
 /// A step of a task.
 fn step<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
     operation("steps", id, summary).takes::<T>().gives::<Stepped<'_>>("How far the step came.")
+}
+
+/// A step that is about several calls.
+fn together<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
+    operation("steps", id, summary).takes::<T>().gives::<SteppedTogether<'_>>("How far each call came.")
 }
 
 impl Operation {

@@ -2,6 +2,9 @@
 
 import { HIDDEN, Num, parse, write, JsonFault } from "./json.js";
 
+/** What the server shows in the place of a secret; sent back, it stands for the secret. */
+const MASK = "***";
+
 /** An element with attributes, listeners (functions) and contents; a content that is no element is text. */
 export function el(tag, attributes = {}, ...contents) {
   const [name, ...classes] = tag.split(".");
@@ -118,6 +121,12 @@ function values(value) {
   return el("dl.values", {}, [...value].map(([name, it]) => el("div", {}, el("dt", {}, told(name)), el("dd", {}, shown(it)))));
 }
 
+/** A time with how long ago it was, and when that is on the reader's clock. */
+function moment(element) {
+  if (element.dataset.at === undefined) return [element];
+  return [element, " ", el("span.exact", {}, WHEN.format(new Date(Number(element.dataset.at))))];
+}
+
 function fact(name, ...contents) {
   return el("div", {}, el("dt", {}, name), el("dd", {}, contents));
 }
@@ -175,8 +184,8 @@ export function detail(review) {
     place && fact("Where", el("code", {}, told(place))),
     review.step && fact("Step", el("code", {}, told(review.step))),
     fact("Asked of", told(review.reviewer ?? "")),
-    fact("Asked", time(review.asked_at)),
-    fact(review.state === "open" ? "Expires" : "Would have expired", expires ?? "never"),
+    fact("Asked", moment(time(review.asked_at))),
+    fact(review.state === "open" ? "Expires" : "Would have expired", expires ? moment(expires) : "never"),
     fact("Agent", told(agentOf(review))),
     fact("Works for", told(userOf(review))),
     fact("Task", el("code", {}, told(review.task))))));
@@ -238,7 +247,7 @@ function jsonField(name, value, help, isFine = () => null) {
 function argumentField(name, value) {
   HIDDEN.lastIndex = 0;
   if (typeof value === "string" && !HIDDEN.test(value)) {
-    const made = field(told(name), area(value, { spellcheck: "true" }), null);
+    const made = field(told(name), area(value, { spellcheck: "true" }), value === MASK ? "A secret, which is not shown. It stays as it is." : null);
     const before = made.control.value;
     made.read = () => (made.control.value === before ? value : made.control.value);
     return made;

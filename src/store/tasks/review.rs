@@ -17,6 +17,61 @@ pub(super) type OpenReviews = BTreeMap<QuestionId, String>;
 /// A question of a task to a person, with all that they need to answer it.
 ///
 /// Places that a manifest marks as secret hold `***`: the store has the review as it is shown.
+///
+/// ```
+/// use celador::task::{Answer, Identity, ReviewAnswer, ReviewChoice, ReviewState};
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::{
+///     Database, Location, NewEvent, OperationKind, Owner, ReviewAnswered, ReviewFilter, ReviewRow, ReviewRule, ReviewViewer,
+///     ReviewWord, ReviewedAgent, ReviewedUser, StoreLimits, StoredReview, StoredTasks,
+/// };
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let (desk, user) = (Owner::caller("desk"), User { id: "u-7".into(), email: None });
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let head = tasks.create(&desk, &task, now, None)?;
+/// let before = task.mark();
+/// let call = Call { id: None, function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
+/// assert!(!task.before(&call, now)?.outcome().is_allowed());
+/// let operation = OperationKind::Before;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: None, once: None };
+/// let head = tasks.append(&head, &step)?;
+///
+/// // what waits for the lead; somebody else sees none of it
+/// let open = |names: &[String]| {
+///     let seen_by = Some(ReviewViewer { owner: &Owner::caller("somebody"), names });
+///     tasks.reviews(&ReviewFilter { seen_by, state: Some(ReviewState::Open), ..ReviewFilter::default() }, 0, 10)
+/// };
+/// assert_eq!(open(&["kim@example.com".into()])?.0, []);
+/// let (rows, is_cut) = open(&["lead@example.com".into()])?;
+/// let [ReviewRow { owner, review, .. }] = &*rows else { panic!("one review waits") };
+/// assert_eq!((owner, is_cut), (&desk, false));
+/// let StoredReview { id, question, agent, user, rule, .. } = review;
+/// assert_eq!((agent, user), (
+///     &ReviewedAgent { namespace: "shop".into(), name: "clerk".into() },
+///     &ReviewedUser { id: "u-7".into(), email: None },
+/// ));
+/// let ReviewRule { line, .. } = rule.as_ref().ok_or("a step asks")?;
+/// assert_eq!(*line, 17);
+///
+/// // the lead approves; the row says so from the moment when the step is stored
+/// let before = task.mark();
+/// let by = Some(Identity { issuer: None, subject: "lead".into(), email: Some("lead@example.com".into()) });
+/// let answer = ReviewAnswer { choice: ReviewChoice::Approve, by, note: None };
+/// let decision = task.answer(*question, Answer::Review(answer), now)?.outcome().into_decision();
+/// let operation = OperationKind::Review;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
+/// tasks.append(&head, &step)?;
+/// let closed = tasks.review(id)?.ok_or("it is there as long as its task")?.review;
+/// let ReviewAnswered { answer, decision, .. } = closed.answered.ok_or("it was answered")?;
+/// assert_eq!((closed.state, answer), (ReviewState::Approved, ReviewWord::Approve));
+/// assert!(decision.is_some_and(|verdict| verdict.as_str() == "allow"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Review"))]
 pub struct StoredReview {
@@ -98,7 +153,7 @@ pub struct ReviewRule {
 /// An answer to a review, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReviewAnswer"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReviewChoice"))]
 pub enum ReviewWord {
     /// Go on.
     Approve,
@@ -138,7 +193,6 @@ pub struct ReviewAnswered {
 /// Who answered a review.
 #[cfg(feature = "schema")]
 #[derive(Serialize, schemars::JsonSchema)]
-#[expect(dead_code, reason = "an identity as an answer writes it, with all of its members")]
 struct ReviewedBy {
     /// The issuer of their token; null of a token of the server's file.
     issuer: Option<String>,

@@ -45,6 +45,10 @@ operations! {
     Limits = "limits",
     /// [`Task::model_turn`]
     ModelTurn = "model_turn",
+    /// [`Task::turn`]
+    Turn = "turn",
+    /// [`Task::results`]
+    Results = "results",
     /// [`Task::before`]
     Before = "before",
     /// [`Task::after`]

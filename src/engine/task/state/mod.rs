@@ -39,7 +39,7 @@ pub use progress::Progress;
 pub(in crate::task) use queue::{Queue, QueuedCall};
 pub use review::{Review, ReviewState, Reviewed, Rule};
 pub use review_answer::{Identity, ReviewAnswer, ReviewChoice};
-pub use start::{Call, Next, Offer, Parent, StartTask, Usage, User};
+pub use start::{Call, Next, Offer, Parent, StartTask, Turn, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
 pub use termination::{Termination, TerminationReason};

@@ -23,8 +23,8 @@ use std::fmt;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 /// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
-/// assert!(!task.before(&call, now).outcome().is_allowed());
+/// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
+/// assert!(!task.before(&call, now)?.outcome().is_allowed());
 ///
 /// let review: Review = task.reviews().next().ok_or("250 needs a review")?;
 /// assert_eq!((review.state, &*review.reviewer), (ReviewState::Open, "lead@example.com"));

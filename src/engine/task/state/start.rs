@@ -43,6 +43,12 @@ pub struct StartTask {
     /// The tools that it brings, each as `tools/list` of MCP has it. The agent can call those that its manifests keep places
     /// for (`brought` in a document of kind `celador/v1/tools`).
     pub tools: Vec<BroughtTool>,
+    /// The name that stands for `{task}` in the prefix of its mount; without one, its id. A host whose callers choose the ids of
+    /// tasks gives a name of its own: two callers with the same id would share files.
+    pub mount_id: Option<String>,
+    /// A text that tells how it was begun from how others were, such as a digest of the request: [`Task::begun_with`](super::Task::begun_with)
+    /// gives it back, so that a host knows a request that comes again.
+    pub begun_with: Option<String>,
     /// The task that has delegated to it, if one has.
     pub parent: Option<Parent>,
     /// What whoever begins it has written on it, to find it by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`.
@@ -91,6 +97,8 @@ impl StartTask {
             model: None,
             runtime: Runtime::default(),
             tools: Vec::new(),
+            mount_id: None,
+            begun_with: None,
             parent: None,
             metadata: BTreeMap::new(),
         }
@@ -168,6 +176,18 @@ impl Call {
     pub fn with_id(self, id: impl Into<CallId>) -> Self {
         Self { id: Some(id.into()), ..self }
     }
+}
+
+/// A turn of the model: what it used, and the calls that it asks for, in its order.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Turn {
+    /// The tokens that it used.
+    pub usage: Usage,
+    /// The calls; none if the model answered with a text alone.
+    #[serde(default)]
+    pub calls: Vec<Call>,
 }
 
 /// A function as the model is to know it.

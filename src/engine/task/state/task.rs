@@ -67,6 +67,9 @@ pub struct Task {
     pub(in crate::task) open_bytes: u64,
     /// The bytes that the script under way holds while it makes a call.
     pub(in crate::task) script_bytes: u64,
+    /// What stands for its id in the prefix of its mount, if it is another name.
+    pub(in crate::task) mount_id: Option<String>,
+    pub(in crate::task) begun_with: Option<String>,
     pub(in crate::task) next_call: u64,
     /// The calls that it knows by their ids.
     pub(in crate::task) known: KnownCalls,
@@ -86,6 +89,12 @@ pub struct Task {
 }
 
 impl Task {
+    /// The text that its host began it with ([`StartTask::begun_with`](super::StartTask::begun_with)), if it gave one.
+    #[must_use]
+    pub fn begun_with(&self) -> Option<&str> {
+        self.begun_with.as_deref()
+    }
+
     /// The id that the host gave it.
     #[must_use]
     pub fn id(&self) -> &str {

@@ -14,8 +14,10 @@ use std::fmt;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 ///
 /// // the manifest allows five calls, and the model asks for a sixth
-/// let call = Call { function: "payout".into(), arguments: serde_json::json!({"amount": 2_000}).into() };
-/// (0..6).for_each(|_| drop(task.before(&call, now).outcome()));
+/// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+/// for _ in 0..6 {
+///     assert!(!task.before(&call, now)?.outcome().is_allowed());
+/// }
 /// let TaskState::Terminated(Termination { reason, message }) = task.state() else { panic!("it is one too many") };
 /// assert_eq!(reason, TerminationReason::LimitExceeded);
 /// assert_eq!(message, "the task has ended at a limit: 6 of 5 tool calls (`max_tool_calls`)");

@@ -474,4 +474,6 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
     pub(in crate::task) admitted: Fingerprint,
+    /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
+    pub(in crate::task) asked: Option<QuestionId>,
 }
