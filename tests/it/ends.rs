@@ -11,8 +11,11 @@ use celador::{Engine, EngineLimits, Timestamp};
 use serde_json::json;
 use std::collections::BTreeMap;
 
+/// Takes a task to a limit.
+type ToTheLimit = fn(&mut Task) -> Decision;
+
 /// A limit of a manifest, what is done, and what the task says at its end.
-const LIMITS: [(&str, fn(&mut Task) -> Decision, &str); 7] = [
+const LIMITS: [(&str, ToTheLimit, &str); 7] = [
     (
         "max_tool_calls: 0",
         |task| decided(task.before(&call("probe", json!({})), noon()).unwrap()),
@@ -265,7 +268,8 @@ fn agents(list: &[(&str, &str)]) -> Engine {
 fn a_namespace_has_a_default_agent_if_one_agent_is_nobodys_sub_agent() {
     let lead = ("lead", "capabilities: {reader: '*'}\n");
     let (reader, lone) = (("reader", ""), ("lone", ""));
-    let rows: [(&[(&str, &str)], Result<&str, usize>); 5] = [
+    type Agents<'a> = &'a [(&'a str, &'a str)];
+    let rows: [(Agents<'_>, Result<&str, usize>); 5] = [
         (&[lone], Ok("lone")),
         (&[lead, reader], Ok("lead")),
         (&[lead, reader, lone], Err(2)),

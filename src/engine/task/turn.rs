@@ -102,7 +102,10 @@ impl Task {
         let mut calls = Vec::with_capacity(turn.calls.len());
         for call in &turn.calls {
             let decision = if limits.is_allowed() {
-                let progress = self.begin(call, Extent::Before, now)?;
+                let progress = match self.made_before(call, Extent::Before)? {
+                    Some(progress) => progress,
+                    None => self.begin(call, Extent::Before, now),
+                };
                 self.told(progress)
             } else {
                 let (reason, message) = (limits.reason.clone(), limits.message.clone());
