@@ -270,10 +270,7 @@ impl Shapes {
                     "capabilities".into(),
                     part(&capabilities, Part::Capabilities.at(0), "what has been called, by function"),
                 ),
-                (
-                    "reviews".into(),
-                    required(list(&review()), "closed reviews, oldest first"),
-                ),
+                ("reviews".into(), required(list(&review()), "closed reviews, oldest first")),
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,
