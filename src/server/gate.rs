@@ -7,7 +7,7 @@
 use super::connection::{Connection, Exchange, Sent, Stage};
 use super::identity::Caller;
 use super::messages;
-use super::pending::{pause_after, pending_call, wait_of};
+use super::pending::{pause_after, pending, wait_of};
 use super::problem::{Kind, PROBLEM_JSON, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
@@ -16,7 +16,7 @@ use super::room::{Room, Taken};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
-use super::task_steps::standing;
+use super::task_steps::standing_now;
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -246,7 +246,7 @@ impl Gate {
         }
     }
 
-    /// Waits until the call is decided that an answer leaves pending. Meanwhile the request holds nothing; it looks at the call from
+    /// Waits until the calls are decided that an answer leaves pending. Meanwhile the request holds nothing; it looks at them from
     /// time to time, in its turn. An answer that cannot be looked for any more is the last one that was true.
     async fn until_decided(
         &self,
@@ -256,7 +256,7 @@ impl Gate {
     ) -> Answer {
         let (begun, mut pause) = (Instant::now(), None);
         let time = Duration::from_millis(self.service.settings.limits.max_request_ms);
-        while let Some(call) = pending_call(&answer.body) {
+        while pending(&answer.body).is_some() {
             let left = wait.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 break;
@@ -266,10 +266,9 @@ impl Gate {
             sleep(next.min(left)).await;
             // a server with much to do is asked again later
             let Ok(held) = self.room.enter(Work::Step, 0, holder).await else { continue };
-            let part = call.as_str().to_owned();
-            let request =
-                Request { caller: caller.clone(), part, body: Vec::new(), ..Request::of_server(&task) };
-            match self.work(standing, request, held, time).await {
+            let body = answer.body.clone();
+            let request = Request { caller: caller.clone(), body, ..Request::of_server(&task) };
+            match self.work(standing_now, request, held, time).await {
                 Ok(present) => answer = Answer { headers: answer.headers, ..present },
                 Err(_) => break,
             }

@@ -47,20 +47,41 @@ pub(super) fn pause_after(pause: Option<Duration>) -> Duration {
     pause.map_or(first, |pause| pause.saturating_mul(2).min(longest))
 }
 
-/// The call that an answer leaves pending: it waits for others, or a person is asked. What the runtime itself is asked for is
-/// not pending.
-pub(super) fn pending_call(answer: &[u8]) -> Option<CallId> {
+/// What an answer leaves pending: calls that wait for others, or of which a person is asked. What the runtime itself is asked
+/// for is not pending.
+pub(super) enum Pending {
+    /// The call of one operation.
+    Call(CallId),
+    /// Calls of a turn, or of several results.
+    Several(Vec<CallId>),
+}
+
+/// What an answer leaves pending, if anything.
+pub(super) fn pending(answer: &[u8]) -> Option<Pending> {
     #[derive(Deserialize)]
     struct Progress {
-        decided: Option<Decided>,
+        decided: Option<Told>,
         asks: Option<Asks>,
         call: Option<CallId>,
+        calls: Option<Vec<OfSeveral>>,
     }
 
     #[derive(Deserialize)]
-    struct Decided {
+    #[serde(untagged)]
+    enum Told {
+        Decided {
+            verdict: Verdict,
+            call: Option<CallId>,
+        },
+        /// The calls that were decided because of several others.
+        Others(IgnoredAny),
+    }
+
+    #[derive(Deserialize)]
+    struct OfSeveral {
+        id: CallId,
         verdict: Verdict,
-        call: Option<CallId>,
+        asks: Option<Asks>,
     }
 
     #[derive(Deserialize)]
@@ -68,12 +89,22 @@ pub(super) fn pending_call(answer: &[u8]) -> Option<CallId> {
         review: Option<IgnoredAny>,
     }
 
-    let progress: Progress = serde_json::from_slice(answer).ok()?;
-    match progress {
-        Progress { decided: Some(Decided { verdict: Verdict::Wait | Verdict::Suspend, call }), .. } => call,
-        Progress { asks: Some(Asks { review: Some(_) }), call, .. } => call,
-        _ => None,
+    let Progress { decided, asks, call, calls } = serde_json::from_slice(answer).ok()?;
+    if let Some(calls) = calls {
+        let is_pending = |call: &OfSeveral| match call.verdict {
+            Verdict::Wait => true,
+            Verdict::Suspend => call.asks.as_ref().is_some_and(|asks| asks.review.is_some()),
+            _ => false,
+        };
+        let calls: Vec<CallId> = calls.into_iter().filter(is_pending).map(|call| call.id).collect();
+        return (!calls.is_empty()).then_some(Pending::Several(calls));
     }
+    let call = match (decided, asks) {
+        (Some(Told::Decided { verdict: Verdict::Wait | Verdict::Suspend, call }), _) => call,
+        (_, Some(Asks { review: Some(_) })) => call,
+        _ => None,
+    };
+    call.map(Pending::Call)
 }
 
 /// Refuses the calls of tasks in memory that have waited for others for too long, until it is to stop. Those of other tasks are

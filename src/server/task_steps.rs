@@ -3,7 +3,7 @@
 //! In: a step and the request that brings it. Out: an answer that the store has on disk. What another process did meanwhile
 //! is a conflict: the task is opened again and the step decided anew. What the store did not take leaves nothing in memory.
 
-use super::pending::pending_call;
+use super::pending::{Pending, pending};
 use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
@@ -15,7 +15,8 @@ use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
 use celador::task::{CallId, DecidedCall, Decision, Progress, Question, QuestionId, Task};
 use celador_store::{self as store, Owner, StoreError, Terms};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use tracing::debug;
@@ -147,6 +148,56 @@ fn stands(Open { task, head, is_borrowed, .. }: &Open, call: &CallId) -> Option<
         None => Shown::Decided { decided: &decision },
     };
     Some(Answer::json(200, &Stepped { task: task.id(), version: head.version(), progress }))
+}
+
+/// How the calls stand that an answer left pending; nothing where it left none, or nobody knows of the call any more.
+fn stands_now(open: &Open, answer: &[u8]) -> Option<Result<Answer, Problem>> {
+    match pending(answer)? {
+        Pending::Call(call) => stands(open, &call),
+        Pending::Several(calls) => Some(stand_together(open, answer, &calls)),
+    }
+}
+
+/// An answer to several calls in which these are told as they stand now.
+fn stand_together(open: &Open, answer: &[u8], pending: &[CallId]) -> Result<Answer, Problem> {
+    #[derive(Deserialize, Serialize)]
+    struct Told {
+        task: String,
+        version: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<Box<RawValue>>,
+        calls: Vec<Box<RawValue>>,
+        decided: Vec<Box<RawValue>>,
+    }
+
+    #[derive(Deserialize)]
+    struct Named {
+        id: CallId,
+        function: String,
+    }
+
+    let internal = |_| Problem::from(Kind::Internal);
+    let mut told: Told = serde_json::from_slice(answer).map_err(internal)?;
+    told.version = open.head.version();
+    for call in &mut told.calls {
+        let Named { id, function } = serde_json::from_str(call.get()).map_err(internal)?;
+        let Some(decision) = pending.contains(&id).then(|| open.task.standing(&id)).flatten() else {
+            continue;
+        };
+        let decision = if open.is_borrowed { decision.masked() } else { decision };
+        let asked = open.task.questions().find(|question| decision.question == Some(question.id));
+        let asks = asked.map(|it| if open.is_borrowed { it.request.masked() } else { it.request });
+        let stands = SteppedCall { id: &id, function: &function, decision: &decision, asks };
+        *call = serde_json::value::to_raw_value(&stands).map_err(internal)?;
+    }
+    Answer::json(200, &told)
+}
+
+/// How the calls stand by now that an answer, the body of this request, left pending.
+pub(super) fn standing_now(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    service.tasks.look(request, |open| {
+        stands_now(open, &request.body).unwrap_or_else(|| Err(Kind::UnknownCall.into()))
+    })
 }
 
 /// What a step is about, in the words of the decision log.
@@ -318,13 +369,15 @@ impl Tasks {
         answer: Answer,
         open: &mut Option<Open>,
     ) -> Result<Answer, Problem> {
-        let Some(call) = pending_call(&answer.body) else { return Ok(answer) };
+        if pending(&answer.body).is_none() {
+            return Ok(answer);
+        }
         let present = self.store.version(owner, id).map_err(|error| self.gone(owner, id, &error))?;
         let found = match open.take() {
             Some(found) if found.head.version() >= present => self.brought_up(found)?,
             _ => self.open(owner, id)?,
         };
-        match stands(open.insert(found), &call) {
+        match stands_now(open.insert(found), &answer.body) {
             Some(stands) => Ok(Answer { headers: answer.headers, ..stands? }),
             // nobody knows any more what it came to
             None => Ok(answer),

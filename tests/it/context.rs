@@ -200,6 +200,8 @@ impl Model {
                 "fact_checker": self.record(&[3], true),
                 "ledger": self.record(&[0, 1], false),
             },
+            // reviews are those of a task, which this context has none of
+            "reviews": [],
         })
     }
 }

@@ -33,7 +33,7 @@ fn before(task: &mut Task, call: &celador::task::Call) -> Decision {
 }
 
 fn report(task: &mut Task, id: &CallId, result: CallResult) -> Decision {
-    decided(task.after(&id, result, noon()).unwrap())
+    decided(task.after(id, result, noon()).unwrap())
 }
 
 /// The calls that were decided with an operation.
@@ -68,7 +68,7 @@ fn one_entry_stays_one_with_fifty_calls_at_once() {
     let told = report(&mut task, &ids[1], done());
     assert_eq!(with(&told), ids[2..]);
     for id in &ids[2..] {
-        let refused = task.standing(&id).unwrap();
+        let refused = task.standing(id).unwrap();
         assert_eq!((refused.verdict, refused.message.as_deref()), (Verdict::Block, Some("Once.")));
     }
     assert_eq!(task.queued().count(), 0);

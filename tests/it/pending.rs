@@ -167,3 +167,38 @@ fn a_call_that_waits_too_long_is_refused_and_told_for_which() {
         assert_eq!(verdict(&report(&serving, &task)), "allow");
     }
 }
+
+#[test]
+fn a_turn_waits_for_all_of_its_calls_and_a_replay_tells_how_they_stand() {
+    let serving = Serving::start();
+    let task = task(&serving);
+    let turn = json!({
+        "usage": {"prompt_tokens": 9, "completion_tokens": 1},
+        "calls": [refund("one"), {"id": "look", "function": "zendesk_fetch_ticket", "arguments": {}}, refund("two")]
+    });
+    let verdicts = |reply: &Reply| -> Vec<String> {
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let calls = reply.json()["calls"].as_array().unwrap().clone();
+        calls.iter().map(|call| call["verdict"].as_str().unwrap().to_owned()).collect()
+    };
+    let send = |query: &str| {
+        let headers = [("content-type", "application/json"), ("idempotency-key", "turn-1")];
+        serving.send("POST", &format!("{task}/turn{query}"), &headers, turn.to_string().as_bytes())
+    };
+    assert_eq!(verdicts(&send("")), ["wait", "allow", "wait"]);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| send("?wait_ms=20000"));
+        thread::sleep(Duration::from_millis(100));
+        let results =
+            json!({"results": [{"call": "look", "result": ticket()}, {"call": "fetch", "result": ticket()}]});
+        let reported = serving.post(&format!("{task}/results"), &results);
+        assert_eq!(verdicts(&reported), ["allow", "allow"]);
+        serving.post(&format!("{task}/withdraw"), &json!({"call": "one", "ran": false}));
+        serving.post(&format!("{task}/withdraw"), &json!({"call": "two", "ran": false}));
+        assert_eq!(verdicts(&waiter.join().unwrap()), ["block", "allow", "block"]);
+    });
+    // under the same key the answer is what is true now
+    let again = send("");
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(verdicts(&again)[0], "block");
+}

@@ -77,7 +77,7 @@ fn perform(task: &mut Task, open: &[CallId], deed: &Deed, now: Timestamp) -> Opt
         Deed::Interrupt => task.interrupt(now).into(),
         Deed::Before(depth) => task.before(&probe(*depth), now).unwrap().into_progress(),
         Deed::Report(roll) => task
-            .after(&*open.get(usize::from(*roll) % open.len().max(1))?, result(*roll), now)
+            .after(open.get(usize::from(*roll) % open.len().max(1))?, result(*roll), now)
             .ok()?
             .into_progress(),
         Deed::Post(memo) => task

@@ -113,7 +113,8 @@ fn a_turn_is_taken_whole_or_not_at_all() {
     task.turn(&turn([probe("a", 1)]), noon()).unwrap();
     let before = serde_json::to_string(&task.save()).unwrap();
     let long = "x".repeat(257);
-    let wrong: [(Vec<Call>, fn(&TaskError) -> bool); 3] = [
+    type IsTold = fn(&TaskError) -> bool;
+    let wrong: [(Vec<Call>, IsTold); 3] = [
         (vec![probe("b", 1), probe("b", 1)], |it| matches!(it, TaskError::CallExists(_))),
         (vec![probe("b", 1), probe("a", 2)], |it| matches!(it, TaskError::CallExists(_))),
         (vec![probe("b", 1), probe(&long, 1)], |it| matches!(it, TaskError::BadCallId { .. })),

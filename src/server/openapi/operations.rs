@@ -229,7 +229,8 @@ fn step<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
 
 /// A step that is about several calls.
 fn together<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
-    operation("steps", id, summary).takes::<T>().gives::<SteppedTogether<'_>>("How far each call came.")
+    let whole = operation("steps", id, summary).takes::<T>().asks::<WaitQuery>();
+    whole.gives::<SteppedTogether<'_>>("How far each call came.")
 }
 
 impl Operation {
