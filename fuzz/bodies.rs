@@ -25,7 +25,7 @@ use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin, load};
 use celador::policy::{BadPlaceholder, Placeholder, Template};
-use celador::scenario::{Background, Environment, Replay, Script, restore};
+use celador::scenario::{Background, Environment, Replay, Script, Unanswered, restore};
 use celador::source::{Place, Source, Span};
 use celador::task::{Given, StartTask, Task, TemplateKind, User, Verdict};
 use celador_store::StoreLimits;
@@ -87,7 +87,7 @@ pub fn guard(data: &[u8]) {
         let script = Script::read(&recorded, &EngineLimits::default()).expect("it is a script");
         let mut replay = Replay::start(&script, &DESK.engine, &DESK.catalog).expect("its agent is there");
         for step in &script.steps {
-            replay.step(step).expect("it is a step");
+            replay.step(step, &[], &mut Vec::new()).expect("it is a step");
         }
         let task = DESK.engine.restore(replay.task().save()).expect("a stored task can be restored");
         let limits = EvalLimits { max_cost: 20_000, ..EvalLimits::default() };
@@ -236,21 +236,25 @@ pub fn script(data: &[u8]) {
         Ok(script) => script,
         Err(findings) => return tell(&findings),
     };
-    let mut replay = match Replay::start(&script, &DESK.engine, &DESK.catalog) {
+    let replay = match Replay::start(&script, &DESK.engine, &DESK.catalog) {
         Ok(replay) => replay,
         Err(finding) => return tell(&[*finding]),
     };
-    for step in script.steps.iter().take(60) {
-        match replay.step(step) {
-            Ok(events) => {
-                for event in events {
-                    let decision = event.decision;
-                    let is_open =
-                        matches!(decision.verdict, Verdict::Allow | Verdict::Suspend | Verdict::Wait);
-                    assert!(decision.call.is_none() || is_open, "a call that was not let through");
-                }
-            }
-            Err(finding) => return tell(&[*finding]),
+    let reviews = [Unanswered::Open, Unanswered::Approve, Unanswered::Deny, Unanswered::Stop];
+    let unanswered = data.last().and_then(|byte| reviews.get(usize::from(byte % 4)));
+    let mut replay = replay.with_unanswered(unanswered.copied().unwrap_or_default());
+    let mut ahead = script.steps.get(..60).unwrap_or(&script.steps);
+    while let Some((step, behind)) = ahead.split_first() {
+        ahead = behind;
+        let mut events = Vec::new();
+        let taken = replay.step(step, ahead, &mut events);
+        for event in events {
+            let decision = event.decision;
+            let is_open = matches!(decision.verdict, Verdict::Allow | Verdict::Suspend | Verdict::Wait);
+            assert!(decision.call.is_none() || is_open, "a call that was not let through");
+        }
+        if let Err(finding) = taken {
+            return tell(&[*finding]);
         }
         let task = replay.task();
         let state = |task: &Task| serde_json::to_string(&(task.state(), task.save())).ok();

@@ -80,7 +80,8 @@ fn fill(store: &StoredTasks, owner: &str, recorded: &str) {
         store.create(&Owner::caller(owner), replay.task(), at, None).expect("the store takes a task");
     for step in &script.steps {
         let before = replay.task().mark();
-        let events = replay.step(step).expect("it is a step");
+        let mut events = Vec::new();
+        replay.step(step, &[], &mut events).expect("it is a step");
         let decision = events.last().map(|event| &event.decision);
         let (operation, task) = (OperationKind::Input, replay.task());
         let step = NewEvent { operation, at, task, before: &before, decision, once: None };

@@ -37,18 +37,24 @@ pub fn play() -> Result<(Store, Timeline), Failure> {
     runtime.timeline.headline("A release, from the wish to its notes");
     runtime.start(task("t-1", "release-manager")?, input("Bring out v2.4.0.", "v2.4.0"))?;
 
-    // The reviewer, t-2, waits for a person, and the manager for the reviewer. Both are text now, and the process ends.
+    // The reviewer, t-2, has asked two people, and the manager waits for the reviewer. Both are text now, and the process ends.
     runtime.timeline.headline("Another process");
     let (store, outside, timeline) = runtime.close();
     let mut runtime = process(store, outside, timeline)?;
     runtime.happens("t-1", Happening::Input(Json::string("How is it going?")))?;
-    runtime.happens("t-2", Happening::Answer(Answer::approve()))?;
+    runtime.happens("t-2", approval("payments@example.com"))?;
+
+    // It ends again, between the two answers.
+    runtime.timeline.headline("A third process");
+    let (store, outside, timeline) = runtime.close();
+    let mut runtime = process(store, outside, timeline)?;
+    runtime.happens("t-2", approval("performance@example.com"))?;
 
     runtime.timeline.headline("Requests from outside: one that anybody could have sent, and one by GitHub");
     runtime.receive(&checks_finished(FORGED))?;
     runtime.receive(&checks_finished(SIGNATURE))?;
     runtime.timeline.headline("The release lead has read the notes");
-    runtime.happens("t-1", Happening::Answer(Answer::approve()))?;
+    runtime.happens("t-1", approval("release-lead@example.com"))?;
 
     runtime.timeline.headline("A file that gives orders: its reader is locked, the manager learns of it");
     runtime.start(task("t-3", "release-manager")?, input("Bring out v2.5.0.", "v2.5.0"))?;
@@ -71,6 +77,10 @@ fn task(id: &str, agent: &str) -> Result<StartTask, Failure> {
     let user = User { id: "u-7".to_owned(), email: Some("kim@example.com".to_owned()) };
     let begins: Timestamp = "2026-06-01T12:00:00Z".parse()?;
     Ok(StartTask::new(id, "releases", agent, user, begins))
+}
+
+fn approval(reviewer: &str) -> Happening {
+    Happening::Review { reviewer: reviewer.to_owned(), answer: Answer::approve() }
 }
 
 fn input(message: &str, version: &str) -> Json {

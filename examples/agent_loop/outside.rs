@@ -8,7 +8,8 @@ use celador::cel::{Duration, JsonRef};
 use celador::manifest::yaml;
 use celador::source::Source;
 use celador::{
-    Answer, CallResult, EngineLimits, Host, Invocation, InvocationTarget, Json, Offer, Task, Timestamp, Usage,
+    Answer, Call, CallId, CallResult, EngineLimits, Host, Invocation, InvocationTarget, Json, Offer, Task,
+    Timestamp, Usage,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ pub struct Outside {
 #[derive(Clone, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wish {
-    /// To call a function.
-    Call { function: String, arguments: Json },
+    /// To call functions.
+    Calls(Vec<Call>),
     /// To have an expression of calls evaluated.
     Script(String),
     /// To answer.
@@ -72,18 +73,49 @@ impl Outside {
         task: &Task,
         _prompt: &str,
         _offers: &[Offer<'_>],
-        _told: Option<&str>,
+        _told: &[String],
     ) -> (Wish, Usage) {
         let wishes = self.model.get(task.id()).map(Vec::as_slice).unwrap_or_default();
         let turn = usize::try_from(task.context().llm_turns()).unwrap_or(usize::MAX);
-        let wish = wishes.get(turn).or(wishes.last()).cloned();
+        let mut wish = wishes.get(turn).or(wishes.last()).cloned();
+        if let Some(Wish::Calls(calls)) = &mut wish {
+            // Models name their calls, and no two of a conversation alike.
+            for (number, call) in (1_usize..).zip(calls) {
+                call.id = Some(CallId::from(&*format!("call_{turn}_{number}")));
+            }
+        }
         let usage = Usage { prompt_tokens: 900, completion_tokens: 60 };
         (wish.unwrap_or_else(|| Wish::Say("I have nothing to say.".to_owned())), usage)
+    }
+
+    /// Whether it has a tool for a function.
+    pub fn has(&self, function: &str) -> bool {
+        self.tools.iter().any(|tool| tool.function == function)
+    }
+
+    /// Runs a tool.
+    pub fn run(&mut self, function: &str, arguments: &Json) -> CallResult {
+        self.ran.push(format!("{function} {arguments}"));
+        let tool = self.tools.iter_mut().find(|tool| tool.answers(function, arguments));
+        match tool.and_then(Tool::next) {
+            Some(output) => CallResult::successful(output),
+            None => CallResult::errored(Json::object([("error", Json::string("not found"))])),
+        }
     }
 
     /// What was carried out since this was asked.
     pub fn take_ran(&mut self) -> Vec<String> {
         std::mem::take(&mut self.ran)
+    }
+}
+
+impl Wish {
+    /// The calls that it wants to make.
+    pub fn calls(&self) -> Vec<Call> {
+        match self {
+            Self::Calls(calls) => calls.clone(),
+            Self::Script(_) | Self::Say(_) => Vec::new(),
+        }
     }
 }
 
@@ -95,13 +127,7 @@ impl Host for Outside {
     fn invoke(&mut self, invocation: &Invocation) -> Option<CallResult> {
         // A sub-agent takes its time; the runtime starts it when the task rests.
         let InvocationTarget::Action { .. } = &invocation.target else { return None };
-        let Invocation { function, arguments, .. } = invocation;
-        self.ran.push(format!("{function} {arguments}"));
-        let tool = self.tools.iter_mut().find(|tool| tool.answers(function, arguments));
-        Some(match tool.and_then(Tool::next) {
-            Some(output) => CallResult::successful(output),
-            None => CallResult::errored(Json::object([("error", Json::string("not found"))])),
-        })
+        Some(self.run(&invocation.function, &invocation.arguments))
     }
 
     // People are not asked here: they answer when they have time, and that is a happening.
@@ -142,7 +168,7 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Erro
 impl fmt::Display for Wish {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Call { function, arguments } => write!(f, "the model calls {function} {arguments}"),
+            Self::Calls(calls) => write!(f, "the model makes {} calls", calls.len()),
             Self::Script(source) => write!(f, "the model writes {source}"),
             Self::Say(text) => write!(f, "the model says: {text}"),
         }
@@ -154,12 +180,13 @@ impl fmt::Display for Happening {
         match self {
             Self::Input(input) => write!(f, "input {input}"),
             Self::Event { capability, event, .. } => write!(f, "a request, perhaps {event} of {capability}"),
-            Self::Answer(Answer::Review(answer)) if answer.approves() => write!(f, "the reviewer approves"),
-            Self::Answer(Answer::Review(_)) => write!(f, "the reviewer denies"),
-            Self::Answer(Answer::Result(result)) => {
-                write!(f, "{} answers {}", result.task_id.as_deref().unwrap_or("a tool"), result.output)
+            Self::Review { reviewer, answer: Answer::Review(answer) } if answer.approves() => {
+                write!(f, "{reviewer} approves")
             }
-            Self::Answer(_) => write!(f, "an answer"),
+            Self::Review { reviewer, .. } => write!(f, "{reviewer} answers"),
+            Self::Delegated { result, .. } => {
+                write!(f, "{} answers {}", result.task_id.as_deref().unwrap_or("a sub-agent"), result.output)
+            }
         }
     }
 }

@@ -2,14 +2,17 @@
 //!
 //! In: what happens, one thing after the other. Out: tasks that went on as far as they can. Between two happenings a task is
 //! text in a store, so any process may go on with it, and nothing here waits: a person who reviews and a sub-agent that
-//! works are happenings to come. Whatever was decided stands in the timeline; nothing runs that Celador did not let through.
+//! works are happenings to come. A model makes several calls in a turn; those that are let through run side by side, and its
+//! next turn comes when none of them waits. Whatever was decided stands in the timeline; nothing runs that Celador did not let
+//! through.
 
 use super::outside::{Outside, Wish};
 use super::timeline::Timeline;
-use celador::task::{Answer, EventSource};
+use celador::task::EventSource;
 use celador::{
-    Call, CallResult, Content, Decision, Delivery, Engine, EngineLimits, Json, Next, Offer, Request,
-    SavedTask, StartTask, Task, TaskError, Timestamp, Verdict,
+    Answer, CallId, CallResult, Content, DecidedCall, Decision, Delivery, Engine, EngineLimits, Json, Next,
+    Offer, QuestionId, Reported, Request, ReviewState, SavedTask, StartTask, Task, Timestamp, Turn, Turned,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -36,10 +39,32 @@ pub type Store = BTreeMap<String, String>;
 #[derive(Serialize, Deserialize)]
 struct Record {
     task: SavedTask,
-    /// The task that delegated to this one and waits for what comes of it.
-    parent: Option<String>,
+    /// Who delegated to this task and waits for what comes of it.
+    parent: Option<Parent>,
+    /// What the model is told at its next turn.
+    told: Vec<String>,
     /// The webhooks that it hears of: capability and event.
     hears: Vec<(String, String)>,
+}
+
+/// The task that delegated, and its question that the result answers.
+type Parent = (String, QuestionId);
+
+/// A task at work.
+struct Work {
+    task: Task,
+    told: Vec<String>,
+    /// The calls that were let through and have not run.
+    ready: Vec<Ready>,
+    /// What it has come to: a response, or its end.
+    end: Option<Decision>,
+}
+
+/// A call that may run.
+struct Ready {
+    call: CallId,
+    function: String,
+    arguments: Json,
 }
 
 /// What happens to a task.
@@ -48,8 +73,10 @@ pub enum Happening {
     Input(Json),
     /// Somebody sent a request that may be an event of a capability.
     Event { capability: String, event: String, request: Webhook },
-    /// The answer to what the task waits for: a verdict of a review, the result of a sub-agent.
-    Answer(Answer),
+    /// A person answers what they were asked. A runtime with people names the review by its question and its digest.
+    Review { reviewer: String, answer: Answer },
+    /// A sub-agent is done.
+    Delegated { question: QuestionId, result: CallResult },
 }
 
 /// A request as it came.
@@ -104,78 +131,178 @@ impl Runtime {
     fn run(&mut self) -> Result<(), Failure> {
         while let Some((id, happening)) = self.queue.pop_front() {
             let text = self.store.get(&id).ok_or("there is no such task")?;
-            let Record { task, parent, .. } = serde_json::from_str(text)?;
-            let mut task = self.engine.restore(task)?;
-            let decision = self.take(&mut task, happening)?;
-            let decision = self.turns(&mut task, decision)?;
-            self.rest(&task, parent, &decision)?;
+            let Record { task, parent, told, .. } = serde_json::from_str(text)?;
+            let mut work = Work { task: self.engine.restore(task)?, told, ready: Vec::new(), end: None };
+            self.take(&mut work, happening)?;
+            self.go_on(&mut work)?;
+            self.rest(&work, parent)?;
         }
         Ok(())
     }
 
     /// The operation that a happening is.
-    fn take(&mut self, task: &mut Task, happening: Happening) -> Result<Decision, TaskError> {
+    fn take(&mut self, work: &mut Work, happening: Happening) -> Result<(), Failure> {
         let now = self.outside.clock();
         let what = happening.to_string();
-        let outside = &mut self.outside;
-        let decision = match &happening {
-            Happening::Input(input) => task.input(input, now).drive(outside)?.into_decision(),
-            Happening::Answer(answer) => task.resume(answer.clone(), now)?.drive(outside)?.into_decision(),
+        let Work { task, .. } = work;
+        let decision = match happening {
+            Happening::Input(input) => task.input(&input, now).outcome().into_decision(),
+            Happening::Review { reviewer, answer } => {
+                let asked = |it: &celador::Review| it.state == ReviewState::Open && it.reviewer == reviewer;
+                let review = task.reviews().find(asked).ok_or("nobody is asked that")?;
+                task.answer(review.question, answer, now)?.outcome().into_decision()
+            }
+            Happening::Delegated { question, result } => {
+                task.answer(question, Answer::Result(result), now)?.outcome().into_decision()
+            }
             Happening::Event { capability, event, request } => {
                 let headers: Vec<_> =
                     request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
                 let content = Content::Request { headers: &headers, body: &request.body };
                 let delivery = Delivery { content, settings: &self.settings };
-                task.event(capability, event, &delivery, now).drive(outside)?.into_decision()
+                task.event(&capability, &event, &delivery, now).outcome().into_decision()
             }
         };
-        Ok(self.tell(task, &what, decision, now))
+        self.follow(work, &what, decision, now)
     }
 
-    /// Turns of the model, and what it wants at each, until the task rests: it has answered, waits, or has ended.
-    fn turns(&mut self, task: &mut Task, mut decision: Decision) -> Result<Decision, TaskError> {
-        loop {
-            // The model is told of these; with every other verdict it has no turn.
-            let told = match decision.verdict {
-                Verdict::Allow | Verdict::Route => decision.value.as_ref().map(Json::to_string),
-                Verdict::Block | Verdict::Error => decision.message.clone(),
-                _ => return Ok(decision),
-            };
-
-            let now = self.outside.clock();
-            let permitted = task.limits(Next::ModelTurn, now);
-            if !permitted.is_allowed() {
-                return Ok(self.tell(task, "the model would have a turn", permitted, now));
+    /// Calls that were let through, and turns of the model, until the task rests: it has answered, waits, or has ended.
+    fn go_on(&mut self, work: &mut Work) -> Result<(), Failure> {
+        while work.end.is_none() {
+            let waits = work.task.questions().next().is_some() || work.task.queued().next().is_some();
+            if !work.ready.is_empty() {
+                self.carry_out(work)?;
+            } else if waits || work.told.is_empty() {
+                break;
+            } else {
+                self.turn(work)?;
             }
-            let prompt = task.render_prompt(now).unwrap_or_default();
-            let offers: Vec<Offer<'_>> = task.offers().collect();
-            self.timeline.turn(task, &prompt, &offers, now);
-            let (wish, usage) = self.outside.model(task, &prompt, &offers, told.as_deref());
-
-            // What the turn cost counts before anything that the model asked for runs.
-            let now = self.outside.clock();
-            let counted = task.model_turn(usage, now);
-            if !counted.is_allowed() {
-                return Ok(self.tell(task, "the model has had its turn", counted, now));
-            }
-            let what = wish.to_string();
-            let outside = &mut self.outside;
-            let taken = match wish {
-                // A runtime that has several calls at work asks `before`, and reports to `after`.
-                Wish::Call { function, arguments } => {
-                    task.invoke(&Call::new(function, arguments), now)?.drive(outside)?.into_decision()
-                }
-                Wish::Script(source) => match task.script(&source, now) {
-                    Ok(operation) => operation.drive(outside)?.into_decision(),
-                    Err(issues) => Decision::refused_script(&issues),
-                },
-                Wish::Say(text) => {
-                    let said = task.output(&Json::string(&text), now).drive(outside)?.into_decision();
-                    return Ok(self.tell(task, &what, said, now));
-                }
-            };
-            decision = self.tell(task, &what, taken, now);
         }
+        Ok(())
+    }
+
+    /// A turn of the model, and what it wants.
+    fn turn(&mut self, work: &mut Work) -> Result<(), Failure> {
+        // Told once: a task that may have no further turn has nothing left to tell.
+        let told = std::mem::take(&mut work.told);
+        let now = self.outside.clock();
+        let permitted = work.task.limits(Next::ModelTurn, now);
+        if !permitted.is_allowed() {
+            return self.follow(work, "the model would have a turn", permitted, now);
+        }
+        let prompt = work.task.render_prompt(now).unwrap_or_default();
+        let offers: Vec<Offer<'_>> = work.task.offers().collect();
+        self.timeline.turn(&work.task, &prompt, &offers, now);
+        let (wish, usage) = self.outside.model(&work.task, &prompt, &offers, &told);
+
+        // What the turn cost counts before anything that the model asked for runs; then all of its calls are decided.
+        let now = self.outside.clock();
+        let turn = Turn { usage, calls: wish.calls() };
+        let Turned { limits, calls } = work.task.turn(&turn, now)?;
+        if !limits.is_allowed() {
+            return self.follow(work, "the model has had its turn", limits, now);
+        }
+        for (DecidedCall { call: id, decision, .. }, call) in calls.into_iter().zip(&turn.calls) {
+            let what = format!("the model calls {} {} as {id}", call.function, call.arguments);
+            self.follow(work, &what, decision, now)?;
+        }
+        self.follow_all(work, limits.decided, now)?;
+        let what = wish.to_string();
+        match wish {
+            Wish::Calls(_) => Ok(()),
+            Wish::Script(source) => {
+                let decision = match work.task.script(&source, now) {
+                    Ok(operation) => operation.outcome().into_decision(),
+                    Err(issues) => Decision::refused_script(&issues),
+                };
+                self.follow(work, &what, decision, now)
+            }
+            Wish::Say(text) => {
+                let said = work.task.output(&Json::string(&text), now).drive(&mut self.outside)?;
+                work.end = Some(self.tell(&work.task, &what, said.into_decision(), now));
+                Ok(())
+            }
+        }
+    }
+
+    /// Has the calls carried out that were let through. The tools of this runtime run side by side and are reported together.
+    fn carry_out(&mut self, work: &mut Work) -> Result<(), Failure> {
+        let now = self.outside.clock();
+        let ready = std::mem::take(&mut work.ready);
+        let (tools, others): (Vec<_>, Vec<_>) =
+            ready.into_iter().partition(|it| self.outside.has(&it.function));
+        let results = tools.into_iter().map(|it| (it.call, self.outside.run(&it.function, &it.arguments)));
+        let Reported { calls, decided } = work.task.results(results.collect(), now)?;
+        for DecidedCall { call, function, decision } in calls {
+            self.follow(work, &format!("{function} has run as {call}"), decision, now)?;
+        }
+        self.follow_all(work, decided, now)?;
+        // Celador evaluates a tool that is written in CEL, and asks for a sub-agent.
+        for Ready { call, function, .. } in others {
+            let decision = work.task.execute(&call, now)?.outcome().into_decision();
+            self.follow(work, &format!("{function} is carried out as {call}"), decision, now)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a decision down and does what follows from it.
+    fn follow(
+        &mut self,
+        work: &mut Work,
+        what: &str,
+        decision: Decision,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        // Tools of steps and of scripts answer at once; people and sub-agents take their time.
+        let decision = match decision.question.and_then(|question| work.task.pending_at(question)) {
+            Some(asks) => asks.drive(&mut self.outside)?.into_decision(),
+            None => decision,
+        };
+        let mut decision = self.tell(&work.task, what, decision, now);
+        let decided = std::mem::take(&mut decision.decided);
+        match (decision.verdict, decision.call.clone()) {
+            (Verdict::Allow, Some(call)) => {
+                let function = work.task.function_of(&call).unwrap_or_default().to_owned();
+                let arguments = decision.value.unwrap_or_else(Json::null);
+                work.ready.push(Ready { call, function, arguments });
+            }
+            (Verdict::Allow | Verdict::Route | Verdict::Respond, _) => {
+                work.told.extend(decision.value.map(|value| value.to_string()));
+            }
+            (Verdict::Block | Verdict::Error, _) => work.told.extend(decision.message),
+            (Verdict::LockTask | Verdict::Terminate, _) => work.end = Some(decision),
+            (Verdict::Suspend, _) => self.delegate(&work.task, decision.question)?,
+            // A call that waits for others goes on by itself. A runtime with people keeps for later what was rejected only because
+            // the task waits.
+            _ => {}
+        }
+        self.follow_all(work, decided, now)
+    }
+
+    /// The same for calls that have waited.
+    fn follow_all(
+        &mut self,
+        work: &mut Work,
+        decided: Vec<DecidedCall>,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        for DecidedCall { call, function, decision } in decided {
+            self.follow(work, &format!("{function} has waited as {call}"), decision, now)?;
+        }
+        Ok(())
+    }
+
+    /// A sub-agent that is asked for works in a task of its own.
+    fn delegate(&mut self, task: &Task, question: Option<QuestionId>) -> Result<(), Failure> {
+        for asked in task.questions().filter(|asked| Some(asked.id) == question) {
+            let Request::Invoke(invocation) = asked.request else { continue };
+            // An id of which there is one: a runtime of many processes takes one by chance.
+            let id = format!("t-{}", self.store.len().saturating_add(1));
+            let now = self.outside.clock();
+            let child = task.child(&id, &invocation, now).ok_or("only agents take their time here")?;
+            self.begin(child, invocation.arguments, Some((task.id().to_owned(), asked.id)))?;
+        }
+        Ok(())
     }
 
     /// Writes down what was decided, and what ran on the way.
@@ -185,40 +312,31 @@ impl Runtime {
     }
 
     /// Lets a task rest, and others know.
-    fn rest(&mut self, task: &Task, mut parent: Option<String>, decision: &Decision) -> Result<(), Failure> {
-        match (decision.verdict, task.request()) {
-            // It waits for a sub-agent: that works in a task of its own.
-            (Verdict::Suspend, Some(Request::Invoke(invocation))) => {
-                // An id of which there is one: a runtime of many processes takes one by chance.
-                let id = format!("t-{}", self.store.len().saturating_add(1));
-                let now = self.outside.clock();
-                let child = task.child(&id, invocation, now).ok_or("only agents take their time here")?;
-                self.begin(child, invocation.arguments.clone(), Some(task.id().to_owned()))?;
-            }
-            // It waits for a person, or nothing has changed: a runtime with people would write to them now, and keep for
-            // later what was rejected only because the task waits.
-            (Verdict::Suspend | Verdict::Rejected | Verdict::Discard, _) => {}
+    fn rest(&mut self, work: &Work, mut parent: Option<Parent>) -> Result<(), Failure> {
+        // A runtime with people would write to all of them now.
+        let open: Vec<_> = work.task.reviews().filter(|review| review.state == ReviewState::Open).collect();
+        self.timeline.reviews(&work.task, &open, self.outside.clock());
+        if let (Some(end), Some((id, question))) = (&work.end, &parent) {
             // It has answered or ended: whoever delegated to it learns what came of it.
-            _ => {
-                let result = Answer::Result(CallResult::delegated(task, decision));
-                self.queue.extend(parent.take().map(|parent| (parent, Happening::Answer(result))));
-            }
+            let result = CallResult::delegated(&work.task, end);
+            self.queue.push_back((id.clone(), Happening::Delegated { question: *question, result }));
+            parent = None;
         }
-        self.save(task, parent)
+        self.save(&work.task, parent, work.told.clone())
     }
 
-    fn begin(&mut self, start: StartTask, input: Json, parent: Option<String>) -> Result<(), Failure> {
+    fn begin(&mut self, start: StartTask, input: Json, parent: Option<Parent>) -> Result<(), Failure> {
         let task = self.engine.start(start)?;
         self.queue.push_back((task.id().to_owned(), Happening::Input(input)));
-        self.save(&task, parent)
+        self.save(&task, parent, Vec::new())
     }
 
-    fn save(&mut self, task: &Task, parent: Option<String>) -> Result<(), Failure> {
+    fn save(&mut self, task: &Task, parent: Option<Parent>, told: Vec<String>) -> Result<(), Failure> {
         // What a host asked for or polled for itself comes another way; a request of anybody is none of these.
         let webhooks =
             task.subscriptions(self.outside.clock()).filter(|it| it.source == EventSource::Webhook);
         let hears = webhooks.map(|it| (it.capability.to_owned(), it.event.to_owned())).collect();
-        let record = Record { task: task.save(), parent, hears };
+        let record = Record { task: task.save(), parent, told, hears };
         self.store.insert(task.id().to_owned(), serde_json::to_string(&record)?);
         Ok(())
     }

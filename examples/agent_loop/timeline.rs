@@ -1,7 +1,7 @@
 //! The timeline: what happened, what was decided and why, as text for people and as rows for whoever checks it.
 
 use celador::task::{LimitReached, StepOutcome};
-use celador::{Decision, Offer, Task, Timestamp, Verdict};
+use celador::{Decision, Json, Offer, Review, Task, Timestamp, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -73,6 +73,21 @@ impl Timeline {
         }
         for finding in &decision.findings {
             self.below("note", &finding.message);
+        }
+        self.text.push('\n');
+    }
+
+    /// Who is asked while a task rests.
+    pub fn reviews(&mut self, task: &Task, open: &[Review], now: Timestamp) {
+        if open.is_empty() {
+            return;
+        }
+        self.line(task, "rests until people have answered", now);
+        for Review { reviewer, function, arguments, text, .. } in open {
+            let function = function.as_deref().unwrap_or_default();
+            let arguments = arguments.as_ref().map(Json::to_string).unwrap_or_default();
+            self.below("asks", &format!("{reviewer}: {function} {arguments}"));
+            self.below("", text.as_deref().unwrap_or_default());
         }
         self.text.push('\n');
     }

@@ -4,9 +4,9 @@ use super::limits::Changes;
 use super::timeline;
 use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
 use celador::diagnostic::Diagnostic;
-use celador::scenario::{Replay, Script};
+use celador::scenario::{NO_ANSWER, Replay, Script, Unanswered};
 use celador::task::Verdict;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Play a recorded task through its policies, step by step
@@ -22,6 +22,9 @@ use std::path::PathBuf;
 ///   review: {reviewer: someone@example.com, verdict: approved}
 ///   event: {capability: c, event: e, payload: {…}}   or raw_body: text, headers: {…}
 ///   output: {message: …}                         the model has a response
+///
+/// A review that no step answers stays open, and the steps that follow find it so, unless --reviews
+/// says otherwise.
 #[derive(Args)]
 #[command(
     verbatim_doc_comment,
@@ -29,11 +32,12 @@ use std::path::PathBuf;
 Examples:
   celador run policies/support-desk policies/support-desk/task.yaml
   celador run agent.yaml tools/ task.yaml --format json | jq .decision.verdict
+  celador run stricter/ task.yaml --reviews approve   # asks more than it was recorded with
 
 Exit codes, by how the task ends; a call that was blocked on the way is part of a good story:
   0  the last step went on
   2  it did not: blocked, locked, terminated, rejected, or an error to the model
-  4  a review is pending
+  4  a review is pending, or has no answer under --reviews by-case
   1  a step cannot have happened, such as the result of a call that was blocked
   3  the agent's manifests are not valid"
 )]
@@ -46,8 +50,32 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "SCRIPT")]
     script: PathBuf,
 
+    /// Answers to the reviews that the recorded task leaves open
+    #[arg(long, value_name = "ANSWERS")]
+    reviews: Option<Reviews>,
+
     #[command(flatten)]
     changes: Changes,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Reviews {
+    /// Each of them is approved
+    Approve,
+    /// Each of them is denied
+    Deny,
+    /// The task is played up to the first of them
+    ByCase,
+}
+
+impl From<Reviews> for Unanswered {
+    fn from(reviews: Reviews) -> Self {
+        match reviews {
+            Reviews::Approve => Self::Approve,
+            Reviews::Deny => Self::Deny,
+            Reviews::ByCase => Self::Stop,
+        }
+    }
 }
 
 impl Arguments {
@@ -60,14 +88,19 @@ impl Arguments {
         })?;
         let (catalog, engine) = load_engine(&self.manifests, limits, screen)?;
         let unusable = |finding: Box<Diagnostic>, screen: &mut Screen| {
+            let code = if finding.code == NO_ANSWER { ExitCode::Undecided } else { ExitCode::Unusable };
             screen.complain(&[*finding]);
-            Failure::Told(ExitCode::Unusable)
+            Failure::Told(code)
         };
-        let mut replay =
+        let replay =
             Replay::start(&script, &engine, &catalog).map_err(|finding| unusable(finding, screen))?;
+        let mut replay = replay.with_unanswered(self.reviews.map(Unanswered::from).unwrap_or_default());
         let (mut steps, mut refused, mut last) = (0_usize, 0_usize, Verdict::Allow);
-        for step in &script.steps {
-            let events = replay.step(step).map_err(|finding| unusable(finding, screen))?;
+        let mut ahead = &*script.steps;
+        while let Some((step, behind)) = ahead.split_first() {
+            ahead = behind;
+            let mut events = Vec::new();
+            let taken = replay.step(step, ahead, &mut events);
             for event in events {
                 steps = steps.saturating_add(1);
                 last = event.decision.verdict;
@@ -79,6 +112,7 @@ impl Arguments {
                     Format::Json => screen.json("step", timeline::to_json(&event))?,
                 }
             }
+            taken.map_err(|finding| unusable(finding, screen))?;
         }
         let state = replay.task().state();
         match screen.format() {

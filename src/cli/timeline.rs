@@ -51,9 +51,10 @@ fn subject(happened: &Happened) -> (String, String) {
         Happened::Event { capability, event } => {
             ("event".to_owned(), format!("{} of {}", visible(event), visible(capability)))
         }
-        Happened::Review { reviewer, approved } => {
+        Happened::Review { reviewer, approved, recorded } => {
             let word = if *approved { "approved" } else { "denied" };
-            ("review".to_owned(), format!("{word} by {reviewer}"))
+            let by = if *recorded { "by" } else { "by --reviews in the place of" };
+            ("review".to_owned(), format!("{word} {by} {reviewer}"))
         }
     }
 }
@@ -181,8 +182,8 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
         Happened::Event { capability, event } => {
             json!({ "event": { "capability": capability, "event": event } })
         }
-        Happened::Review { reviewer, approved } => {
-            json!({ "review": { "reviewer": reviewer, "approved": approved } })
+        Happened::Review { reviewer, approved, recorded } => {
+            json!({ "review": { "reviewer": reviewer, "approved": approved, "recorded": recorded } })
         }
     };
     let invoked: Vec<Value> =

@@ -7,7 +7,9 @@
 mod example;
 
 use super::task_fixture::{at_limit, see};
-use celador::Verdict::{self, Allow, Block, Discard, Error, LockTask, Rejected, Route, Suspend, Terminate};
+use celador::Verdict::{
+    self, Allow, Block, Discard, Error, LockTask, Rejected, Route, Suspend, Terminate, Wait,
+};
 use celador::task::TaskState;
 use celador::{Engine, EngineLimits};
 use example::{runtime::Store, timeline::Timeline};
@@ -23,17 +25,30 @@ const DECISIONS: &[(&str, &str, Verdict)] = &[
     ("t-1", "the model calls github_publish", Block),
     ("t-1", "the model writes {'changes'", Allow),
     ("t-1", "the model writes context.user.email", Error),
-    // it delegates; the sub-agent has guardrails of its own, and waits for a person
-    ("t-1", "the model calls code_reviewer", Suspend),
+    // it delegates; the sub-agent has guardrails of its own, makes five calls in a turn and asks two people
+    ("t-1", "the model calls code_reviewer", Allow),
+    ("t-1", "code_reviewer is carried out", Suspend),
     ("t-2", "input", Allow),
     ("t-2", "the model writes repository_list_changes", Allow),
     ("t-2", "the model calls repository_read_file {\"path\":\"../../", Block),
     ("t-2", "the model calls repository_read_file", Allow),
-    ("t-2", "the model calls sandbox", Suspend),
-    // another process: both went on where they were
+    ("t-2", "the model calls sandbox {\"command\":\"make bench\"}", Suspend),
+    ("t-2", "the model calls repository_read_file {\"path\":\"payments/", Suspend),
+    ("t-2", "the model calls sandbox {\"command\":\"make test\"}", Wait),
+    ("t-2", "the model calls verdict", Wait),
+    ("t-2", "repository_read_file has run as call_2_1", Allow),
+    // another process: the first answer lets nothing through while the second is awaited
     ("t-1", "input", Rejected),
-    ("t-2", "the reviewer approves", Allow),
-    ("t-2", "the model calls verdict", Allow),
+    ("t-2", "payments@example.com approves", Wait),
+    // a third process: with the second answer the calls that waited go on by themselves
+    ("t-2", "performance@example.com approves", Allow),
+    ("t-2", "sandbox has waited as call_2_4", Allow),
+    ("t-2", "repository_read_file has waited as call_2_3", Allow),
+    ("t-2", "sandbox has run as call_2_2", Allow),
+    ("t-2", "sandbox has run as call_2_4", Allow),
+    ("t-2", "repository_read_file has run as call_2_3", Allow),
+    ("t-2", "verdict has waited as call_2_5", Allow),
+    ("t-2", "verdict is carried out as call_2_5", Allow),
     ("t-2", "the model says", Allow),
     ("t-1", "t-2 answers", Allow),
     ("t-1", "the model calls github_publish", Block),
@@ -43,13 +58,16 @@ const DECISIONS: &[(&str, &str, Verdict)] = &[
     ("t-1", "a request", Route),
     ("t-1", "the model writes github_get_checks", Allow),
     ("t-1", "the model calls github_publish", Suspend),
-    ("t-1", "the reviewer approves", Allow),
+    ("t-1", "release-lead@example.com approves", Allow),
+    ("t-1", "github_publish has run", Allow),
     ("t-1", "the model says", Allow),
     // a forbidden command locks the sub-agent, and its parent goes on
     ("t-3", "input", Allow),
-    ("t-3", "the model calls code_reviewer", Suspend),
+    ("t-3", "the model calls code_reviewer", Allow),
+    ("t-3", "code_reviewer is carried out", Suspend),
     ("t-4", "input", Allow),
     ("t-4", "the model calls repository_read_file", Allow),
+    ("t-4", "repository_read_file has run", Allow),
     ("t-4", "the model calls sandbox", LockTask),
     ("t-3", "t-4 answers", Allow),
     ("t-3", "the model calls github_publish", Block),
@@ -58,11 +76,17 @@ const DECISIONS: &[(&str, &str, Verdict)] = &[
     // a limit
     ("t-5", "input", Allow),
     ("t-5", "the model calls repository_read_file", Allow),
+    ("t-5", "repository_read_file has run", Allow),
     ("t-5", "the model calls repository_read_file", Allow),
+    ("t-5", "repository_read_file has run", Allow),
     ("t-5", "the model calls repository_read_file", Allow),
+    ("t-5", "repository_read_file has run", Allow),
     ("t-5", "the model calls repository_read_file", Allow),
+    ("t-5", "repository_read_file has run", Allow),
     ("t-5", "the model calls repository_read_file", Allow),
+    ("t-5", "repository_read_file has run", Allow),
     ("t-5", "the model calls repository_read_file", Allow),
+    ("t-5", "repository_read_file has run", Allow),
     ("t-5", "the model would have a turn", Terminate),
     ("t-5", "input", Rejected),
 ];
@@ -111,15 +135,14 @@ fn nothing_runs_that_was_not_let_through_and_no_secret_is_shown() {
     let timeline = &story().1.text;
     let ran: Vec<&str> = timeline.lines().filter_map(|line| line.strip_prefix("  ran       ")).collect();
     let count = |function: &str| ran.iter().filter(|ran| ran.starts_with(function)).count();
-    assert_eq!((count("github_publish"), count("audit_log"), count("sandbox")), (1, 1, 1), "{ran:?}");
+    assert_eq!((count("github_publish"), count("audit_log"), count("sandbox")), (1, 1, 2), "{ran:?}");
     assert!(ran.iter().all(|ran| !ran.contains("v9.9.9") && !ran.contains("curl") && !ran.contains("..")));
     // the version that was bound, not the one that the model chose; after the audit, not ahead of it
     let published = entry(timeline, "ran       github_publish");
     assert!(published.contains("\"version\":\"v2.4.0\""), "{published}");
-    assert!(
-        published.find("ran       audit_log") < published.find("ran       github_publish"),
-        "{published}"
-    );
+    let [logged, run] =
+        ["audit_log", "github_publish"].map(|name| ran.iter().position(|ran| ran.starts_with(name)));
+    assert!(logged.is_some() && logged < run, "{ran:?}");
     assert!(!published.contains("up-77") && published.contains("[withheld]"), "{published}");
     assert!(!timeline.contains("s3cret"));
 }
@@ -149,11 +172,11 @@ fn a_child_has_a_context_of_its_own_and_its_parent_knows_its_task() {
     let (parent, child) = (restored("t-1"), restored("t-2"));
     for (task, expression, wanted) in [
         (&parent, "c.cap.code_reviewer.task_ids", json!(["t-2"])),
-        (&parent, "c.cap.code_reviewer.outputs[0].files_read", json!(1)),
+        (&parent, "c.cap.code_reviewer.outputs[0].files_read", json!(2)),
         (&parent, "c.cap._meta.delegation_count", json!(1)),
         (&parent, "size(c.input)", json!(2)),
         (&parent, "c.llm.tokens.prompt", json!(9 * 900)),
-        (&child, "c.llm.tokens.prompt", json!(6 * 900)),
+        (&child, "c.llm.tokens.prompt", json!(4 * 900)),
         (&child, "c.user", json!({"id": "u-7", "email": "kim@example.com"})),
         (&child, "c.input.map(it, it.version)", json!(["v2.4.0"])),
         (&child, "c.cap._meta.invocations.exists(name, name.startsWith('github_'))", json!(false)),

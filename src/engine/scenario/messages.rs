@@ -207,6 +207,16 @@ pub(super) fn no_review(reviewer: &Embedded) -> Diagnostic {
     Diagnostic::error("no_review", message, reviewer.place.clone())
 }
 
+/// The code of a review that a recording does not answer.
+pub const NO_ANSWER: &str = "no_answer";
+
+pub(super) fn no_answer(step: &Place, reviewer: &str, call: Option<&str>) -> Diagnostic {
+    let whose = call.map(|call| format!(" of the call `{call}`")).unwrap_or_default();
+    let message = format!("no step answers the review{whose} that `{reviewer}` is asked for here");
+    Diagnostic::error(NO_ANSWER, message, step.clone())
+        .help("write the answer as a step behind this one: `review: {reviewer: …, verdict: approved}`")
+}
+
 /// Words in backticks, divided by commas and a last `or`.
 pub(super) fn alternatives(words: &[&str]) -> String {
     match words {

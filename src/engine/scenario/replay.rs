@@ -1,7 +1,8 @@
 //! A recorded task, played step by step: each step through the task as a host would take it.
 //!
 //! In: a [`Script`] and an engine. Out: a [`ReplayedEvent`] for each decision. A step that cannot have happened (the result of a
-//! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on.
+//! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on, but for the
+//! answers to reviews, where the host says so ([`Unanswered`]).
 
 use super::agent::agent_named;
 use super::messages;
@@ -31,6 +32,21 @@ pub struct Replay {
     calls: HashMap<String, KnownCall>,
     /// The calls whose admission waits for a review, by the question that is asked.
     waiting: HashMap<QuestionId, String>,
+    unanswered: Unanswered,
+}
+
+/// What becomes of a review that a recording asks for and does not answer, such as one that other manifests ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unanswered {
+    /// It stays open, and the steps that follow find it so.
+    #[default]
+    Open,
+    /// It is approved when it is asked.
+    Approve,
+    /// It is denied when it is asked.
+    Deny,
+    /// The recording is played no further.
+    Stop,
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +137,8 @@ pub enum Happened {
         reviewer: String,
         /// Whether it approved.
         approved: bool,
+        /// Whether a step of the recording says so; if not, [`Unanswered`] did.
+        recorded: bool,
     },
     /// Something happened outside.
     Event {
@@ -186,7 +204,14 @@ impl Replay {
             told: 0,
             calls: HashMap::new(),
             waiting: HashMap::new(),
+            unanswered: Unanswered::default(),
         })
+    }
+
+    /// The same with what becomes of reviews that the recording does not answer.
+    #[must_use]
+    pub fn with_unanswered(self, unanswered: Unanswered) -> Self {
+        Self { unanswered, ..self }
     }
 
     /// The task as it is now.
@@ -195,49 +220,121 @@ impl Replay {
         &self.task
     }
 
-    /// Takes a step: one decision, two for a call that comes with its result, and one for each call that has waited for it.
+    /// Takes a step and adds its decisions to `events`: one, two for a call that comes with its result, one for each call that has
+    /// waited for it, and one for each review that is answered because the recording does not. `ahead` are the steps behind it;
+    /// the recording answers a review with one of those, before the result of the call that waits for the review.
     ///
     /// # Errors
-    /// A step that cannot have happened.
-    pub fn step(&mut self, step: &ScriptStep) -> Result<Vec<ReplayedEvent>, Box<Diagnostic>> {
+    /// A step that cannot have happened, and [`NO_ANSWER`](super::NO_ANSWER) for a review without an answer under [`Unanswered::Stop`]. What was
+    /// decided until then is in `events`.
+    ///
+    /// # Cost
+    /// That of the operation, and for each open review linear in `ahead`.
+    pub fn step(
+        &mut self,
+        step: &ScriptStep,
+        ahead: &[ScriptStep],
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Box<Diagnostic>> {
         let at = step.at.unwrap_or(self.world.now);
         if at < self.world.now && !self.is_new() {
             return Err(messages::back_in_time(&step.place).into());
         }
         self.world.now = at;
-        let mut events = self.act(step, at)?;
-        self.follow_queue(step, &mut events)?;
-        Ok(events)
+        let event = self.act(step, at)?;
+        events.push(event);
+        if let ScriptAction::Call { id, result: Some((result, place)), .. } = &step.action {
+            // a result beside its call: no answer of the recording comes between them
+            if self.is_reviewed(&id.text) {
+                self.settle(step, &[], events)?;
+            }
+            let event = self.result(step, id, place, result.clone())?;
+            events.push(event);
+        }
+        self.settle(step, ahead, events)
     }
 
-    fn act(&mut self, step: &ScriptStep, at: Timestamp) -> Result<Vec<ReplayedEvent>, Box<Diagnostic>> {
-        Ok(match &step.action {
+    fn act(&mut self, step: &ScriptStep, at: Timestamp) -> Result<ReplayedEvent, Box<Diagnostic>> {
+        match &step.action {
             ScriptAction::Input(input) => {
                 let progress = self.task.input(input, at).into_progress();
-                vec![self.drive(step, Happened::Input(input.clone()), progress)?]
+                self.drive(step, Happened::Input(input.clone()), progress)
             }
             ScriptAction::Event(arrival) => {
                 let progress = arrival.bring(&mut self.task, &self.settings, at);
                 let [capability, event] =
                     [&arrival.capability, &arrival.event].map(|name| name.text.to_string());
-                vec![self.drive(step, Happened::Event { capability, event }, progress)?]
+                self.drive(step, Happened::Event { capability, event }, progress)
             }
             ScriptAction::Output(output) => {
                 let progress = self.task.output(output, at).into_progress();
-                vec![self.drive(step, Happened::Output(output.clone()), progress)?]
+                self.drive(step, Happened::Output(output.clone()), progress)
             }
-            ScriptAction::ModelTurn(usage) => vec![self.model_turn(step, *usage)],
-            ScriptAction::Call { id, function, arguments, result } => {
+            ScriptAction::ModelTurn(usage) => Ok(self.model_turn(step, *usage)),
+            ScriptAction::Call { id, function, arguments, result: _ } => {
                 let call = Call::new(&*function.text, arguments.clone()).with_id(&*id.text);
-                let mut events = vec![self.call(step, id, call)?];
-                if let Some((result, place)) = result {
-                    events.push(self.result(step, id, place, result.clone())?);
-                }
-                events
+                self.call(step, id, call)
             }
-            ScriptAction::Result { id, result } => vec![self.result(step, id, &id.place, result.clone())?],
-            ScriptAction::Review { reviewer, approved } => vec![self.review(step, reviewer, *approved)?],
+            ScriptAction::Result { id, result } => self.result(step, id, &id.place, result.clone()),
+            ScriptAction::Review { reviewer, approved } => self.review(step, reviewer, *approved),
+        }
+    }
+
+    /// Tells of what a step has brought about, and answers the reviews that the recording does not answer in `ahead`.
+    fn settle(
+        &mut self,
+        step: &ScriptStep,
+        ahead: &[ScriptStep],
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Box<Diagnostic>> {
+        loop {
+            self.follow_queue(step, events)?;
+            let approved = match self.unanswered {
+                Unanswered::Open => return Ok(()),
+                Unanswered::Approve => true,
+                Unanswered::Deny | Unanswered::Stop => false,
+            };
+            let Some((question, reviewer)) = self.without_answer(ahead) else { return Ok(()) };
+            if self.unanswered == Unanswered::Stop {
+                let call = self.waiting.get(&question).map(String::as_str);
+                return Err(messages::no_answer(&step.place, &reviewer, call).into());
+            }
+            let happened = Happened::Review { reviewer, approved, recorded: false };
+            let event = self.answer(step, question, happened, approved)?;
+            events.push(event);
+        }
+    }
+
+    /// The first open review that no step ahead answers. A step answers the first open review of its reviewer, and only one that
+    /// stands before the result of the call that waits.
+    fn without_answer(&self, ahead: &[ScriptStep]) -> Option<(QuestionId, String)> {
+        let mut taken: HashMap<String, usize> = HashMap::new();
+        self.open_reviews().find(|(question, asked)| {
+            let call = self.waiting.get(question);
+            let until_result = ahead.iter().take_while(|step| {
+                !matches!(&step.action, ScriptAction::Result { id, .. } if call.is_some_and(|call| **call == *id.text))
+            });
+            let answers = until_result.filter(
+                |step| matches!(&step.action, ScriptAction::Review { reviewer, .. } if *reviewer.text == **asked),
+            );
+            let taken = taken.entry(asked.clone()).or_default();
+            let has_answer = answers.count() > *taken;
+            *taken = taken.saturating_add(usize::from(has_answer));
+            !has_answer
         })
+    }
+
+    fn open_reviews(&self) -> impl Iterator<Item = (QuestionId, String)> {
+        self.task.questions().filter_map(|question| match question.request {
+            Request::Review { reviewer } => Some((question.id, reviewer)),
+            _ => None,
+        })
+    }
+
+    /// Whether a call waits for a review, its own or that of a call that it waits for.
+    fn is_reviewed(&self, name: &str) -> bool {
+        let waits = |known: &KnownCall| matches!(known.stage, Stage::Waits | Stage::Queued);
+        self.calls.get(name).is_some_and(waits)
     }
 
     /// Tells of the calls that have waited for others and wait for them no more, in the order in which they were made.
@@ -351,20 +448,26 @@ impl Replay {
         reviewer: &Embedded,
         approved: bool,
     ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let reviews = self.task.questions().filter_map(|question| match question.request {
-            Request::Review { reviewer } => Some((question.id, reviewer)),
-            _ => None,
-        });
-        let reviews: Vec<_> = reviews.collect();
+        let reviews: Vec<_> = self.open_reviews().collect();
         let (_, first) = reviews.first().ok_or_else(|| messages::no_review(reviewer))?;
         let asked = reviews.iter().find(|(_, asked)| **asked == *reviewer.text);
         let Some((question, asked)) = asked.cloned() else {
             return Err(messages::other_reviewer(reviewer, first).into());
         };
+        let happened = Happened::Review { reviewer: asked, approved, recorded: true };
+        self.answer(step, question, happened, approved)
+    }
+
+    fn answer(
+        &mut self,
+        step: &ScriptStep,
+        question: QuestionId,
+        happened: Happened,
+        approved: bool,
+    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
         let progress = self.task.answer(question, Answer::Review(approved.into()), self.world.now);
         let progress =
             progress.map_err(|error| messages::impossible_call(&step.place, &error))?.into_progress();
-        let happened = Happened::Review { reviewer: asked, approved };
         let event = self.drive(step, happened, progress)?;
         if let Some(name) = self.waiting.remove(&question) {
             self.enter_stage(name, &event.decision);
