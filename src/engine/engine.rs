@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Standing};
 use crate::layers::{Layer, Layers};
 use crate::limits::EngineLimits;
 use crate::lint::Allowances;
-use crate::manifest::brought::BroughtTool;
+use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::{Catalog, load};
 use crate::policy::{InvocationTarget, Policy, Trigger, check_inputs};
@@ -255,6 +255,19 @@ impl Engine {
         tools: &[BroughtTool],
     ) -> Result<Arc<Policy>, TaskError> {
         Ok(self.layer(namespace, agent, tools)?.policy)
+    }
+
+    /// The tools among these that a task of the agent could not call, with the reasons, as [`Task::tools_left_out`].
+    ///
+    /// # Errors
+    /// As [`Engine::policy_with`].
+    pub fn tools_left_out(
+        &self,
+        namespace: &str,
+        agent: &str,
+        tools: &[BroughtTool],
+    ) -> Result<Arc<[LeftOut]>, TaskError> {
+        Ok(self.layer(namespace, agent, tools)?.left_out)
     }
 
     fn layer(&self, namespace: &str, agent: &str, tools: &[BroughtTool]) -> Result<Layer, TaskError> {

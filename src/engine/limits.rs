@@ -50,6 +50,8 @@ bounds! {
     max_kept_value_bytes: usize = 16_777_216, "bytes";
     /// Calls of a task that wait for other calls at once; one more is turned away.
     max_queued_calls: usize = 1_000, "calls";
+    /// How long a call waits for other calls; after that it is refused. Most tools answer in less, and a model that is told that a call was not reported can do something else.
+    max_queued_ms: u64 = 600_000, "milliseconds";
     /// How long a review waits for its answer; after that it counts as denied.
     max_review_ms: u64 = 2_592_000_000, "milliseconds";
     /// The id of a call or of a task, as whoever makes it gives it.

@@ -7,6 +7,7 @@
 use super::connection::{Connection, Exchange, Sent, Stage};
 use super::identity::Caller;
 use super::messages;
+use super::pending::{pause_after, pending_call, wait_of};
 use super::problem::{Kind, PROBLEM_JSON, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
@@ -15,6 +16,7 @@ use super::room::{Room, Taken};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
+use super::task_steps::standing;
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -23,7 +25,7 @@ use celador_store::conversation;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::{Instrument, info, info_span};
 
 /// The entry of all routes.
@@ -194,12 +196,15 @@ impl Gate {
         let entered = timeout(time.saturating_sub(begun.elapsed()), entered);
         let held = (held, entered.await.unwrap_or_else(|_| Err(Kind::Overloaded.into()))?);
         let [id, part] = ids;
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        let wait = if route.waits { wait_of(&query, limits.max_pending_ms)? } else { None };
+        let of_call = wait.map(|wait| (wait, caller.clone(), id.clone()));
         let request = Request {
             caller,
             target: format!("{} {}", parts.method, parts.uri.path()),
             id,
             part,
-            query: parts.uri.query().unwrap_or_default().to_owned(),
+            query,
             body: bytes,
             key: key(&parts.headers, limits.max_idempotency_key_bytes)?,
             headers: texts(&parts.headers),
@@ -207,20 +212,69 @@ impl Gate {
         if route.work == Work::None {
             return (route.answer)(&self.service, &request);
         }
-        let (service, route, span) = (self.service.clone(), route.clone(), tracing::Span::current());
+        let answer = self.work(route.answer, request, held, time.saturating_sub(begun.elapsed())).await?;
+        match of_call {
+            Some(of_call) => Ok(self.until_decided(answer, of_call, &holder).await),
+            None => Ok(answer),
+        }
+    }
+
+    /// Has a route's function run on a thread of its own, with what the request holds.
+    async fn work<H: Send + 'static>(
+        &self,
+        answer: fn(&Service, &Request) -> Result<Answer, Problem>,
+        request: Request,
+        held: H,
+        time: Duration,
+    ) -> Result<Answer, Problem> {
+        let (service, span) = (self.service.clone(), tracing::Span::current());
         let work = tokio::task::spawn_blocking(move || {
             let _held = held;
             let _span = span.enter();
             service.metrics.in_flight.inc();
-            let answer = (route.answer)(&service, &request);
+            let answer = answer(&service, &request);
             service.metrics.in_flight.dec();
             answer
         });
-        match timeout(time.saturating_sub(begun.elapsed()), work).await {
+        match timeout(time, work).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Kind::Internal.into()),
-            Err(_) => Err(Problem::new(Kind::TimedOut, messages::request_over(limits.max_request_ms))),
+            Err(_) => {
+                let most = self.service.settings.limits.max_request_ms;
+                Err(Problem::new(Kind::TimedOut, messages::request_over(most)))
+            }
         }
+    }
+
+    /// Waits until the call is decided that an answer leaves pending. Meanwhile the request holds nothing; it looks at the call from
+    /// time to time, in its turn. An answer that cannot be looked for any more is the last one that was true.
+    async fn until_decided(
+        &self,
+        mut answer: Answer,
+        (wait, caller, task): (Duration, Caller, String),
+        holder: &Holder,
+    ) -> Answer {
+        let (begun, mut pause) = (Instant::now(), None);
+        let time = Duration::from_millis(self.service.settings.limits.max_request_ms);
+        while let Some(call) = pending_call(&answer.body) {
+            let left = wait.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            let next = pause_after(pause);
+            pause = Some(next);
+            sleep(next.min(left)).await;
+            // a server with much to do is asked again later
+            let Ok(held) = self.room.enter(Work::Step, 0, holder).await else { continue };
+            let part = call.as_str().to_owned();
+            let request =
+                Request { caller: caller.clone(), part, body: Vec::new(), ..Request::of_server(&task) };
+            match self.work(standing, request, held, time).await {
+                Ok(present) => answer = Answer { headers: answer.headers, ..present },
+                Err(_) => break,
+            }
+        }
+        answer
     }
 
     /// The caller, if they may.

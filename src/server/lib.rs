@@ -38,6 +38,7 @@
 //! | `agent_contexts`, `agent_context_routes` | the context store of Aletheia agents; its operations |
 //! | `tasks` | the tasks of all callers, and the store behind them |
 //! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
+//! | `pending` | requests that wait for a decision; calls that have waited too long |
 //! | `reviews` | what people are asked, and what they answer |
 //! | `review_webhook` | reviews sent to where an operator wants them |
 //! | `review_feed`, `review_stream` | who is told that reviews have changed; the stream of events |
@@ -84,6 +85,7 @@ mod metrics;
 #[cfg(feature = "schema")]
 mod openapi;
 mod origin;
+mod pending;
 mod problem;
 mod protocols;
 mod query;
@@ -194,9 +196,12 @@ impl Server {
         if let Some(every) = watch_every {
             runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
         }
+        let (listing, stopping) = (service.clone(), stopped.clone());
+        runtime.spawn_blocking(move || reviews::list_those_of_before(&listing, &|| *stopping.borrow()));
         runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, stopped| {
             service.tidy();
             reviews::expire(service, &|| *stopped.borrow());
+            pending::refuse_overdue(service, &|| *stopped.borrow());
         }));
         runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
             service.sweep(&|| *stopped.borrow());
@@ -227,10 +232,11 @@ impl Server {
     }
 
     /// Does at once the work that is otherwise done every [`Settings::sweep_every`], removing rows that are over their age; and the work of
-    /// every ten seconds, writing lines that other processes left for any decision log and denying reviews that have expired. Returns when it is done.
+    /// every ten seconds, writing lines that other processes left for any decision log, denying reviews that have expired, refusing calls that have waited too long. Returns when it is done.
     pub fn sweep(&self) {
         self.service.tidy();
         reviews::expire(&self.service, &|| *self.stop.borrow());
+        pending::refuse_overdue(&self.service, &|| *self.stop.borrow());
         self.service.sweep(&|| *self.stop.borrow());
     }
 

@@ -18,6 +18,8 @@ bounds! {
     max_requests_in_flight: usize = 256, "requests";
     /// Requests of one caller among these while others ask too.
     max_caller_requests: usize = 8, "requests";
+    /// How long a request waits at its own wish (`wait_ms`) until what is pending is decided; it holds no place among these meanwhile.
+    max_pending_ms: u64 = 30_000, "milliseconds";
     /// Requests that wait for their turn; for one more, the last of the caller with most of them is sent away.
     max_requests_waiting: usize = 1_024, "requests";
     /// How long a request waits for its turn.

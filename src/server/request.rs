@@ -63,6 +63,20 @@ impl Answer {
 }
 
 impl Request {
+    /// A step that the server takes by itself.
+    pub(super) fn of_server(task: &str) -> Self {
+        Self {
+            caller: Caller::nobody(),
+            target: String::new(),
+            id: task.to_owned(),
+            part: String::new(),
+            query: String::new(),
+            body: b"{}".to_vec(),
+            key: None,
+            headers: Vec::new(),
+        }
+    }
+
     /// The body as a type of the wire.
     ///
     /// # Errors

@@ -91,6 +91,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         access: Access::Public,
         takes: Body::None,
         work: Work::None,
+        waits: false,
         answer: read,
     })
 }

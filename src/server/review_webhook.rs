@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, warn};
 
 /// How long a receiver may take.
@@ -42,6 +42,9 @@ const TRIED_FOR: Duration = Duration::from_secs(86_400);
 
 /// How often it is looked whether the process that sends is gone.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// How long a receiver has to take a change when the server stops.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// Changes that are read at a time.
 const PAGE: usize = 20;
@@ -192,6 +195,15 @@ impl Sender {
         }
     }
 
+    /// Waits for the receiver, until the server stops and a moment longer: what it has taken by then need not be sent twice.
+    async fn finished<T>(&mut self, sending: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(sending);
+        match self.unless_stopped(&mut sending).await {
+            Some(done) => Some(done),
+            None => timeout(LAST_MOMENT, sending).await.ok(),
+        }
+    }
+
     /// Sends all that is to be sent; the number of the last change that was. Nothing if another process sends, the store does not
     /// answer, or the server stops.
     async fn send_all(&mut self) -> Option<u64> {
@@ -230,7 +242,7 @@ impl Sender {
         loop {
             self.hold().await?;
             let (webhook, at) = (self.webhook.clone(), self.service.now().seconds());
-            match self.unless_stopped(webhook.send(row, at)).await? {
+            match self.finished(webhook.send(row, at)).await? {
                 Sending::Taken | Sending::Refused => return Some(()),
                 Sending::Later { is_answered } if is_answered && begun.elapsed() > TRIED_FOR => {
                     warn!(review = row.review.id, "a review was not taken for a day; it is passed over");

@@ -8,9 +8,10 @@ use super::identity::{Caller, Scope};
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::request::{Answer, Request};
+use super::seat::{Open, sit};
 use super::service::Service;
 use super::steps::{Circumstances, StepBody};
-use super::tasks::owner;
+use super::tasks::{Tasks, owner};
 use celador::cel::Json;
 use celador::context::MASK;
 use celador::task::{
@@ -18,7 +19,8 @@ use celador::task::{
     ReviewState, Task, Verdict,
 };
 use celador_store::{
-    OperationKind, ReviewFilter, ReviewRow, ReviewViewer, ReviewWord, StoredReview, review_answer_digest,
+    NewEvent, OperationKind, Owner, ReviewFilter, ReviewRow, ReviewViewer, ReviewWord, StoredReview, Terms,
+    review_answer_digest,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -311,16 +313,7 @@ pub(super) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
         };
         let (rows, last) = page;
         for row in &rows {
-            let request = Request {
-                caller: Caller::nobody(),
-                target: String::new(),
-                id: row.review.task.clone(),
-                part: String::new(),
-                query: String::new(),
-                body: b"{}".to_vec(),
-                key: None,
-                headers: Vec::new(),
-            };
+            let request = Request::of_server(&row.review.task);
             if let Err(problem) = tasks.step_of(&row.owner, &request, &Expiring) {
                 debug!(%problem, "a review that has expired is still open");
             }
@@ -329,8 +322,56 @@ pub(super) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
     }
 }
 
+/// Puts the reviews that tasks wait for which an earlier release has stored among the others, once, until it is to stop. A task
+/// that is held is left to the operator, whose decision puts its reviews there.
+pub(super) fn list_those_of_before(service: &Service, stop: &dyn Fn() -> bool) {
+    let tasks = &service.tasks;
+    let mut after: Option<(Owner, String)> = None;
+    while !stop() {
+        let behind = after.as_ref().map(|(owner, id)| (owner, &**id));
+        let page = match tasks.store.waiting_without_review(behind, PAGE) {
+            Ok(page) => page,
+            Err(error) => return drop(tasks.problem(&error)),
+        };
+        for (owner, id) in &page {
+            if let Err(problem) = tasks.list_reviews(owner, id) {
+                debug!(%problem, "the reviews of a task of an earlier release are not listed");
+            }
+        }
+        let Some(last) = page.last() else { return };
+        after = Some(last.clone());
+    }
+}
+
+impl Tasks {
+    /// Stores the open reviews of a task, in an event of their own, so that nobody who is ahead of it overlooks them.
+    fn list_reviews(&self, owner: &Owner, id: &str) -> Result<(), Problem> {
+        let seat = self.seat(owner, id);
+        let mut open = sit(&seat);
+        let found = match open.take() {
+            Some(found) => self.brought_up(found)?,
+            None => self.open(owner, id)?,
+        };
+        let waits = found.task.reviews().any(|review| review.state == ReviewState::Open);
+        if !waits || found.held.is_some() || found.is_borrowed {
+            *open = Some(found);
+            return Ok(());
+        }
+        let before = found.task.mark();
+        let (operation, at) = (OperationKind::Listed, (self.clock)());
+        let step = NewEvent { operation, at, task: &found.task, before: &before, decision: None, once: None };
+        // another process that was first has done it
+        let manifests = found.manifests.clone();
+        let stored = self.store.append_under(&found.head, &step, Terms { manifests, ..Terms::default() });
+        let head = stored.map_err(|error| self.gone(owner, id, &error))?;
+        *open = Some(Open { head, ..found });
+        self.feed.nudge();
+        Ok(())
+    }
+}
+
 /// Reviews of a task have expired.
-struct Expiring;
+pub(super) struct Expiring;
 
 impl StepBody for Expiring {
     fn operation(&self) -> OperationKind {

@@ -15,6 +15,8 @@ pub(super) struct Route {
     pub(super) access: Access,
     pub(super) takes: Body,
     pub(super) work: Work,
+    /// Whether its answer may leave a call pending, for which a request can wait (`wait_ms`).
+    pub(super) waits: bool,
     pub(super) answer: fn(&Service, &Request) -> Result<Answer, Problem>,
 }
 

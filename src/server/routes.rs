@@ -48,6 +48,7 @@ pub(super) fn routes() -> Vec<Route> {
         access,
         takes: Body::None,
         work: Work::Step,
+        waits: false,
         answer,
     };
     let post = |path, operation, access, answer| Route {
@@ -57,8 +58,10 @@ pub(super) fn routes() -> Vec<Route> {
         access,
         takes: Body::Json,
         work: Work::Step,
+        waits: false,
         answer,
     };
+    let waits = |route: Route| Route { waits: true, ..route };
     let long = |route: Route| Route { work: Work::Long, ..route };
     let instant =
         |path, operation, answer| Route { work: Work::None, ..get(path, operation, Public, answer) };
@@ -77,14 +80,14 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
         post("/v1/tasks/{task}/turn", "turn", write, step::<TurnStep>),
         post("/v1/tasks/{task}/results", "results", write, step::<Results>),
-        post("/v1/tasks/{task}/before", "before", write, step::<Before>),
+        waits(post("/v1/tasks/{task}/before", "before", write, step::<Before>)),
         post("/v1/tasks/{task}/after", "after", write, step::<After>),
-        get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing),
+        waits(get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing)),
         post("/v1/tasks/{task}/withdraw", "withdraw", write, step::<Withdraw>),
         post("/v1/tasks/{task}/execute", "execute", write, step::<Execute>),
-        post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>),
+        waits(post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>)),
         post("/v1/tasks/{task}/script", "script", write, step::<Script>),
-        post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>),
+        waits(post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>)),
         post("/v1/tasks/{task}/event", "event", write, step::<Event>),
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
         post("/v1/tasks/{task}/end", "endTask", write, step::<End>),

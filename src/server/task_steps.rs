@@ -3,9 +3,11 @@
 //! In: a step and the request that brings it. Out: an answer that the store has on disk. What another process did meanwhile
 //! is a conflict: the task is opened again and the step decided anew. What the store did not take leaves nothing in memory.
 
+use super::pending::pending_call;
 use super::problem::{Kind, Problem};
 use super::recorder::Taken;
 use super::request::{Answer, Request};
+use super::reviews::Expiring;
 use super::seat::{Open, has_ended, sit};
 use super::service::Service;
 use super::steps::{Answers, Circumstances, StepBody, WhileHeld};
@@ -16,6 +18,7 @@ use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
+use tracing::debug;
 
 /// How far an operation of a task came: to its decision, or to a question. It is told when it is durable.
 #[derive(Serialize)]
@@ -119,20 +122,31 @@ impl<'p> Shown<'p> {
 
 /// `GET /v1/tasks/{task}/calls/{call}`
 pub(super) fn standing(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    service.tasks.look(request, |Open { task, head, is_borrowed, .. }| {
-        let known = task.standing(&CallId::from(&*request.part));
-        let decision = known.ok_or_else(|| Problem::from(Kind::UnknownCall))?;
-        let decision = if *is_borrowed { decision.masked() } else { decision };
-        let mut question = task.questions().find(|question| decision.question == Some(question.id));
-        if let Some(question) = question.as_mut().filter(|_| *is_borrowed) {
-            question.request = question.request.masked();
+    let (tasks, call) = (&service.tasks, CallId::from(&*request.part));
+    let has_overdue = |open: &Open| Ok(open.task.has_overdue_calls(service.now()));
+    if tasks.look(request, has_overdue)? {
+        // what waits too long is refused by whoever looks first; a task that is held says how it stands
+        let own = owner(&request.caller);
+        if let Err(problem) = tasks.step_of(&own, &Request::of_server(&request.id), &Expiring) {
+            debug!(%problem, "a call that has waited too long still waits");
         }
-        let progress = match &question {
-            Some(question) => Shown::asks(task, question, Some(&decision)),
-            None => Shown::Decided { decided: &decision },
-        };
-        Answer::json(200, &Stepped { task: task.id(), version: head.version(), progress })
-    })
+    }
+    tasks.look(request, |open| stands(open, &call).unwrap_or_else(|| Err(Kind::UnknownCall.into())))
+}
+
+/// How far a call has come; nothing of one that the task does not know.
+fn stands(Open { task, head, is_borrowed, .. }: &Open, call: &CallId) -> Option<Result<Answer, Problem>> {
+    let decision = task.standing(call)?;
+    let decision = if *is_borrowed { decision.masked() } else { decision };
+    let mut question = task.questions().find(|question| decision.question == Some(question.id));
+    if let Some(question) = question.as_mut().filter(|_| *is_borrowed) {
+        question.request = question.request.masked();
+    }
+    let progress = match &question {
+        Some(question) => Shown::asks(task, question, Some(&decision)),
+        None => Shown::Decided { decided: &decision },
+    };
+    Some(Answer::json(200, &Stepped { task: task.id(), version: head.version(), progress }))
 }
 
 /// What a step is about, in the words of the decision log.
@@ -170,6 +184,7 @@ impl Tasks {
         for _ in 0..=self.limits.max_conflicts {
             self.recorder.ready()?;
             if let Some(answer) = self.answered(owner, request, Some(&request.id))? {
+                let answer = self.true_now(owner, &request.id, answer, &mut open)?;
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
                 return Ok(answer);
@@ -293,6 +308,27 @@ impl Tasks {
             }
         }
         Err(Kind::Contended.into())
+    }
+
+    /// An answer that is given once more. One that left a call pending says how far that has come by now.
+    fn true_now(
+        &self,
+        owner: &Owner,
+        id: &str,
+        answer: Answer,
+        open: &mut Option<Open>,
+    ) -> Result<Answer, Problem> {
+        let Some(call) = pending_call(&answer.body) else { return Ok(answer) };
+        let present = self.store.version(owner, id).map_err(|error| self.gone(owner, id, &error))?;
+        let found = match open.take() {
+            Some(found) if found.head.version() >= present => self.brought_up(found)?,
+            _ => self.open(owner, id)?,
+        };
+        match stands(open.insert(found), &call) {
+            Some(stands) => Ok(Answer { headers: answer.headers, ..stands? }),
+            // nobody knows any more what it came to
+            None => Ok(answer),
+        }
     }
 
     /// A step as the decision log is told of it.

@@ -201,3 +201,51 @@ fn a_brought_tool_is_nothing_without_a_capability() {
     assert!(reasons.contains(&("read-file", "no capability of the agent admits it")), "{reasons:?}");
     assert_eq!(call(&mut task, "read-file", json!({"path": "a"})), "error");
 }
+
+/// A task goes on with its tools in another process over the same store, and a policy of other words for people stays its own.
+#[cfg(feature = "server")]
+#[test]
+fn a_stored_task_has_its_tools_after_a_restart() {
+    use crate::serving::Serving;
+    use celador_store::{Location, StoreLimits};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("workbench.yaml");
+    fs::write(&file, manifests()).unwrap();
+    let database = celador_store::Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+    let serve = || Serving::over(database.clone(), |settings, _| settings.policies = vec![file.clone()]);
+    let first = serve();
+    let new = json!({"namespace": "acme", "agent": "clerk", "user": {"id": "u-1", "email": null}, "tools": [reader(), issue()]});
+    let created = first.post("/v1/tasks", &new);
+    assert_eq!(created.status, 201, "{}", created.text());
+    let path = format!("/v1/tasks/{}", created.json()["task"].as_str().unwrap());
+    let before = |serving: &Serving, function: &str, arguments: Value| {
+        let reply = serving
+            .post(&format!("{path}/before"), &json!({"function": function, "arguments": arguments}))
+            .json();
+        (reply["decided"]["verdict"].as_str().unwrap().to_owned(), reply["decided"]["call"].clone())
+    };
+    let (verdict, call) = before(&first, "read-file", json!({"path": "a"}));
+    assert_eq!(verdict, "allow");
+    let policy = first.get(&path).json()["policy"].clone();
+    assert_eq!(policy["current"], true, "{policy}");
+    first.stop();
+
+    // comments and texts for people make no other policy
+    fs::write(
+        &file,
+        manifests().replace("You are a careful clerk.", "You are a careful clerk.\n# a comment"),
+    )
+    .unwrap();
+    let second = serve();
+    let standing = second.get(&path).json();
+    assert_eq!(standing["policy"]["manifest"], policy["manifest"]);
+    assert_eq!(standing["policy"]["current"], true, "{standing}");
+    assert_eq!(before(&second, "mcp__github__create_issue", json!({"title": "Lamp"})).0, "wait");
+    let result = json!({"call": call, "result": {"status": "successful", "output": {"text": "x"}}});
+    assert_eq!(second.post(&format!("{path}/after"), &result).json()["decided"]["verdict"], "allow");
+    assert_eq!(before(&second, "mcp__github__create_issue", json!({"title": "Lamp"})).0, "allow");
+    let offers = second.get(&format!("{path}/offers")).json();
+    let names: Vec<_> = offers["functions"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(names, ["notes", "read-file", "mcp__github__create_issue"]);
+}

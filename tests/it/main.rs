@@ -88,6 +88,8 @@ mod masking_schemas;
 #[cfg(feature = "server")]
 mod openapi;
 mod parallel_calls;
+#[cfg(feature = "server")]
+mod pending;
 mod policy;
 mod policy_messages;
 mod programs;

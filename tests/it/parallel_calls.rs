@@ -1,7 +1,9 @@
 //! Calls that are made in parallel are decided as if they had been made one after the other.
 
-use crate::task_fixture::{Kept, Script, call, decided, engine, engine_within, noon, see, start, task};
-use celador::task::{Answer, CallId, CallResult, Decision, Progress, Ran, Request, Task, TaskError, Verdict};
+use crate::task_fixture::{Kept, Script, at, call, decided, engine, engine_within, noon, see, start, task};
+use celador::task::{
+    Answer, CallId, CallResult, Decision, Next, Progress, Ran, Request, Task, TaskError, Verdict,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -135,6 +137,30 @@ fn max_queued_calls() {
     // what was turned away left nothing behind
     assert_eq!(report(&mut task, &first, done()).decided.len(), 2);
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(2));
+}
+
+#[test]
+fn max_queued_ms() {
+    let mut task = start(&engine_within(ONCE, |limits| limits.max_queued_ms = 5_000));
+    let first = before(&mut task, &entry()).call.unwrap();
+    let [second, third] = [(); 2].map(|()| before(&mut task, &entry()).call.unwrap());
+    let (in_time, late) = (at("2026-06-01T12:00:05Z"), at("2026-06-01T12:00:06Z"));
+    assert!(task.limits(Next::Other, in_time).decided.is_empty() && !task.has_overdue_calls(in_time));
+    assert!(task.has_overdue_calls(late));
+    let told = task.limits(Next::Other, late);
+    assert_eq!(with(&told), [second.clone(), third]);
+    let why =
+        format!("the call has waited too long for the call `{first}`, whose result has not been reported");
+    for decided in &told.decided {
+        assert_eq!(
+            (decided.decision.verdict, decided.decision.message.as_ref()),
+            (Verdict::Block, Some(&why))
+        );
+    }
+    assert_eq!(task.standing(&second).unwrap().message.as_ref(), Some(&why));
+    assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(2));
+    // the one that was not reported still may be
+    assert!(!task.has_overdue_calls(late) && report(&mut task, &first, done()).is_allowed());
 }
 
 #[test]

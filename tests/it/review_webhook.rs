@@ -168,7 +168,12 @@ fn what_was_not_taken_is_sent_again_by_the_process_that_comes_after() {
     // the receiver knows it by its id
     assert_eq!((again.id(), &again.body), (refused.id(), &refused.body));
     assert_eq!(second.post(&review, &json!({"answer": "deny"})).status, 200);
-    assert_eq!(listener.next().state(), "denied");
+    // a process that stops amid an answer leaves open whether it was one
+    let mut other = listener.next();
+    while other.id() == refused.id() {
+        other = listener.next();
+    }
+    assert_eq!(other.state(), "denied");
     let third = serve(second.stop(), &listener.url);
     listener.nothing();
     drop(third);

@@ -367,3 +367,44 @@ fn answers_are_read_as_they_were_and_as_they_are() {
         assert!(serde_json::from_value::<Answer>(wrong.clone()).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn who_approved_and_when_is_part_of_the_context() {
+    let agent = r#"
+capabilities:
+  probe:
+    before:
+    - condition: input.depth > 5
+      assert: review('lead')
+    - condition: input.depth == 4
+      assert: c.reviews.exists(r, r.state == 'approved' && r.function == 'probe' && r.by == 'kim@example.com')
+  ledger: "*"
+"#;
+    let engine = engine(agent);
+    let mut task = start(&engine);
+    let deep = |depth: i64| call("probe", json!({"depth": depth}));
+    // before the first review the list is empty
+    assert_eq!(decided(task.before(&deep(4), noon()).unwrap()).verdict, Verdict::Block);
+    assert_eq!(see(&task, "context.reviews"), json!([]));
+    let question = asks(task.before(&deep(8), noon()).unwrap());
+    // a decision that reads reviews waits for the call that is reviewed
+    let waits = decided(task.before(&deep(4), noon()).unwrap());
+    assert_eq!(waits.verdict, Verdict::Wait);
+    let kim =
+        Identity { issuer: Some("idp".into()), subject: "u-9".into(), email: Some("kim@example.com".into()) };
+    let approval = ReviewAnswer { choice: ReviewChoice::Approve, by: Some(kim), note: Some("fine".into()) };
+    let approved = decided(answer(&mut task, question, approval.into()));
+    let expected = json!([{
+        "reviewer": "lead", "state": "approved", "function": "probe", "call": approved.call, "by": "kim@example.com",
+        "at": "2026-06-01T12:00:00Z", "note": "fine"
+    }]);
+    assert_eq!(see(&task, "context.reviews"), expected);
+    let saved: celador::SavedTask =
+        serde_json::from_str(&serde_json::to_string(&task.save()).unwrap()).unwrap();
+    let mut task = engine.restore(saved).unwrap();
+    assert_eq!(see(&task, "context.reviews"), expected);
+    let reported =
+        task.after(&approved.call.unwrap(), CallResult::successful(json!(1).into()), noon()).unwrap();
+    let told = reported.outcome().into_decision();
+    assert_eq!(told.decided[0].decision.verdict, Verdict::Allow);
+}

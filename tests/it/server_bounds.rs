@@ -28,10 +28,11 @@ const HERE: [&str; 6] = [
 ];
 
 /// Tested with the stories of `tests/data/http`, with the rim, with connections, with shares, and with policies of before.
-const ELSEWHERE: [&str; 15] = [
+const ELSEWHERE: [&str; 16] = [
     "max_caller_requests",
     "max_requests_waiting",
     "max_wait_ms",
+    "max_pending_ms",
     "max_evaluations",
     "max_bodies_bytes",
     "max_body_bytes",

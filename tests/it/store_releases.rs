@@ -390,6 +390,22 @@ fn a_server_goes_on_with_the_tasks_of_a_release_of_the_past() {
         serving.set_now("2026-06-01T11:01:00Z");
         let kim = serving.token("kim", &["tasks:read", "tasks:write"]);
         let seen = serving.get_as(&kim, "/v1/tasks/reviewed").json();
+        // the review that waits has no row of that release, and is among the others all the same
+        let lead = serving.token("lead", &["reviews:read", "reviews:write"]);
+        let listed = |token: &str| serving.get_as(token, "/v1/reviews?agent=clerk").json()["reviews"].clone();
+        let begun = std::time::Instant::now();
+        while goes_on && listed(&lead) == json!([]) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{live_tasks:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if goes_on {
+            let review = listed(&lead)[0].clone();
+            assert_eq!(
+                (&review["task"], &review["user"]["id"]),
+                (&json!("reviewed"), &json!("u-1")),
+                "{review}"
+            );
+        }
         let agree =
             || serving.post_as(&kim, "/v1/tasks/reviewed/resume", &json!({"answer": {"review": true}}));
         if !goes_on {

@@ -54,6 +54,7 @@ impl TaskContext {
             4 => self.list_at(Part::Inputs, 0),
             5 => self.list_at(Part::Outputs, 0),
             6 => self.record_at(Part::Capabilities, 0),
+            7 => self.list_at(Part::Reviews, 0),
             _ => return None,
         })
     }
@@ -201,6 +202,7 @@ impl LiveList for TaskContext {
             Part::Invocations => self.history.log().len(),
             Part::Inputs => self.inputs.len(),
             Part::Outputs => self.outputs.len(),
+            Part::Reviews => self.reviews.len(),
             Part::PendingInput => self.inputs.len().min(1),
             Part::PendingOutput => self.outputs.len().min(1),
             Part::InputMessage | Part::OutputMessage => {
@@ -219,6 +221,7 @@ impl LiveList for TaskContext {
             }
             Part::Inputs => self.entry_at(Part::Input, &self.inputs, index),
             Part::Outputs => self.entry_at(Part::Output, &self.outputs, index),
+            Part::Reviews => self.reviews.get(index).map(|review| View::Json(review.root())),
             Part::PendingInput => self.last_of(Part::Input, &self.inputs, index),
             Part::PendingOutput => self.last_of(Part::Output, &self.outputs, index),
             Part::InputMessage | Part::OutputMessage => {
@@ -278,6 +281,7 @@ impl LiveList for TaskContext {
             Part::Invocations => (GrowingEnd::Back, self.history.log().len(), 0),
             Part::Inputs => (GrowingEnd::Back, self.inputs.settled, self.inputs.epoch),
             Part::Outputs => (GrowingEnd::Back, self.outputs.settled, self.outputs.epoch),
+            Part::Reviews => (GrowingEnd::Back, self.reviews.len(), 0),
             Part::Timestamps | Part::TaskIds => (GrowingEnd::Front, self.history.of(index)?.len(), 0),
             // a value that is shortened is read otherwise than before
             Part::RecordInputs | Part::RecordOutputs => {

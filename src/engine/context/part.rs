@@ -59,6 +59,8 @@ parts! {
     Errored,
     Restricted,
     TaskIds,
+    /// The reviews that are closed.
+    Reviews,
 }
 
 /// Enough for all parts; what is left is for the index.

@@ -270,6 +270,7 @@ impl Shapes {
                     "capabilities".into(),
                     part(&capabilities, Part::Capabilities.at(0), "what has been called, by function"),
                 ),
+                ("reviews".into(), required(list(&review()), "closed reviews, oldest first")),
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,
@@ -382,6 +383,26 @@ fn task_io(extra: &[(Arc<str>, Type)], closed: bool) -> Arc<RecordType> {
         }),
         aliases: Vec::new(),
         storage: if closed { Storage::Closed } else { Storage::Open },
+    })
+}
+
+/// An entry of `context.reviews`.
+fn review() -> Arc<RecordType> {
+    let text = |name: &str, doc: &str| (Arc::from(name), required(Type::String, doc));
+    let maybe = |name: &str, doc: &str| (Arc::from(name), optional(Type::String, doc));
+    Arc::new(RecordType {
+        name: "review".to_owned(),
+        fields: IndexMap::from([
+            text("reviewer", "whom the policy asked"),
+            text("state", "`approved`, `denied`, `edited`, `responded`, `expired` or `withdrawn`"),
+            maybe("function", "the function of the call that it was about"),
+            maybe("call", "the id of that call"),
+            maybe("by", "who answered: the e-mail address that is known to be theirs, else their id"),
+            maybe("at", "when they answered, UTC"),
+            maybe("note", "what they added"),
+        ]),
+        aliases: Vec::new(),
+        storage: Storage::Closed,
     })
 }
 

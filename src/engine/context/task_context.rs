@@ -11,7 +11,7 @@ use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
-use crate::cel::{Field, Folds, RecordType, Storage, Timestamp, Type};
+use crate::cel::{Field, Folds, Json, RecordType, Storage, Timestamp, Type};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +74,8 @@ pub struct TaskContext {
     llm_turns: u32,
     pub(super) inputs: Entries,
     pub(super) outputs: Entries,
+    /// The closed reviews, as expressions see them.
+    pub(super) reviews: Vec<Json>,
     pub(super) history: History,
     /// What is kept of the loops over all this; nothing that it is needed for.
     pub(super) folds: Folds,
@@ -114,8 +116,14 @@ impl TaskContext {
             llm_turns: 0,
             inputs: Entries::default(),
             outputs: Entries::default(),
+            reviews: Vec::new(),
             folds: Folds::default(),
         }
+    }
+
+    /// Appends a closed review: an object with the fields of the type `review`.
+    pub(crate) fn push_review(&mut self, review: Json) {
+        self.reviews.push(review);
     }
 
     /// Appends an input. While `guardrails.before` tests it, it is the last entry already (`GR-09`).

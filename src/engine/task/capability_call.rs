@@ -151,7 +151,7 @@ impl Task {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
-        match self.enqueue(call, extent) {
+        match self.enqueue(call, extent, now) {
             Some(wait) => wait.into(),
             None => {
                 let id = call.id.is_some().then(|| self.name(call, extent));

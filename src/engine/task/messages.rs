@@ -2,7 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
-use super::state::{LimitReached, Switch};
+use super::state::{CallId, LimitReached, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 
@@ -108,6 +108,10 @@ pub(super) fn too_many_calls(bound: usize) -> String {
 
 pub(super) fn call_again() -> String {
     "another call is not finished: call again when it is".to_owned()
+}
+
+pub(super) fn waited_too_long(call: &CallId) -> String {
+    format!("the call has waited too long for the call `{call}`, whose result has not been reported")
 }
 
 pub(super) fn reported() -> String {

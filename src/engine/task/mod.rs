@@ -27,7 +27,7 @@
 //!
 //! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `values` and `replay`
 //! are what expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `capability_call`, `message`, `event` and
-//! `script` are what operations are about, `queue` has the calls that wait for calls, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
+//! `script` are what operations are about, `queue` has the calls that wait for calls, `call_id` knows calls that come again, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
 
 mod allowed;
 mod call_id;

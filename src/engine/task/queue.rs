@@ -45,7 +45,7 @@ impl Task {
     }
 
     /// The call has to wait, if it does: then it is in the queue, or turned away where that is full.
-    pub(super) fn enqueue(&mut self, call: &Call, extent: Extent) -> Option<Decision> {
+    pub(super) fn enqueue(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Option<Decision> {
         let position = self.policy.position(&call.function)?;
         let awaited = self.awaited_by(position, self.queue.waiting.len());
         if awaited.is_empty() && !self.is_in_review() {
@@ -65,7 +65,13 @@ impl Task {
         }
         let id = self.name(call, extent);
         let call = Call { id: None, ..call.clone() };
-        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held: None });
+        self.queue.waiting.push(QueuedCall {
+            id: id.clone(),
+            call,
+            extent,
+            since: Some(now.nanos()),
+            held: None,
+        });
         Some(Self::wait_decision(id, awaited))
     }
 
@@ -121,7 +127,7 @@ impl Task {
         };
         let (call, extent) = (Call::new(&*function, call.arguments.clone()), call.extent);
         let held = Some(Box::new(operation));
-        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, held });
+        self.queue.waiting.push(QueuedCall { id: id.clone(), call, extent, since: None, held });
         self.hold_decision(&id)
     }
 
@@ -146,10 +152,12 @@ impl Task {
                 }
             };
             if self.end.is_none() && waits {
-                at = at.saturating_add(1);
+                if !self.refuse_overdue(at, now) {
+                    at = at.saturating_add(1);
+                }
                 continue;
             }
-            let QueuedCall { id, call, extent, held } = self.queue.waiting.remove(at);
+            let QueuedCall { id, call, extent, held, .. } = self.queue.waiting.remove(at);
             let progress = match (self.hindrance_of_calls(now), held) {
                 (Some(decision), Some(held)) => {
                     self.revoke(&held, now.into());
@@ -173,6 +181,39 @@ impl Task {
             self.close_unless_open(Some(&id), &decision);
             self.queue.settle(DecidedCall { call: id, function: call.function, decision });
         }
+    }
+
+    /// Refuses the call at this place of the queue, if it has waited too long for others.
+    fn refuse_overdue(&mut self, at: usize, now: Timestamp) -> bool {
+        let Some(queued) = self.queue.waiting.get(at).filter(|queued| self.is_overdue(queued, now)) else {
+            return false;
+        };
+        let Some(position) = self.policy.position(&queued.call.function) else { return false };
+        let waits_for = self.awaited_by(position, at);
+        let Some(first) = waits_for.iter().find(|id| self.open.iter().any(|open| open.id == **id)) else {
+            // it waits for a call that asks somebody, and a question has a time of its own
+            return false;
+        };
+        let message = messages::waited_too_long(first);
+        let queued = self.queue.waiting.remove(at);
+        let refusal = self.withdrawn_unheard(&queued, now);
+        let decision = Decision { message: Some(message), call: Some(queued.id.clone()), ..refusal };
+        self.close_unless_open(Some(&queued.id), &decision);
+        self.queue.settle(DecidedCall { call: queued.id, function: queued.call.function, decision });
+        true
+    }
+
+    fn is_overdue(&self, queued: &QueuedCall, now: Timestamp) -> bool {
+        let most = i128::from(self.policy.limits().max_queued_ms).saturating_mul(1_000_000);
+        queued.since.is_some_and(|since| now.nanos().saturating_sub(since) > most)
+    }
+
+    /// Whether a call has waited for others for more than `max_queued_ms`: the next operation refuses it, and
+    /// [`Task::limits`] is one that does nothing else.
+    #[must_use]
+    pub fn has_overdue_calls(&self, now: impl Into<Timestamp>) -> bool {
+        let now = now.into();
+        self.end.is_none() && self.queue.waiting.iter().any(|queued| self.is_overdue(queued, now))
     }
 
     /// How far an operation came, as a decision.

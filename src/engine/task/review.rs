@@ -92,7 +92,9 @@ impl Task {
     pub(super) fn close_review(&mut self, pending: &Pending, state: ReviewState, answered: Option<Reviewed>) {
         if let Some(review) = self.open_review(pending) {
             // what the call gave is on record with the call, as far as the task has room for it
-            self.reviews.push(Review { state, answered, result: None, message: None, ..review });
+            let closed = Review { state, answered, result: None, message: None, ..review };
+            self.context.push_review(closed.in_context());
+            self.reviews.push(closed);
         }
     }
 

@@ -270,8 +270,9 @@ impl Task {
             let list = policy.capability(&saved.capability).and_then(|at| allowed.get_mut(at));
             list.into_iter().for_each(|list| saved.clone().put_into(list));
         }
-        let context = TaskContext::restore(policy.schema().clone(), saved.context)
+        let mut context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
+        saved.reviews.iter().for_each(|review| context.push_review(review.in_context()));
         let under_way =
             saved.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.clone());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);

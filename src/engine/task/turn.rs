@@ -138,7 +138,10 @@ impl Task {
         let mut calls = Vec::with_capacity(results.len());
         for (call, result) in results {
             let function = self.function_of(&call).unwrap_or_default().to_owned();
-            let progress = self.begin_after(&call, result, now)?;
+            let progress = match self.reported_again(&call, &result) {
+                Some(again) => again?,
+                None => self.begin_after(&call, result, now)?,
+            };
             let decision = self.told(progress);
             calls.push(DecidedCall { call, function, decision });
         }

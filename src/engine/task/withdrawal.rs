@@ -66,7 +66,7 @@ impl Task {
     }
 
     /// A call is withdrawn that still waits for others: no step has seen it.
-    fn withdrawn_unheard(&mut self, queued: &QueuedCall, now: Timestamp) -> Decision {
+    pub(super) fn withdrawn_unheard(&mut self, queued: &QueuedCall, now: Timestamp) -> Decision {
         self.take_step_unless_ended(now);
         let policy = self.policy.clone();
         if let Some((position, function)) = self.offered(&policy, &queued.call.function) {

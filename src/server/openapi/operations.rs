@@ -6,6 +6,7 @@ use crate::ending::Purged;
 use crate::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
 use crate::event_step::Event;
 use crate::manifests::Status;
+use crate::pending::WaitQuery;
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
 use crate::review_stream::EVENT_STREAM;
@@ -105,17 +106,18 @@ pub(super) fn operations() -> Vec<Operation> {
             "As `model-turn` and then `before` for each call, in one request. A turn whose calls are all known by their ids comes again: it is not counted once more.",
         ),
         together::<Results>("results", "Several functions have run").notes("As `after` for each, in one request: all are taken, or nothing is."),
-        step::<Before>("before", "The model calls a function: may it run?"),
+        step::<Before>("before", "The model calls a function: may it run?").asks::<WaitQuery>(),
         step::<After>("after", "The function has run"),
         tasks("readCall", "Read how far a call has come")
-            .notes("`wait` while it waits for other calls, the question while it asks, `allow` with its arguments while its result is awaited; of a call that has waited the decision, until the next turn of the model. Any other call is 409 `unknown-call`.")
+            .notes("`wait` while it waits for other calls, the question while it asks, `allow` with its arguments while its result is awaited; of a call that is over what it came to, as far as that is kept, and `rejected` once its result was reported. Any other call is 409 `unknown-call`.")
+            .asks::<WaitQuery>()
             .gives::<Stepped<'_>>("How far the call has come.")
             .also(&[409]),
         step::<Withdraw>("withdraw", "The function will never be reported"),
         step::<Execute>("execute", "Have a call carried out that was let through"),
-        step::<Invoke>("invoke", "A whole call: before, execution, after"),
+        step::<Invoke>("invoke", "A whole call: before, execution, after").asks::<WaitQuery>(),
         step::<Script>("script", "The model writes a script of calls"),
-        step::<Resume>("resume", "The answer to a question"),
+        step::<Resume>("resume", "The answer to a question").asks::<WaitQuery>(),
         step::<Event>("event", "Something happened outside"),
         step::<Interrupt>("interrupt", "The task is interrupted"),
         step::<End>("endTask", "The task is ended").notes(

@@ -65,6 +65,8 @@ operations! {
     Review = "review",
     /// Reviews that nobody answered in time were denied
     Expire = "expire",
+    /// Reviews that a release had asked which kept none of them were put among the others
+    Listed = "listed",
     /// [`Task::resume`] with any other answer
     Resume = "resume",
     /// [`Task::event`]

@@ -12,6 +12,9 @@ pub(in crate::task) struct QueuedCall {
     /// The call as the model made it, without its id.
     pub(in crate::task) call: Call,
     pub(in crate::task) extent: Extent,
+    /// When it began to wait for calls, in nanoseconds since 1970; nothing of one that waits for reviews, or that an earlier release stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) since: Option<i128>,
     /// How far its steps came: then it waits for the end of reviews, and nothing else stands in its way. Nothing of one that
     /// waits for calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]

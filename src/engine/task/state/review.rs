@@ -87,6 +87,24 @@ pub struct Review {
 }
 
 impl Review {
+    /// What expressions see of it in `context.reviews`, once it is closed.
+    pub(in crate::task) fn in_context(&self) -> Json {
+        let answered = self.answered.as_ref();
+        let answer = answered.map(|answered| &answered.answer);
+        let by = answer.and_then(|answer| answer.by.as_ref());
+        let by = by.map(|by| by.email.clone().unwrap_or_else(|| by.subject.clone()));
+        let always = [("reviewer", Some(self.reviewer.clone())), ("state", Some(self.state.to_string()))];
+        let rest = [
+            ("function", self.function.clone()),
+            ("call", self.call.as_ref().map(ToString::to_string)),
+            ("by", by),
+            ("at", answered.map(|answered| answered.at.to_string())),
+            ("note", answer.and_then(|answer| answer.note.clone())),
+        ];
+        let members = always.into_iter().chain(rest);
+        Json::object(members.filter_map(|(name, text)| Some((name, Json::string(&text?)))))
+    }
+
     /// The documents and texts that it holds once it is closed.
     pub(in crate::task) fn bytes(&self) -> u64 {
         let arguments = self.arguments.as_ref().map_or(0, Json::heap_bytes);

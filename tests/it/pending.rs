@@ -1,0 +1,169 @@
+//! Requests that wait for a call to be decided, replays of answers that left one pending, and calls that wait for too long.
+
+use crate::serving::{Reply, Serving};
+use celador_store::{Database, Location, StoreLimits};
+use serde_json::{Value, json};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn ticket() -> Value {
+    json!({"status": "successful", "output": {"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
+        "order_id": "ord-77", "order_total": 240, "customer_id": "cus-5", "internal_notes": "-"}})
+}
+
+fn refund(id: &str) -> Value {
+    json!({"id": id, "function": "payments_refund", "arguments": {"amount": 180, "reason": "Broken."}})
+}
+
+/// A task in which `fetch` is open and a refund has to wait for it.
+fn task(serving: &Serving) -> String {
+    let task = serving.task();
+    let fetch = json!({"id": "fetch", "function": "zendesk_fetch_ticket", "arguments": {}});
+    assert_eq!(verdict(&serving.post(&format!("{task}/before"), &fetch)), "allow");
+    task
+}
+
+fn verdict(reply: &Reply) -> Value {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.json()["decided"]["verdict"].clone()
+}
+
+fn report(serving: &Serving, task: &str) -> Reply {
+    serving.post(&format!("{task}/after"), &json!({"call": "fetch", "result": ticket()}))
+}
+
+/// What the task asks for next, of a call; nothing for one that waits or is decided.
+fn asked(reply: &Reply) -> String {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let asks = reply.json()["asks"].clone();
+    asks.as_object().and_then(|asks| asks.keys().next().cloned()).unwrap_or_default()
+}
+
+fn score() -> Value {
+    json!({"answer": {"result": {"status": "successful", "output": {"score": 10}}}})
+}
+
+/// Requests that wait on one server, while another one takes the steps that free them.
+fn decided_meanwhile(waits: &Serving, acts: &Serving) {
+    let task = task(waits);
+    let call = format!("{task}/calls/refund");
+    let until = |is_there: &dyn Fn(&Reply) -> bool| {
+        while !is_there(&acts.get(&call)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    thread::scope(|scope| {
+        let begun = Instant::now();
+        let waiter = scope.spawn(|| waits.post(&format!("{task}/before?wait_ms=20000"), &refund("refund")));
+        // the refund has to be there before the report frees it
+        until(&|reply| reply.status == 200);
+        assert_eq!(verdict(&acts.get(&call)), "wait");
+        assert_eq!(verdict(&report(acts, &task)), "allow");
+        // freed, it asks its runtime for the fraud check, and that is answered at once
+        assert_eq!(asked(&waiter.join().unwrap()), "invoke");
+        let waiter = scope.spawn(|| waits.post(&format!("{task}/resume?wait_ms=20000"), &score()));
+        until(&|reply| asked(reply) == "review");
+        assert!(!waiter.is_finished(), "a person is asked, which is pending");
+        let approved = acts.post(&format!("{task}/resume"), &json!({"answer": {"review": true}}));
+        assert_eq!(asked(&approved), "invoke");
+        // approved, it asks for the entry in the log
+        let told = waiter.join().unwrap();
+        assert_eq!((asked(&told), &told.json()["call"]), ("invoke".to_owned(), &json!("refund")));
+        assert!(begun.elapsed() < Duration::from_secs(15));
+    });
+}
+
+#[test]
+fn a_request_waits_until_its_call_is_decided() {
+    let serving = Serving::start();
+    decided_meanwhile(&serving, &serving);
+}
+
+#[test]
+fn it_hears_of_what_another_server_decides() {
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+    let [one, other] = [(); 2].map(|()| Serving::over(database.clone(), |_, _| {}));
+    decided_meanwhile(&one, &other);
+}
+
+#[test]
+fn max_pending_ms() {
+    let serving = Serving::with(&Location::Memory, |settings, _| settings.limits.max_pending_ms = 200);
+    let task = task(&serving);
+    let begun = Instant::now();
+    let reply = serving.post(&format!("{task}/before?wait_ms=60000"), &refund("refund"));
+    assert_eq!(verdict(&reply), "wait");
+    assert!(begun.elapsed() >= Duration::from_millis(200) && begun.elapsed() < Duration::from_secs(10));
+    let at_once = serving.get(&format!("{task}/calls/refund?wait_ms=0"));
+    assert_eq!(verdict(&at_once), "wait");
+    for query in ["wait_ms=-1", "wait_ms=soon", "wait=1", "wait_ms=1&wait_ms=2"] {
+        assert_eq!(serving.post(&format!("{task}/before?{query}"), &refund("other")).status, 400, "{query}");
+    }
+}
+
+#[test]
+fn two_hundred_requests_that_wait_stop_nobody() {
+    let serving = Serving::start();
+    let task = task(&serving);
+    assert_eq!(verdict(&serving.post(&format!("{task}/before"), &refund("refund"))), "wait");
+    let other = serving.task();
+    let call = format!("{task}/calls/refund?wait_ms=25000");
+    thread::scope(|scope| {
+        let waiters: Vec<_> = (0..200).map(|_| scope.spawn(|| serving.get(&call))).collect();
+        thread::sleep(Duration::from_millis(500));
+        for _ in 0..20 {
+            let reply = serving.post(&format!("{other}/limits"), &json!({"next": "other"}));
+            assert_eq!(verdict(&reply), "allow");
+        }
+        assert!(!waiters.iter().any(thread::ScopedJoinHandle::is_finished), "all of them wait");
+        serving.post(&format!("{task}/withdraw"), &json!({"call": "refund", "ran": false}));
+        for waiter in waiters {
+            assert_eq!(verdict(&waiter.join().unwrap()), "block");
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_left_a_call_pending_is_not_given_again_as_it_was() {
+    let serving = Serving::start();
+    let task = task(&serving);
+    let send = || {
+        let headers = [("content-type", "application/json"), ("idempotency-key", "k-1")];
+        serving.send("POST", &format!("{task}/before"), &headers, refund("refund").to_string().as_bytes())
+    };
+    assert_eq!(verdict(&send()), "wait");
+    let again = send();
+    assert_eq!((verdict(&again), again.header("idempotency-replayed")), (json!("wait"), Some("true")));
+    assert_eq!(verdict(&report(&serving, &task)), "allow");
+    assert_eq!(asked(&send()), "invoke");
+    serving.post(&format!("{task}/resume"), &score());
+    assert_eq!(asked(&send()), "review");
+    serving.post(&format!("{task}/resume"), &json!({"answer": {"review": false}}));
+    let refused = send();
+    assert_eq!((verdict(&refused), refused.header("idempotency-replayed")), (json!("block"), Some("true")));
+}
+
+#[test]
+fn a_call_that_waits_too_long_is_refused_and_told_for_which() {
+    for by_itself in [false, true] {
+        let serving = Serving::start();
+        let task = task(&serving);
+        assert_eq!(verdict(&serving.post(&format!("{task}/before"), &refund("refund"))), "wait");
+        let read = || serving.get(&format!("{task}/calls/refund"));
+        serving.set_now("2026-06-01T12:10:00Z");
+        assert_eq!(verdict(&read()), "wait");
+        serving.set_now("2026-06-01T12:10:01Z");
+        if by_itself {
+            // nobody asks for the task
+            serving.server.as_ref().unwrap().sweep();
+            let events = serving.get(&format!("{task}/events")).text();
+            assert!(events.contains("has not been reported"), "{events}");
+        }
+        let refused = read();
+        assert_eq!(verdict(&refused), "block");
+        let why = "the call has waited too long for the call `fetch`, whose result has not been reported";
+        assert_eq!(refused.json()["decided"]["message"], why);
+        // the call that it waited for is as open as before
+        assert_eq!(verdict(&report(&serving, &task)), "allow");
+    }
+}
