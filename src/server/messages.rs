@@ -238,6 +238,11 @@ pub(super) fn user_of_parent() -> &'static str {
     "expected the `user` of the task that delegates"
 }
 
+/// Results are reported, and there are none.
+pub(super) fn no_results() -> &'static str {
+    "expected one result at least in `results`"
+}
+
 /// The last words of a task whose parent has ended.
 pub(super) fn ended_with(parent: &str) -> String {
     format!("the task `{parent}`, which had delegated to it, was locked or has ended")

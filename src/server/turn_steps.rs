@@ -2,7 +2,8 @@
 //!
 //! In: one body for all of them. Out: as `steps`, one decision that is stored and written down, with those of the calls in it.
 
-use super::problem::Problem;
+use super::messages;
+use super::problem::{Kind, Problem};
 use super::steps::{After, Answers, Circumstances, StepBody, WhileHeld, masked_result, replace, written};
 use celador::task::{Call, Progress, Task, Turn};
 use celador_store::OperationKind;
@@ -79,6 +80,9 @@ impl StepBody for Results {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        if self.results.is_empty() {
+            return Err(Problem::new(Kind::BadRequest, messages::no_results()));
+        }
         let results = self.results.iter().map(|after| (after.call.clone(), after.result.clone()));
         Ok(task.results(results.collect(), at.now)?.into_decision().into())
     }

@@ -124,6 +124,35 @@ fn stories_go_as_they_are_told() {
     assert!(rows > 60, "only {rows} rows");
 }
 
+/// The first requests of the page, sent as they stand there under the manifest that stands above them, in one story.
+#[test]
+fn the_page_shows_what_is_answered() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/http.md")).unwrap();
+    let policies = "tests/data/http/manifests/desk.yaml";
+    let manifest = fs::read_to_string(root.join(policies)).unwrap();
+    assert!(
+        page.contains(&format!("```yaml\n{manifest}```")),
+        "the page shows another manifest than {policies}"
+    );
+    let json = |text: &str| -> Value {
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let blocks = page.split("```http\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let rows = blocks.map(|block| {
+        let (request, answer) = block.split_once("\n\n").unwrap();
+        let (request, body) = request.split_once('\n').unwrap_or((request, "null"));
+        let (status, answer) = answer.split_once('\n').unwrap();
+        let status: u16 = status.parse().unwrap();
+        // an id that the server makes up stands in braces
+        let keep = if request == "GET /v1/reviews" { json!({"review": "/reviews/0/id"}) } else { json!({}) };
+        json!({"request": request, "body": json(body), "status": status, "answer": json(answer), "keep": keep})
+    });
+    let rows: Vec<Value> = rows.collect();
+    assert!(rows.len() > 10, "only {} requests were found", rows.len());
+    run(&json!({"policies": policies, "rows": rows})).unwrap_or_else(|differs| panic!("{differs}"));
+}
+
 #[test]
 fn one_caller_never_learns_of_anothers_tasks() {
     let serving = Serving::with_tokens();
@@ -224,7 +253,12 @@ fn every_route_asks_who_and_for_which_scope() {
             .into_iter()
             .filter(|scope| {
                 let token = serving.token("did:web:ann", &[scope]);
-                send(Some(&format!("bearer {token}"))).status != 403
+                let authorization = format!("bearer {token}");
+                let status = match operation {
+                    "streamReviews" => serving.status_of_stream(&path, &authorization),
+                    _ => send(Some(&authorization)).status,
+                };
+                status != 403
             })
             .collect();
         assert_eq!(allowed.len(), 1, "{row} is allowed by {allowed:?}");

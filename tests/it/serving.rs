@@ -198,6 +198,12 @@ impl Serving {
         Reply { status: response.status().as_u16(), headers: response.headers().clone(), body }
     }
 
+    /// The status of an answer that has no end.
+    pub fn status_of_stream(&self, path: &str, authorization: &str) -> u16 {
+        let request = self.agent.get(format!("{}{path}", self.base)).header("authorization", authorization);
+        request.call().unwrap().status().as_u16()
+    }
+
     pub fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], b"")
     }
