@@ -54,7 +54,7 @@ pub struct Decision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<EventStage>,
     /// Why the task is in its state, when it is locked or terminated: of a lock the rendered message of the step (MW-38,
-    /// GR-14), of an end one of the words of [`TerminationReason`](super::TerminationReason) (LIM-01). Of an
+    /// GR-14), of an end one of the words of [`TerminationReason`] (LIM-01). Of an
     /// unlocking why it was unlocked.
     pub reason: Option<String>,
     /// What it waits for, when the verdict is [`Verdict::Suspend`]: the name under which the answer is taken.
