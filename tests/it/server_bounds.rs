@@ -244,10 +244,13 @@ fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
     let others = Arc::new(AtomicUsize::new(0));
     let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
     let now = NOON.parse().unwrap();
+    let looks = Arc::new(AtomicUsize::new(0));
     let clock = {
         let (other, others, path, turn) =
             (other.clone(), others.clone(), format!("{task}/model-turn"), turn.clone());
+        let looks = looks.clone();
         move || {
+            looks.fetch_add(1, Ordering::Relaxed);
             let left = others.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             if left.is_ok() {
                 assert_eq!(other.post(&path, &turn).status, 200);
@@ -260,6 +263,11 @@ fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
     settings.watch = None;
     settings.limits.max_conflicts = max_conflicts;
     let server = Server::start(settings, Parts { clock: Arc::new(clock), database, log: None }).unwrap();
+    // what a server does by itself when it starts, and then every ten seconds, looks at the clock for reviews and for calls
+    let begun = Instant::now();
+    while looks.load(Ordering::Relaxed) < 2 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     move |times| {
         others.store(times, Ordering::Relaxed);
         let url = format!("http://{}{task}/model-turn", server.address());
