@@ -21,16 +21,17 @@ use crate::cel::Json;
 ///
 /// let mut pay = |amount: i64| {
 ///     let call = Call::new("payout", serde_json::json!({"amount": amount}).into());
-///     match task.before(&call, now)?.outcome() {
+///     let said = match task.before(&call, now)?.outcome() {
 ///         Outcome::Allowed(allowed) => format!("run it with {}", allowed.arguments),
 ///         Outcome::Refused(refusal) => format!("tell the model: {}", refusal.message()),
 ///         Outcome::Waits(waiting) => format!("ask {}", waiting.reviewer().unwrap_or("the host")),
 ///         Outcome::Queued(queued) => format!("wait for {:?}", queued.waits_for),
-///     }
+///     };
+///     Ok::<String, celador::TaskError>(said)
 /// };
-/// assert_eq!(pay(40), r#"run it with {"customer":"u-7","amount":40}"#);
-/// assert_eq!(pay(2_000), "tell the model: 2000 is outside what a clerk may pay.");
-/// assert_eq!(pay(250), "ask lead@example.com");
+/// assert_eq!(pay(40)?, r#"run it with {"customer":"u-7","amount":40}"#);
+/// assert_eq!(pay(2_000)?, "tell the model: 2000 is outside what a clerk may pay.");
+/// assert_eq!(pay(250)?, "ask lead@example.com");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -126,7 +126,7 @@ pub struct Decision {
 /// let call = Call::new("refund", serde_json::json!({"amount": 20}).into());
 /// let Outcome::Allowed(first) = task.before(&call, now)?.outcome() else { panic!("nothing is paid yet") };
 /// let Outcome::Queued(second) = task.before(&call, now)?.outcome() else { panic!("the first may pay") };
-/// assert_eq!(second.waits_for, [first.call]);
+/// assert_eq!(second.waits_for, [first.call.clone()]);
 ///
 /// // the first is reported, and with it the second is decided
 /// let paid = CallResult::successful(serde_json::json!({"paid": true}).into());

@@ -69,7 +69,7 @@ pub struct StartTask {
 /// let start = StartTask { parent: Some(parent), ..StartTask::new("t-2", "shop", "clerk", User::default(), now) };
 /// let task = engine.start(start)?;
 /// assert_eq!(task.parent().map(|parent| &*parent.task), Some("t-1"));
-/// # Ok::<(), celador::TaskError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
