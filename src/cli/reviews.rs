@@ -6,8 +6,10 @@
 use super::files::read_text;
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
+use celador::task::ReviewState;
 use celador_server::{Client, ClientReply, DEFAULT_ADDRESS};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -32,8 +34,8 @@ pub(crate) struct Arguments {
     action: Option<Action>,
 
     /// Which reviews are listed
-    #[arg(long, value_enum, default_value = "open")]
-    state: State,
+    #[arg(long, value_parser = PossibleValuesParser::new(ReviewState::WORDS), default_value = "open")]
+    state: String,
 
     /// Those of one agent only
     #[arg(long, value_name = "NAMESPACE/NAME")]
@@ -98,18 +100,6 @@ struct Answer {
     /// The digest that `show` gave: an answer to anything else is refused
     #[arg(long, value_name = "HEX")]
     digest: Option<String>,
-}
-
-/// The states of reviews.
-#[derive(Clone, Copy, ValueEnum)]
-enum State {
-    Open,
-    Approved,
-    Denied,
-    Edited,
-    Responded,
-    Expired,
-    Withdrawn,
 }
 
 /// A page of reviews.
@@ -211,7 +201,7 @@ impl Arguments {
             send(&client, answer, it, (None, None), screen)
         };
         match self.action {
-            None => list(&client, self.state, self.agent.as_deref(), screen),
+            None => list(&client, &self.state, self.agent.as_deref(), screen),
             Some(Action::Show { id }) => match asked(&client, "GET", &path(&id), None, screen)? {
                 Some(body) => show(&raw(&body)?, screen).map(|()| ExitCode::Yes),
                 None => Ok(ExitCode::No),
@@ -276,13 +266,7 @@ fn asked(
     Ok(None)
 }
 
-fn list(
-    client: &Client,
-    state: State,
-    agent: Option<&str>,
-    screen: &mut Screen,
-) -> Result<ExitCode, Failure> {
-    let state = state.to_possible_value().map(|state| state.get_name().to_owned()).unwrap_or_default();
+fn list(client: &Client, state: &str, agent: Option<&str>, screen: &mut Screen) -> Result<ExitCode, Failure> {
     let mut after = None;
     let mut count = 0_usize;
     loop {

@@ -131,15 +131,7 @@ impl Gate {
         parts: &Parts,
         exchange: Option<&Exchange>,
     ) -> Result<Listener, Problem> {
-        let limits = &self.service.settings.limits;
-        if header_bytes(parts) > limits.max_header_bytes {
-            return Err(Problem::new(Kind::HeaderTooLarge, messages::header_over(limits.max_header_bytes)));
-        }
-        self.service.origins.admit(parts)?;
-        let caller = self.admit(route.access, &parts.headers)?;
-        if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
-            exchange.is_known();
-        }
+        let caller = self.caller(route, parts, exchange)?;
         let seen = parts.headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse().ok());
         let (gate, access, headers) = (self.clone(), route.access, parts.headers.clone());
         let again = Box::new(move || gate.admit(access, &headers).ok());
@@ -177,14 +169,7 @@ impl Gate {
         exchange: Option<&Exchange>,
     ) -> Result<Answer, Problem> {
         let limits = &self.service.settings.limits;
-        if header_bytes(parts) > limits.max_header_bytes {
-            return Err(Problem::new(Kind::HeaderTooLarge, messages::header_over(limits.max_header_bytes)));
-        }
-        self.service.origins.admit(parts)?;
-        let caller = self.admit(route.access, &parts.headers)?;
-        if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
-            exchange.is_known();
-        }
+        let caller = self.caller(route, parts, exchange)?;
         let holder = holder(&caller, parts);
         let time = Duration::from_millis(limits.max_request_ms);
         let begun = Instant::now();
@@ -274,6 +259,21 @@ impl Gate {
             }
         }
         answer
+    }
+
+    /// The caller of a route, if the headers are small enough, the page that asks is no other site's, and they may. Who is known
+    /// keeps the connection longer.
+    fn caller(&self, route: &Route, parts: &Parts, exchange: Option<&Exchange>) -> Result<Caller, Problem> {
+        let most = self.service.settings.limits.max_header_bytes;
+        if header_bytes(parts) > most {
+            return Err(Problem::new(Kind::HeaderTooLarge, messages::header_over(most)));
+        }
+        self.service.origins.admit(parts)?;
+        let caller = self.admit(route.access, &parts.headers)?;
+        if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
+            exchange.is_known();
+        }
+        Ok(caller)
     }
 
     /// The caller, if they may.

@@ -62,10 +62,6 @@ pub(super) fn review_state() -> String {
     format!("`state` is one of {} and `all`", states.join(", "))
 }
 
-pub(super) fn review_answer() -> &'static str {
-    "`arguments` go with `edit`, `result` goes with `respond`, and neither goes with another answer"
-}
-
 pub(super) fn bad_note(most: usize) -> String {
     format!("`note` has at most {most} bytes (`max_reason_bytes`)")
 }

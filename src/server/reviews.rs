@@ -16,11 +16,11 @@ use celador::cel::Json;
 use celador::context::MASK;
 use celador::task::{
     self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
-    ReviewState, Task, Verdict,
+    ReviewState, ReviewWord, Task, Verdict,
 };
 use celador_store::{
-    NewEvent, OperationKind, Owner, ReviewFilter, ReviewRow, ReviewViewer, ReviewWord, StoredReview, Terms,
-    review_answer_digest,
+    NewEvent, OperationKind, Owner, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview,
+    Terms,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -147,19 +147,19 @@ fn seen(service: &Service, request: &Request) -> Result<ReviewRow, Problem> {
 
 /// `POST /v1/reviews/{review}`
 pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let limits = &service.settings.limits.store.engine;
+    let (tasks, limits) = (&service.tasks, &service.settings.limits.store.engine);
     let body: AnswerReview = request.read(limits)?;
-    body.check(limits.max_reason_bytes)?;
+    let choice = body.choice(limits.max_reason_bytes)?;
     let row = seen(service, request)?;
     let by = answering(&request.caller, &row.review, body.answer)?;
     if body.digest.as_ref().is_some_and(|digest| *digest != row.review.digest) {
         return Err(Kind::ReviewChanged.into());
     }
+    let bound = (row.review.question, row.review.digest.clone());
+    let step = Answering { choice, bound, by, note: body.note };
     if row.review.state != ReviewState::Open {
-        return body.once_more(row.review, by.as_ref());
+        return step.once_more(tasks, row);
     }
-    let bound = (row.review.question, row.review.digest);
-    let step = Answering { body: &body, bound, by: by.clone() };
     let of_task = Request {
         caller: request.caller.clone(),
         target: request.target.clone(),
@@ -171,14 +171,14 @@ pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
         key: None,
         headers: Vec::new(),
     };
-    let taken = service.tasks.step_of(&row.owner, &of_task, &step);
-    let present = seen(service, request)?.review;
-    match (taken, present.state) {
+    let taken = tasks.step_of(&row.owner, &of_task, &step);
+    let present = seen(service, request)?;
+    match (taken, present.review.state) {
         (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
-        (Ok(_), _) => body.once_more(present, by.as_ref()),
+        (Ok(_), _) => step.once_more(tasks, present),
         // somebody else was first
         (Err(problem), state) if problem.kind == Kind::NothingAsked && state != ReviewState::Open => {
-            body.once_more(present, by.as_ref())
+            step.once_more(tasks, present)
         }
         (Err(problem), _) => Err(problem),
     }
@@ -197,53 +197,57 @@ fn answering(caller: &Caller, review: &StoredReview, word: ReviewWord) -> Result
 }
 
 impl AnswerReview {
-    /// Whether its parts go together.
-    fn check(&self, most: usize) -> Result<(), Problem> {
-        let fits = match self.answer {
-            ReviewWord::Approve | ReviewWord::Deny => self.arguments.is_none() && self.result.is_none(),
-            ReviewWord::Edit => self.arguments.is_some() && self.result.is_none(),
-            ReviewWord::Respond => self.arguments.is_none() && self.result.is_some(),
-        };
-        let is_short = self.note.as_ref().is_none_or(|note| note.len() <= most);
-        match (fits, is_short) {
-            (true, true) => Ok(()),
-            (false, _) => Err(Problem::new(Kind::BadRequest, messages::review_answer())),
-            (true, false) => Err(Problem::new(Kind::BadRequest, messages::bad_note(most))),
+    /// What it says, if its parts go together.
+    fn choice(&self, most: usize) -> Result<ReviewChoice, Problem> {
+        if self.note.as_ref().is_some_and(|note| note.len() > most) {
+            return Err(Problem::new(Kind::BadRequest, messages::bad_note(most)));
         }
+        ReviewChoice::of(self.answer, self.arguments.clone(), self.result.as_ref().map(output_of))
+            .map_err(|expected| Problem::new(Kind::BadRequest, expected.to_owned()))
     }
+}
 
-    /// The answer as the task takes it, for an open review of it.
+impl Answering {
+    /// The answer as the task takes it, for a review of it.
     fn choice(&self, task: &Task, review: &Review) -> ReviewChoice {
-        match (self.answer, &self.arguments, &self.result) {
-            (ReviewWord::Approve, ..) => ReviewChoice::Approve,
-            (ReviewWord::Edit, Some(arguments), _) => {
+        match &self.choice {
+            ReviewChoice::Edit { arguments } => {
                 ReviewChoice::Edit { arguments: with_secrets(task, review, arguments) }
             }
-            (ReviewWord::Respond, _, Some(result)) => ReviewChoice::Respond { result: output_of(result) },
-            // what is not whole was refused, and would be no approval
-            (ReviewWord::Deny | ReviewWord::Edit | ReviewWord::Respond, ..) => ReviewChoice::Deny,
+            as_given => as_given.clone(),
         }
     }
 
     /// The answer to one that came before: the same if it was the same, by the same person.
-    fn once_more(&self, review: StoredReview, by: Option<&Identity>) -> Result<Answer, Problem> {
-        let is_same = review.answered.as_ref().is_some_and(|answered| {
-            let brings_the_same =
-                |brought: &Json| answered.digest.as_ref() == Some(&review_answer_digest(brought));
-            answered.answer == self.answer
-                && answered.by.as_ref() == by
-                && !answered.passed_on
-                && match (&self.arguments, &self.result) {
-                    (Some(arguments), _) => brings_the_same(arguments),
-                    (_, Some(result)) => brings_the_same(&output_of(result)),
-                    (None, None) => true,
-                }
-        });
+    fn once_more(&self, tasks: &Tasks, row: ReviewRow) -> Result<Answer, Problem> {
+        let ReviewRow { owner, review, .. } = row;
+        let word = self.choice.word();
+        let is_theirs = |answered: &&ReviewAnswered| {
+            answered.answer == word && answered.by == self.by && !answered.passed_on
+        };
+        let Some(answered) = review.answered.as_ref().filter(is_theirs) else {
+            return Err(Kind::ReviewClosed.into());
+        };
+        let is_same = match word {
+            ReviewWord::Approve | ReviewWord::Deny => true,
+            // rows show no secret, so only the task can tell whether this brings what the first one did
+            ReviewWord::Edit | ReviewWord::Respond => tasks
+                .look_at(&owner, &review.task, |open| Ok(self.is_on_record(&open.task, review.question)))?,
+        };
         if !is_same {
             return Err(Kind::ReviewClosed.into());
         }
-        let decision = review.answered.as_ref().and_then(|answered| answered.decision);
+        let decision = answered.decision;
         Answer::json(200, &ReviewedReview { review, decision })
+    }
+
+    /// Whether a closed review of a task has this answer.
+    fn is_on_record(&self, task: &Task, question: QuestionId) -> bool {
+        let closed = task.reviews().find(|review| review.question == question);
+        closed.is_some_and(|closed| {
+            let given = closed.answered.as_ref().map(|answered| &answered.answer.choice);
+            given == Some(&self.choice(task, &closed))
+        })
     }
 }
 
@@ -385,14 +389,15 @@ impl StepBody for Expiring {
 }
 
 /// An answer to a review, as a step of its task.
-struct Answering<'a> {
-    body: &'a AnswerReview,
+struct Answering {
+    choice: ReviewChoice,
+    note: Option<String>,
     /// The question, and the digest of what the reviewer was shown.
     bound: (QuestionId, String),
     by: Option<Identity>,
 }
 
-impl StepBody for Answering<'_> {
+impl StepBody for Answering {
     fn operation(&self) -> OperationKind {
         OperationKind::Review
     }
@@ -400,12 +405,16 @@ impl StepBody for Answering<'_> {
     fn masked(&self, task: &Task, mut body: Value) -> Value {
         let review = task.reviews().find(|review| review.question == self.bound.0);
         let function = review.and_then(|review| review.function).unwrap_or_default();
-        if let (Some(arguments), Some(place)) = (&self.body.arguments, body.get_mut("arguments")) {
-            *place = value_of(&task.policy().masked_arguments(&function, arguments));
-        }
-        if let (Some(result), Some(place)) = (&self.body.result, body.get_mut("result")) {
-            *place =
-                value_of(&task.policy().masked_result(&function, CallStatus::Successful, &output_of(result)));
+        let policy = task.policy();
+        let (place, shown) = match &self.choice {
+            ReviewChoice::Approve | ReviewChoice::Deny => return body,
+            ReviewChoice::Edit { arguments } => ("arguments", policy.masked_arguments(&function, arguments)),
+            ReviewChoice::Respond { result } => {
+                ("result", policy.masked_result(&function, CallStatus::Successful, result))
+            }
+        };
+        if let Some(place) = body.get_mut(place) {
+            *place = value_of(&shown);
         }
         body
     }
@@ -417,11 +426,8 @@ impl StepBody for Answering<'_> {
         if review.digest.to_string() != *digest {
             return Err(Kind::ReviewChanged.into());
         }
-        let answer = ReviewAnswer {
-            choice: self.body.choice(task, &review),
-            by: self.by.clone(),
-            note: self.body.note.clone(),
-        };
+        let answer =
+            ReviewAnswer { choice: self.choice(task, &review), by: self.by.clone(), note: self.note.clone() };
         Ok(task.answer(*question, task::Answer::Review(answer), at.now)?.into_progress())
     }
 }

@@ -58,20 +58,29 @@ impl Found {
 }
 
 impl Tasks {
-    /// Looks at a task as it is now, whichever process took its last step.
+    /// Looks at a task of the caller as it is now, whichever process took its last step.
     pub(super) fn look<T>(
         &self,
         request: &Request,
         look: impl FnOnce(&Open) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
-        let owner = owner(&request.caller);
-        let present = self.store.version(&owner, &request.id);
-        let present = present.map_err(|error| self.gone(&owner, &request.id, &error))?;
-        let seat = self.seat(&owner, &request.id);
+        self.look_at(&owner(&request.caller), &request.id, look)
+    }
+
+    /// The same, whoever owns it.
+    pub(super) fn look_at<T>(
+        &self,
+        owner: &Owner,
+        id: &str,
+        look: impl FnOnce(&Open) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let present = self.store.version(owner, id);
+        let present = present.map_err(|error| self.gone(owner, id, &error))?;
+        let seat = self.seat(owner, id);
         let mut open = sit(&seat);
         let found = match open.take() {
             Some(found) if found.head.version() >= present => self.brought_up(found)?,
-            _ => self.open(&owner, &request.id)?,
+            _ => self.open(owner, id)?,
         };
         look(open.insert(found))
     }

@@ -54,9 +54,8 @@ pub use tasks::{
     Age, CompareError, Compared, Difference, DueLine, Ended, Ending, Fate, FoundTask, KeptLine, LoadedTask,
     LogBehind, ManifestSet, NewEvent, Once, OperationKind, Owner, PolicyDecided, PolicyDecision, Purge,
     Retention, RetentionError, RetentionRow, ReviewAnswered, ReviewFilter, ReviewRow, ReviewRule,
-    ReviewViewer, ReviewWord, ReviewedAgent, ReviewedUser, StoredEvent, StoredReview, StoredSwitches,
-    StoredTasks, SweptPage, SwitchTurn, SwitchesOn, TaskFilter, TaskHead, TaskLabels, TaskPolicy,
-    TaskSummary, Terms, Tombstone, Verified, compare, forget, lines_from, lines_of_purged, put_turns,
-    review_answer_digest, review_id, reviewer_name, sweep_answers, sweep_tombstones, take_over,
-    write_waiting,
+    ReviewViewer, ReviewedAgent, ReviewedUser, StoredEvent, StoredReview, StoredSwitches, StoredTasks,
+    SweptPage, SwitchTurn, SwitchesOn, TaskFilter, TaskHead, TaskLabels, TaskPolicy, TaskSummary, Terms,
+    Tombstone, Verified, compare, forget, lines_from, lines_of_purged, put_turns, review_id, reviewer_name,
+    sweep_answers, sweep_tombstones, take_over, write_waiting,
 };

@@ -2,6 +2,7 @@
 //!
 //! The stories of `tests/data/http/reviews.json` are about servers without tokens.
 
+use crate::review_fixture;
 use crate::server_tokens::{Signer, claims, over_keys, with};
 use crate::servers::PostgresServer;
 use crate::serving::{Reply, SCOPES, Serving};
@@ -610,4 +611,22 @@ fn every_scope_is_a_scope_of_tokens() {
     let serving = Serving::with_tokens();
     let all = serving.token("all", &SCOPES);
     assert_eq!(serving.get_as(&all, "/v1/reviews").json(), json!({"reviews": [], "next": null}));
+}
+
+/// What an answer brings is compared as it was given, and told as views show it.
+#[test]
+fn an_edit_of_a_secret_counts_once_and_another_secret_is_another_answer() {
+    let serving = Serving::with(&Location::Memory, review_fixture::policies);
+    let review = review_fixture::asks_to(&serving, None, "u", ("card", r#"{"amount": 9, "card": "4111"}"#));
+    let edit = |card: &str| json!({"answer": "edit", "arguments": {"amount": 8, "card": card}});
+    for (card, status) in [("5500", 200), ("5500", 200), ("5501", 409), ("***", 409)] {
+        let reply = serving.post(&review, &edit(card));
+        assert_eq!(reply.status, status, "{card}: {}", reply.text());
+        assert!(!reply.text().contains("5500"), "{}", reply.text());
+    }
+    // `***` leaves the secret as it is, and so it is the same answer as the secret itself
+    let review = review_fixture::asks_to(&serving, None, "u", ("card", r#"{"amount": 9, "card": "4111"}"#));
+    for (card, status) in [("***", 200), ("***", 200), ("4111", 200), ("5500", 409)] {
+        assert_eq!(serving.post(&review, &edit(card)).status, status, "{card}");
+    }
 }

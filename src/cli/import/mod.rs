@@ -68,7 +68,7 @@ struct Found {
     name: String,
     description: Option<String>,
     tools: Vec<Value>,
-    /// What of it no document can say; told, and then left out.
+    /// The parts of it that no document can say. They are left out, and the author is told so.
     notes: Vec<String>,
 }
 

@@ -83,9 +83,9 @@ pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, DecidedCall, Decision, EventStage, Exchange, Finding,
     Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question, QuestionId, Ran,
-    Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, StartTask, StepKind, StepName,
-    StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason, TraceEntry,
-    Turn, Usage, User, Verdict,
+    Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask,
+    StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
+    TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
 };
 pub use trial::{Trial, Tried};
 pub use turn::{Reported, Turned};

@@ -171,7 +171,7 @@ impl Task {
         course.exchanges.push(Exchange { question, answer });
     }
 
-    /// Denies the reviews that nobody has answered in time. What the calls came to is kept for who asks.
+    /// Denies the reviews that nobody has answered in time, and keeps the decisions of their calls for the runtime.
     pub(super) fn deny_expired(&mut self, now: Timestamp) {
         while self.end.is_none()
             && let Some(position) = self.waiting.iter().position(|pending| pending.has_expired(now))

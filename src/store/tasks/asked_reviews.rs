@@ -9,7 +9,7 @@ use super::task_records::{NewEvent, TaskHead};
 use crate::{StoreError, messages};
 use celador::cel::Json;
 use celador::policy::Policy;
-use celador::task::{CallStatus, QuestionId, Review, ReviewChoice, ReviewState, Rule};
+use celador::task::{CallStatus, QuestionId, Review, ReviewState, Rule, TaskState};
 
 /// The reviews after a step: all that are open, and those that were open before it. Linear in the reviews of the task.
 pub(super) fn reviews_of(
@@ -18,6 +18,10 @@ pub(super) fn reviews_of(
     passed_on: bool,
 ) -> Result<Vec<StoredReview>, StoreError> {
     let mut reviews = Vec::new();
+    if head.reviews.is_empty() && step.task.state() != TaskState::Suspended {
+        // most steps: reviews that are closed for longer are as they were
+        return Ok(reviews);
+    }
     for review in step.task.reviews() {
         let stored = stored(head, review.question)?;
         if review.state == ReviewState::Open || stored.is_some() {
@@ -53,13 +57,6 @@ fn told(
         arguments.map(|arguments| masked(policy, arguments, |it| policy.masked_arguments(of, it)));
     let of_result = |it: &Json| policy.masked_result(of, CallStatus::Successful, it);
     let result = result.map(|result| masked(policy, result, of_result));
-    let brought = answered.as_ref().and_then(|answered| match &answered.answer.choice {
-        ReviewChoice::Approve | ReviewChoice::Deny => None,
-        ReviewChoice::Edit { arguments } => {
-            Some(masked(policy, arguments.clone(), |it| policy.masked_arguments(of, it)))
-        }
-        ReviewChoice::Respond { result } => Some(masked(policy, result.clone(), of_result)),
-    });
     // the answer is to what the operation came to, unless nobody gave it
     let decision = step.decision.map(|decision| decision.verdict);
     let (result_before, message_before, asked_before) =
@@ -88,8 +85,7 @@ fn told(
         asked_at: asked_at.map(|at| at.to_string()).or(asked_before).unwrap_or_else(|| step.at.to_string()),
         expires_at: expires_at.map(|at| at.to_string()),
         digest: digest.to_string(),
-        answered: answered
-            .map(|answered| ReviewAnswered::of(answered, decision, passed_on, brought.as_ref())),
+        answered: answered.map(|answered| ReviewAnswered::of(answered, decision, passed_on)),
     }
 }
 

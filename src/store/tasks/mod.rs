@@ -38,10 +38,7 @@ pub use find::{FoundTask, TaskFilter};
 pub use labels::TaskLabels;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
-pub use review::{
-    ReviewAnswered, ReviewRule, ReviewWord, ReviewedAgent, ReviewedUser, StoredReview, review_answer_digest,
-    reviewer_name,
-};
+pub use review::{ReviewAnswered, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview, reviewer_name};
 pub use review_store::{ReviewFilter, ReviewViewer};
 pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};

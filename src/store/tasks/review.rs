@@ -4,7 +4,7 @@
 
 use crate::row_digest::digest;
 use celador::cel::{Json, Timestamp};
-use celador::task::{Identity, QuestionId, ReviewChoice, ReviewState, Reviewed, Verdict};
+use celador::task::{Identity, QuestionId, ReviewState, ReviewWord, Reviewed, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ pub(super) type OpenReviews = BTreeMap<QuestionId, String>;
 /// Places that a manifest marks as secret hold `***`: the store has the review as it is shown.
 ///
 /// ```
-/// use celador::task::{Answer, Identity, ReviewAnswer, ReviewChoice, ReviewState};
+/// use celador::task::{Answer, Identity, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord};
 /// use celador::{Call, Engine, EngineLimits, StartTask, User};
 /// use celador_store::{
 ///     Database, Location, NewEvent, OperationKind, Owner, ReviewAnswered, ReviewFilter, ReviewRow, ReviewRule, ReviewViewer,
-///     ReviewWord, ReviewedAgent, ReviewedUser, StoreLimits, StoredReview, StoredTasks,
+///     ReviewedAgent, ReviewedUser, StoreLimits, StoredReview, StoredTasks,
 /// };
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
@@ -150,21 +150,6 @@ pub struct ReviewRule {
     pub column: u64,
 }
 
-/// An answer to a review, in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReviewChoice"))]
-pub enum ReviewWord {
-    /// Go on.
-    Approve,
-    /// Do not.
-    Deny,
-    /// Go on with other arguments.
-    Edit,
-    /// Do not call the tool; this is its result.
-    Respond,
-}
-
 /// The answer to a review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -181,10 +166,6 @@ pub struct ReviewAnswered {
     pub at: String,
     /// What they added.
     pub note: Option<String>,
-    /// A digest of the arguments or of the result that it brought, as views show them: 64 hexadecimal digits; null if it brought
-    /// neither.
-    #[serde(default)]
-    pub digest: Option<String>,
     /// What became of the operation that asked.
     #[serde(default)]
     pub decision: Option<Verdict>,
@@ -211,43 +192,12 @@ impl StoredReview {
     }
 }
 
-impl From<&ReviewChoice> for ReviewWord {
-    fn from(choice: &ReviewChoice) -> Self {
-        match choice {
-            ReviewChoice::Approve => Self::Approve,
-            ReviewChoice::Deny => Self::Deny,
-            ReviewChoice::Edit { .. } => Self::Edit,
-            ReviewChoice::Respond { .. } => Self::Respond,
-        }
-    }
-}
-
 impl ReviewAnswered {
-    /// An answer as a store has it: with what became of its operation, whether the runtime of the task passed it on, and the
-    /// arguments or the result that it brought, as views show them.
-    pub(super) fn of(
-        Reviewed { answer, at }: Reviewed,
-        decision: Option<Verdict>,
-        passed_on: bool,
-        brought: Option<&Json>,
-    ) -> Self {
-        let (word, digest) = (ReviewWord::from(&answer.choice), brought.map(review_answer_digest));
-        Self {
-            answer: word,
-            by: answer.by,
-            passed_on,
-            at: at.to_string(),
-            note: answer.note,
-            digest,
-            decision,
-        }
+    /// An answer as a store has it: with what became of its operation, and whether the runtime of the task passed it on.
+    pub(super) fn of(Reviewed { answer, at }: Reviewed, decision: Option<Verdict>, passed_on: bool) -> Self {
+        let word = answer.choice.word();
+        Self { answer: word, by: answer.by, passed_on, at: at.to_string(), note: answer.note, decision }
     }
-}
-
-/// The digest of the arguments or of the result that an answer to a review brings, as views show them.
-#[must_use]
-pub fn review_answer_digest(brought: &Json) -> String {
-    digest(&[&brought.to_string()])
 }
 
 /// The name of a reviewer as names are compared: an e-mail address without its case, any other name as it is. A name that is

@@ -38,7 +38,7 @@ pub use lifecycle::TaskState;
 pub use progress::Progress;
 pub(in crate::task) use queue::{Queue, QueuedCall};
 pub use review::{Review, ReviewState, Reviewed, Rule};
-pub use review_answer::{Identity, ReviewAnswer, ReviewChoice};
+pub use review_answer::{Identity, ReviewAnswer, ReviewChoice, ReviewWord};
 pub use start::{Call, Next, Offer, Parent, StartTask, Turn, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;

@@ -97,7 +97,7 @@ enum Written {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Whole {
     /// What the reviewer wants.
-    answer: Word,
+    answer: ReviewWord,
     /// The new arguments, of `edit` alone.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
@@ -114,15 +114,57 @@ struct Whole {
     note: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a reviewer wants, in a word.
+///
+/// ```
+/// use celador::task::{ReviewChoice, ReviewWord};
+///
+/// let choice = ReviewChoice::of(ReviewWord::Edit, Some(serde_json::json!({"amount": 90}).into()), None)?;
+/// assert_eq!(choice.word(), ReviewWord::Edit);
+/// assert!(ReviewChoice::of(ReviewWord::Edit, None, None).is_err());
+/// # Ok::<(), &'static str>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(inline))]
-enum Word {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ReviewChoice"))]
+pub enum ReviewWord {
+    /// Go on.
     Approve,
+    /// Do not.
     Deny,
+    /// Go on with other arguments.
     Edit,
+    /// Do not call the tool; this is its result.
     Respond,
+}
+
+impl ReviewChoice {
+    /// The choice of a word with the arguments or the result that go with it.
+    ///
+    /// # Errors
+    /// A sentence, if something lacks or is too much.
+    pub fn of(word: ReviewWord, arguments: Option<Json>, result: Option<Json>) -> Result<Self, &'static str> {
+        match (word, arguments, result) {
+            (ReviewWord::Approve, None, None) => Ok(Self::Approve),
+            (ReviewWord::Deny, None, None) => Ok(Self::Deny),
+            (ReviewWord::Edit, Some(arguments), None) => Ok(Self::Edit { arguments }),
+            (ReviewWord::Respond, None, Some(result)) => Ok(Self::Respond { result }),
+            _ => {
+                Err("`arguments` goes with `edit`, `result` with `respond`, and neither with another answer")
+            }
+        }
+    }
+
+    /// The choice without what goes with it.
+    #[must_use]
+    pub fn word(&self) -> ReviewWord {
+        match self {
+            Self::Approve => ReviewWord::Approve,
+            Self::Deny => ReviewWord::Deny,
+            Self::Edit { .. } => ReviewWord::Edit,
+            Self::Respond { .. } => ReviewWord::Respond,
+        }
+    }
 }
 
 /// A value that is there, and may be null.
@@ -132,18 +174,16 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::
 
 impl From<ReviewAnswer> for Written {
     fn from(ReviewAnswer { choice, by, note }: ReviewAnswer) -> Self {
-        let (answer, arguments, result) = match choice {
-            ReviewChoice::Approve => (Word::Approve, None, None),
-            ReviewChoice::Deny => (Word::Deny, None, None),
-            ReviewChoice::Edit { arguments } => (Word::Edit, Some(arguments), None),
-            ReviewChoice::Respond { result } => (Word::Respond, None, Some(result)),
-        };
-        match answer {
-            Word::Approve | Word::Deny if by.is_none() && note.is_none() => {
-                Self::Short(answer == Word::Approve)
+        let answer = choice.word();
+        let (arguments, result) = match choice {
+            ReviewChoice::Approve | ReviewChoice::Deny if by.is_none() && note.is_none() => {
+                return Self::Short(answer == ReviewWord::Approve);
             }
-            _ => Self::Whole(Whole { answer, arguments, result, by, note }),
-        }
+            ReviewChoice::Approve | ReviewChoice::Deny => (None, None),
+            ReviewChoice::Edit { arguments } => (Some(arguments), None),
+            ReviewChoice::Respond { result } => (None, Some(result)),
+        };
+        Self::Whole(Whole { answer, arguments, result, by, note })
     }
 }
 
@@ -151,22 +191,12 @@ impl TryFrom<Written> for ReviewAnswer {
     type Error = &'static str;
 
     fn try_from(written: Written) -> Result<Self, &'static str> {
-        let Whole { answer, arguments, result, by, note } = match written {
-            Written::Short(approved) => return Ok(approved.into()),
-            Written::Whole(whole) => whole,
-        };
-        let choice = match (answer, arguments, result) {
-            (Word::Approve, None, None) => ReviewChoice::Approve,
-            (Word::Deny, None, None) => ReviewChoice::Deny,
-            (Word::Edit, Some(arguments), None) => ReviewChoice::Edit { arguments },
-            (Word::Respond, None, Some(result)) => ReviewChoice::Respond { result },
-            _ => {
-                return Err(
-                    "`arguments` goes with `edit`, `result` with `respond`, and neither with another answer",
-                );
+        match written {
+            Written::Short(approved) => Ok(approved.into()),
+            Written::Whole(Whole { answer, arguments, result, by, note }) => {
+                Ok(Self { choice: ReviewChoice::of(answer, arguments, result)?, by, note })
             }
-        };
-        Ok(Self { choice, by, note })
+        }
     }
 }
 

@@ -98,13 +98,8 @@ pub(in crate::task) struct CallUnderWay {
     /// The entry on record, once it has run.
     pub(in crate::task) record: Option<InvocationId>,
     /// Whether a person gave its result in the tool's place.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::task) responded: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 impl CallUnderWay {
