@@ -92,6 +92,17 @@ pub enum Code {
     Pure(PureCode),
     /// The same for a question about two values, which needs no value of its own to say yes or no.
     Test(TestCode),
+    /// As [`Code::Pure`], with the value of a variable of the scope behind the arguments: of a function of time that of `now`.
+    /// Where the scope has no such variable, each call fails.
+    Given {
+        /// The variable.
+        variable: &'static str,
+        /// The code.
+        code: PureCode,
+        /// Whether a call can succeed with this constant as the argument at this position, the receiver first: if not, it is
+        /// reported when the expression is compiled.
+        accepts: fn(usize, &Value<'_>) -> bool,
+    },
     /// By the evaluator itself: an operator, or a macro that decides which of its arguments are evaluated.
     Plan,
     /// By the host, which may have to ask somebody: `review`, `mount.read`.

@@ -98,6 +98,7 @@ impl Program {
             }
         }
         issues.extend(plan.bad_patterns().map(messages::bad_pattern));
+        issues.extend(plan.bad_arguments.iter().copied().map(messages::bad_argument));
         let result = checked.type_of(checked.expr.id).clone();
         Ok(Self {
             source: text.into(),

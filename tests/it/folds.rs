@@ -76,6 +76,18 @@ const EXPRESSIONS: &[&str] = &[
     "c.cap.probe.errored.exists_one(e, e)",
     "c.cap.probe.successful.all(s, s)",
     "c.cap.probe.restricted.all(r, !r)",
+    // calls as objects: the open ones come and go, the last on record may change, and an older one, too
+    "c.calls.filter(t, t.fn == 'probe' && t.status == 'successful').size()",
+    "c.calls.exists(t, t.output.balance == 7)",
+    "c.calls.all(t, t.status != 'restricted')",
+    "c.calls.filter(t, has(t.output.balance)).size()",
+    "c.calls.exists_one(t, t.open)",
+    "c.calls.filter(t, t.seq > 3).size()",
+    "c.calls.filter(t, t.output == null).size()",
+    "c.cap.ledger.calls.filter(t, t.input.account == 'a1' || t.fn == 'ledger_lookup').size()",
+    "c.cap.ledger.calls.all(t, t.input.n / t.input.d < 3)",
+    "c.cap.probe.calls.exists(t, t.status == 'errored' && t.input.n == 3)",
+    "c.cap.probe.calls.exists(t, timestamp(t.at) < timestamp('2030-01-01T00:00:00Z'))",
     // a loop that is run several times, over one list and over several
     "[1, 2].all(x, c.cap._meta.invocations.exists(f, f == 'probe'))",
     "['probe', 'ledger'].exists(k, c.cap[k].inputs.all(i, i.account == 'a1'))",
@@ -84,6 +96,8 @@ const EXPRESSIONS: &[&str] = &[
     // not kept: what they come to depends on more than the elements
     "c.cap.probe.inputs.exists(i, i.account == c.agent.name)",
     "c.cap.probe.inputs.exists(i, i.n == c.cap._meta.count)",
+    "c.calls.exists(t, t.input.n == c.cap._meta.count)",
+    "c.calls.exists(t, within(t, '5s'))",
     "c.cap.all(k, c.cap.probe.inputs.all(i, i.account != k))",
     "c.cap.probe.inputs.exists(n, i, n == 1 && i.account == 'a1')",
     "c.cap.probe.inputs.map(i, i.account).exists(a, a == 'a1')",
@@ -102,6 +116,8 @@ enum Change {
     ReplaceOutput(usize),
     PopOutput,
     Turn(TurnKind),
+    Open(u32, i64),
+    Close(usize),
     Clone,
     Restore,
 }
@@ -125,6 +141,8 @@ fn change() -> impl Strategy<Value = Change> {
         1 => (0..8_usize).prop_map(Change::ReplaceOutput),
         2 => Just(Change::PopOutput),
         3 => turn.prop_map(Change::Turn),
+        3 => (0..4_u32, 0..12_i64).prop_map(|(function, number)| Change::Open(function, number)),
+        2 => (0..3_usize).prop_map(Change::Close),
         1 => Just(Change::Clone),
         1 => Just(Change::Restore),
     ]
@@ -216,6 +234,12 @@ impl Running {
             Change::ReplaceOutput(number) => task.replace_last_output(entry(number)),
             Change::PopOutput => drop(task.pop_output()),
             Change::Turn(kind) => task.turn(kind),
+            Change::Open(function, number) => {
+                let InvocationRecord { function, input, .. } =
+                    invocation(function, InvocationStatus::Successful, number);
+                task.open_call(function, input);
+            }
+            Change::Close(position) => task.close_call(position),
             Change::Clone => *task = task.clone(),
             Change::Restore => *task = TaskContext::restore(SCHEMA.clone(), task.state()).unwrap(),
         }
@@ -454,6 +478,8 @@ const WORK: &[(&str, usize)] = &[
     ("c.cap.probe.outputs.all(o, o == null || o.balance >= 0)", 2),
     ("c.cap.probe.outputs.filter(o, o != null && o.balance > 100).size()", 2),
     // the last of them may still become restricted
+    ("c.cap.probe.calls.filter(t, t.status == 'restricted' && t.input.n == 4).size() > 3", 3),
+    ("c.calls.exists(t, t.fn == 'ledger_lookup' || t.input.n == 100)", 3),
     ("c.cap.probe.restricted.filter(r, r).size() > 3", 3),
     // the last entry and the one before it, and their two parts
     ("c.input.all(t, t.message.all(p, size(p.text) < 50000))", 4),

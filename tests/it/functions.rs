@@ -5,7 +5,7 @@ use celador::cel::{
     Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, LIBRARIES,
     MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
-use celador::context::PUT;
+use celador::context::{PUT, WITHIN};
 use celador::limits::EngineLimits;
 use std::collections::HashSet;
 use std::process::Command;
@@ -17,14 +17,21 @@ fn libraries() -> impl Iterator<Item = &'static Function> {
 
 fn scope() -> Env {
     let libraries = STANDARD.iter().chain(EXTENSIONS);
-    libraries.fold(Env::builder(), |scope, library| scope.library(library)).library(PUT).build()
+    let scope = libraries.fold(Env::builder(), |scope, library| scope.library(library));
+    scope.variable("now", Type::String).library(PUT).library(WITHIN).build()
+}
+
+/// The value that examples give `now`.
+fn at_a_quarter_to_four(env: &Env) -> Activation<'static> {
+    Activation::new(env).with(env, "now", Value::from("2026-05-20T03:45:00Z"))
 }
 
 /// What is written about a function or macro: its name, its lines, its examples.
 type Written = (&'static str, [&'static str; 2], &'static [(&'static str, &'static str)]);
 
 fn written() -> impl Iterator<Item = Written> {
-    let functions = libraries().chain(PUT).map(|row| (row.name, [row.doc, row.cost], row.examples));
+    let functions =
+        libraries().chain(PUT).chain(WITHIN).map(|row| (row.name, [row.doc, row.cost], row.examples));
     functions.chain(MACROS.iter().map(|row| (row.name, [row.doc, row.cost], row.examples)))
 }
 
@@ -80,7 +87,7 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
     let env = scope();
     for (_, (expression, _)) in examples() {
         let Ok(program) = Program::compile(&env, expression) else { continue };
-        if let Ok(value) = program.run(&Activation::new(&env), None) {
+        if let Ok(value) = program.run(&at_a_quarter_to_four(&env), None) {
             assert!(is_of(&value, program.result_type()), "`{expression}`: {}", program.result_type());
         }
     }
@@ -257,7 +264,7 @@ fn outcome(env: &Env, expression: &str) -> String {
         Ok(program) => program,
         Err(issues) => return issues.iter().map(|issue: &Issue| issue.message.as_str()).collect(),
     };
-    match program.run(&Activation::new(env), None) {
+    match program.run(&at_a_quarter_to_four(env), None) {
         Ok(value) => shown(&value),
         Err(Stop::Failed(error)) => format!("error: {}", error.code),
         Err(Stop::Asked) => "a question".to_owned(),

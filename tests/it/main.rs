@@ -26,6 +26,7 @@ mod brought_tools;
 mod browser;
 mod cache;
 mod call_ids;
+mod calls;
 mod cases;
 mod cel_interpreter;
 mod check_rows;

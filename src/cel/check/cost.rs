@@ -156,13 +156,15 @@ impl Estimator<'_> {
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
-        let (name, host, qualified) = match self.checked.reference(expr.id) {
+        let (name, code, qualified) = match self.checked.reference(expr.id) {
             Some(Reference::Function { declaration, qualified, .. }) => {
                 let Function { name, code, .. } = declaration.function;
-                (name, matches!(code, Code::Host), *qualified)
+                (name, code, *qualified)
             }
-            _ => (function.text.as_str(), true, false),
+            _ => (function.text.as_str(), Code::Host, false),
         };
+        // what no constant is: an answer of the host, a variable
+        let varies = matches!(code, Code::Host | Code::Given { .. });
         let operands: Vec<&Expr> = target.filter(|_| !qualified).into_iter().chain(args).collect();
         match (name, operands.as_slice()) {
             ("_&&_" | "_||_", [left, right]) => self.logic(left, right),
@@ -183,8 +185,10 @@ impl Estimator<'_> {
                 let arguments = self.all(operands.iter().copied());
                 let work = sum(self.work(name, operands), self.built(name, expr));
                 self.note_unbounded(work, expr);
-                let arguments = Cost { constant: arguments.constant && !host, ..arguments };
-                arguments.step_over(Cost::STEP).at_most(work)
+                let arguments = Cost { constant: arguments.constant && !varies, ..arguments };
+                // the variable is a step too
+                let given = u64::from(matches!(code, Code::Given { .. }));
+                arguments.step_over(Cost::STEP).at_most(sum(work, Some(given)))
             }
         }
     }

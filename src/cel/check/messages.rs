@@ -240,6 +240,11 @@ pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
     Issue { help, ..warning(code, span, message.to_owned()) }
 }
 
+/// `within(call, '1 hour')`
+pub(crate) fn bad_argument(span: Span) -> Issue {
+    warning("bad_argument", span, "the call fails with this argument, whenever it runs".to_owned())
+}
+
 pub(crate) fn bad_pattern(span: Span) -> Issue {
     let issue = warning("bad_pattern", span, "the regular expression does not compile".to_owned());
     let help =

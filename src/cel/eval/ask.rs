@@ -205,7 +205,7 @@ fn size(value: View<'_>, comparison: Comparison, bound: i64) -> Option<bool> {
         }
         View::Json(json) => comparison.of_length(json.as_bytes()?.len(), bound),
         View::List { of, at } => Some(comparison.of_size(of.size(at), bound)),
-        View::Record { of, at } => Some(comparison.of_size(of.shape(at).fields.len(), bound)),
+        View::Record { of, at } => Some(comparison.of_size(of.shape(at).key_count(), bound)),
         View::Null | View::Bool(_) | View::Int(_) | View::UInt(_) | View::Double(_) => None,
     }
 }

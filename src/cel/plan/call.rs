@@ -56,6 +56,20 @@ impl Planner<'_> {
                 }),
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
+            Code::Given { variable, code, accepts } => {
+                for (position, &operand) in operands.iter().enumerate() {
+                    if self.constant(operand).is_some_and(|constant| !accepts(position, constant)) {
+                        let span = self.spans.get(operand.0 as usize).copied();
+                        self.bad_arguments.extend(span);
+                    }
+                }
+                let Some(known) = self.env.variable(variable) else {
+                    return self.fail(expr, ErrorCode::Unbound);
+                };
+                let given = self.add(expr, Node::Variable(known.slot));
+                let args = operands.into_iter().chain([given]).collect();
+                Node::Call { name: declaration.function.name, code, args }
+            }
             Code::Host => {
                 let (name, member) = (declaration.name, receiver.is_some());
                 return self.add(expr, Node::Host { name, member, args: operands.into() });

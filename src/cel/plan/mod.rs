@@ -38,6 +38,8 @@ pub struct Plan {
     pub memos: usize,
     /// About the bytes that the constant patterns hold, or would hold if they were compiled.
     pub pattern_bytes: usize,
+    /// Where constants stand with which a call always fails.
+    pub bad_arguments: Vec<Span>,
 }
 
 impl Plan {

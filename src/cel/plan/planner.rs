@@ -36,15 +36,17 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
         locals: 0,
         memos: 0,
         pattern_bytes: 0,
+        bad_arguments: Vec::new(),
+        env,
         properties: Extent::max_properties(env.limits()),
     };
     let root = planner.expr(&checked.expr);
     let (locals, memos) = (planner.locals as usize, planner.memos as usize);
-    let Planner { nodes, spans, pattern_bytes, .. } = planner;
+    let Planner { nodes, spans, pattern_bytes, bad_arguments, .. } = planner;
     let mut variables: Vec<Slot> = nodes.iter().filter_map(Node::variable).collect();
     variables.sort_unstable();
     variables.dedup();
-    Plan { env: env.id(), nodes, spans, root, variables, locals, memos, pattern_bytes }
+    Plan { env: env.id(), nodes, spans, root, variables, locals, memos, pattern_bytes, bad_arguments }
 }
 
 /// A plan while it is made.
@@ -65,6 +67,9 @@ pub(super) struct Planner<'c> {
     memos: u32,
     /// The bytes that compiled patterns hold.
     pub(super) pattern_bytes: usize,
+    /// Constants with which a call always fails.
+    pub(super) bad_arguments: Vec<Span>,
+    pub(super) env: &'c Env,
     /// Classes by property that patterns may still name.
     pub(super) properties: usize,
 }

@@ -3,7 +3,7 @@
 //! In: a [`Scope`]. Out: its variables in the order of their slots, each a [`Root`] with its names, and its functions. Bindings
 //! of an invoke step are expressions of the scope of their step (`MW-13`), so they have none here.
 
-use super::function::{FILE, MOUNT, PUT, REVIEW};
+use super::function::{FILE, MOUNT, PUT, REVIEW, WITHIN};
 use crate::cel::Function;
 
 /// Where an expression stands.
@@ -170,10 +170,11 @@ impl Scope {
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, REVIEW],
-            Self::CelTool => &[PUT, REVIEW, MOUNT],
+            Self::Before | Self::After => &[PUT, WITHIN, REVIEW],
+            Self::CelTool => &[PUT, WITHIN, REVIEW, MOUNT],
             Self::Script => &[FILE],
-            _ => &[PUT],
+            Self::Filter | Self::EventField | Self::PollField | Self::PollDetect => &[PUT],
+            _ => &[PUT, WITHIN],
         }
     }
 

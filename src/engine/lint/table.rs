@@ -50,6 +50,7 @@ pub const WARNINGS: &[Warning] = &[
     ),
     row("always_true", MayLoseARule, "A part of an expression is never false, so it checks nothing."),
     row("ambiguous_invoke", MayLoseARule, "A step invokes one of several tools, so it calls none of them."),
+    row("bad_argument", MayLoseARule, "A function is called with a constant with which it always fails."),
     row("bad_pattern", MayLoseARule, "A regular expression does not compile, so it matches nothing."),
     row(
         "bare_schema",

@@ -2,12 +2,13 @@
 //! decided side by side from those that must wait for each other.
 //!
 //! In: the bindings and steps of a function. Out: [`Reads`] and [`Changes`], by the keys that are written. A key that is
-//! computed may be any key, so it reads every record; so do `_meta` and `_history`, which every call changes. Texts for
+//! computed may be any key, so it reads every record; so do `_meta` and `_history`, which every call changes. What is known of
+//! a call while it is open (that it was made, and its arguments) is kept apart: who reads no more does not wait. Texts for
 //! the model decide nothing and are not among them. Linear in the policy of the function; found when it is first wanted.
 
 use super::read_path::for_each_path;
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
-use crate::context::{FunctionId, Selector};
+use crate::context::{CallsOnPath, FunctionId, Selector};
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
 
@@ -28,15 +29,29 @@ use std::collections::BTreeSet;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// The functions whose records it reads, by position.
+    /// What it reads of calls that is not known before they are closed.
+    whole: Records,
+    /// The records of which it reads no more than which calls were made, and with which arguments.
+    made: Records,
+}
+
+/// The records of some functions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Records {
+    /// By position.
     functions: BTreeSet<usize>,
-    /// Whether it reads the record of every call.
+    /// Whether they are those of every function.
     everything: bool,
 }
 
-/// The functions whose records a call may change: its own and those of its invoke steps, by position.
+/// The functions whose records a call may change, by position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes(BTreeSet<usize>);
+pub struct Changes {
+    /// All of them: its own and those of its invoke steps.
+    functions: BTreeSet<usize>,
+    /// Those of its invoke steps: of these calls nothing is known while it is open.
+    invoked: BTreeSet<usize>,
+}
 
 /// What the decision on a call of a function reads, and what the call changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,34 +62,66 @@ pub struct Dependencies {
     pub changes: Changes,
 }
 
+impl Records {
+    fn is_empty(&self) -> bool {
+        !self.everything && self.functions.is_empty()
+    }
+
+    fn meet(&self, functions: &BTreeSet<usize>) -> bool {
+        (self.everything && !functions.is_empty()) || !self.functions.is_disjoint(functions)
+    }
+}
+
 impl Reads {
     /// Whether it reads no record.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !self.everything && self.functions.is_empty()
+        self.whole.is_empty() && self.made.is_empty()
     }
 
     /// Whether it reads the record of every call.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.everything
+        self.whole.everything
     }
 
     /// The functions whose records it reads by name.
     pub fn functions(&self) -> impl Iterator<Item = usize> {
-        self.functions.iter().copied()
+        self.whole.functions.iter().copied()
+    }
+
+    /// Whether it reads of every call that it was made, its function or its arguments: it does not wait for the result.
+    #[must_use]
+    pub fn is_everything_made(&self) -> bool {
+        self.made.everything
+    }
+
+    /// The functions of whose calls it reads, by name of the record, that they were made, or their arguments.
+    pub fn functions_made(&self) -> impl Iterator<Item = usize> {
+        self.made.functions.iter().copied()
     }
 
     /// Whether a call that changes this may change what is read.
     #[must_use]
     pub fn meet(&self, changes: &Changes) -> bool {
-        self.everything || !self.functions.is_disjoint(&changes.0)
+        self.whole.meet(&changes.functions) || self.made.meet(&changes.functions)
+    }
+
+    /// Whether a call that changes this, and was let through, may change what is read. Its arguments are settled, so that it
+    /// was made and with which arguments is known.
+    #[must_use]
+    pub fn meet_open(&self, changes: &Changes) -> bool {
+        self.whole.meet(&changes.functions) || self.made.meet(&changes.invoked)
     }
 
     fn add_path(&mut self, policy: &Policy, root: &str, path: &[Selector]) {
-        match policy.schema.calls_on_path(root, path) {
-            Some(functions) => self.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize)),
-            None => self.everything = true,
+        let CallsOnPath { functions, known_while_open } = policy.schema.calls_on_path(root, path);
+        let records = if known_while_open { &mut self.made } else { &mut self.whole };
+        match functions {
+            Some(functions) => {
+                records.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize))
+            }
+            None => records.everything = true,
         }
     }
 
@@ -92,7 +139,7 @@ impl Reads {
 impl Changes {
     /// The functions whose records it changes.
     pub fn functions(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().copied()
+        self.functions.iter().copied()
     }
 }
 
@@ -107,7 +154,7 @@ impl Policy {
 
     fn find_dependencies(&self, position: usize) -> Dependencies {
         let mut found = Dependencies::default();
-        found.changes.0.insert(position);
+        found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
@@ -120,7 +167,8 @@ impl Policy {
                     self.add_first(step, position, &mut found.reads);
                 }
                 if let StepAction::Invoke(invoke) = &step.action {
-                    found.changes.0.extend(invoke.function);
+                    found.changes.functions.extend(invoke.function);
+                    found.changes.invoked.extend(invoke.function);
                 }
             }
         }
@@ -142,9 +190,9 @@ impl Policy {
     /// A step ahead of the first call asks whether one has run (MW-39).
     fn add_first(&self, step: &Step, position: usize, reads: &mut Reads) {
         if step.selects.is_some() {
-            reads.functions.insert(position);
+            reads.whole.functions.insert(position);
         } else if let Some(function) = self.functions.get(position) {
-            reads.functions.extend(self.functions_of(function.capability));
+            reads.whole.functions.extend(self.functions_of(function.capability));
         }
     }
 }

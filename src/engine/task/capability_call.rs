@@ -106,6 +106,7 @@ impl Task {
     /// A call that was let through, as an operation that goes on from there.
     pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { id, function, arguments, .. } = self.open.remove(position);
+        self.context.close_call(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
         self.queue.forget(&id);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
@@ -335,6 +336,7 @@ impl Task {
     fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let admitted = self.policy.fingerprint();
+        self.context.open_call(function_id(function), arguments.clone());
         self.open.push(OpenCall { id, function, arguments, admitted, asked: None });
     }
 

@@ -86,7 +86,9 @@ impl Task {
         }
         let of = |other: usize| self.policy.dependencies(other);
         let may_change = |other: usize| of(other).is_some_and(|other| own.reads.meet(&other.changes));
-        let open = self.open.iter().map(|open| (&open.id, may_change(open.function)));
+        // of these all is known but how they end
+        let ends = |other: usize| of(other).is_some_and(|other| own.reads.meet_open(&other.changes));
+        let open = self.open.iter().map(|open| (&open.id, ends(open.function)));
         let held = self.queue.waiting.iter().filter_map(|queued| queued.held.as_deref());
         let under_way =
             self.waiting.iter().map(|pending| &pending.operation).chain(held).filter_map(|operation| {

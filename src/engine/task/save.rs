@@ -6,6 +6,7 @@
 //! earlier release saved; there whoever restores it says whether the manifests are the same.
 
 use super::allowed::lists;
+use super::flow::function_id;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
@@ -273,6 +274,9 @@ impl Task {
         let mut context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
         saved.reviews.iter().for_each(|review| context.push_review(review.in_context()));
+        for call in &open {
+            context.open_call(function_id(call.function), call.arguments.clone());
+        }
         let under_way =
             saved.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.clone());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);

@@ -1,0 +1,147 @@
+//! `calls`: what was called, each call as one object, most recent first: of the whole task, and of a record.
+//!
+//! In: the log of invocations and the open calls, where they lie. Out: views, and nothing is copied. The open calls come
+//! first, in the order in which they were let through; behind them stands the history, which only grows, so that loops go
+//! on where they were. Every read is constant time but for a search among the open calls.
+//!
+//! A call is one object because a rule is mostly about several facts of one call (`t.status == 'successful' &&
+//! t.input.order == input.order`), which lists side by side cannot say. Of an open call the function and the arguments are
+//! known; its number, its time, its result and how it ended are null or `open`.
+
+use super::history::{InvocationRecord, InvocationStatus};
+use super::open_calls::OpenInvocation;
+use super::part::{MAX_INDEX, Part};
+use super::schema_decl::FunctionId;
+use super::task_context::TaskContext;
+use crate::cel::{Constant, Domain, Field, GrowingEnd, Growth, RecordType, Storage, Type, View};
+use std::sync::Arc;
+
+/// The key of the list, of the context and of each record.
+pub(super) const CALLS: &str = "calls";
+
+/// The status of a call whose result is awaited.
+const OPEN: &str = "open";
+
+/// The fields of a call, in the order of their slots.
+pub(super) const CALL_FIELDS: [&str; 7] = ["seq", "at", "fn", "input", "output", "status", "open"];
+
+/// The fields that an open call has, and that never change: they are read without waiting for it.
+pub(super) const KNOWN_WHILE_OPEN: [&str; 3] = ["fn", "input", "open"];
+
+/// The type of a call with arguments and results of these types, of one of these functions.
+pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]>) -> Arc<RecordType> {
+    let texts = |texts: &mut dyn Iterator<Item = Arc<str>>| {
+        Domain { allowed: Some(texts.map(Constant::Text).collect()), ..Domain::default() }.known()
+    };
+    let functions = functions.and_then(|keys| texts(&mut keys.iter().cloned()));
+    let statuses = InvocationStatus::ALL.map(InvocationStatus::as_str).into_iter().chain([OPEN]);
+    let statuses = texts(&mut statuses.map(Arc::from));
+    let types = [
+        (Type::Int, None, "its number in the order of the history, from 1; null while it is open"),
+        (Type::String, None, "when it came to its end, UTC; null while it is open"),
+        (Type::String, functions, "the function"),
+        (input, None, "the resolved arguments"),
+        (output, None, "the result; null if there is none, or none yet"),
+        (Type::String, statuses, "`successful`, `errored`, `restricted`, or `open` while it is"),
+        (Type::Bool, None, "whether its result is awaited"),
+    ];
+    let field = |(name, (ty, domain, doc)): (&str, (Type, Option<Arc<Domain>>, &str))| {
+        (Arc::from(name), Field { domain, doc: doc.to_owned(), ..Field::required(ty) })
+    };
+    Arc::new(RecordType {
+        name: "call".to_owned(),
+        fields: CALL_FIELDS.into_iter().zip(types).map(field).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Live,
+    })
+}
+
+/// The field `calls` of a record that also holds its calls in another way.
+pub(super) fn calls_field(call: &Arc<RecordType>) -> (Arc<str>, Field) {
+    let ty = Type::list(Type::Record(call.clone()));
+    let doc = "each call as one object, most recent first, the open ones too";
+    (CALLS.into(), Field { derived: true, doc: doc.to_owned(), ..Field::required(ty) })
+}
+
+impl TaskContext {
+    /// A call was let through: its result is awaited from now on. The function is one of the schema's.
+    pub fn open_call(&mut self, function: FunctionId, input: crate::cel::Json) {
+        self.open.open(&self.schema, function, input);
+    }
+
+    /// The result of an open call is taken, or it is withdrawn: the position is that among the open calls, in the order in
+    /// which they were let through.
+    pub fn close_call(&mut self, position: usize) {
+        self.open.close(position);
+    }
+
+    /// How many calls a list has; of all functions, or of a record.
+    pub(super) fn calls_len(&self, record: Option<u32>) -> usize {
+        let (open, closed) = self.calls_parts(record);
+        open.saturating_add(closed)
+    }
+
+    fn calls_parts(&self, record: Option<u32>) -> (usize, usize) {
+        match record {
+            None => (self.open.len(), self.history.log().len()),
+            Some(record) => {
+                (self.open.len_of(record), self.history.of(record).map_or(0, super::history::Record::len))
+            }
+        }
+    }
+
+    /// A call of a list, 0 the most recent.
+    pub(super) fn call_at(&self, record: Option<u32>, index: usize) -> Option<View<'_>> {
+        let (open, _) = self.calls_parts(record);
+        let (part, position) = match (index.checked_sub(open), record) {
+            (None, None) => (Part::OpenCall, self.open.newest(index)?),
+            (None, Some(record)) => (Part::OpenCall, self.open.newest_of(record, index)?),
+            (Some(index), None) => {
+                let position = self.history.log().len().checked_sub(index)?.checked_sub(1)?;
+                (Part::Call, u32::try_from(position).ok()?)
+            }
+            (Some(index), Some(record)) => (Part::Call, self.history.newest_position(record, index)?),
+        };
+        (position <= MAX_INDEX).then(|| View::Record { of: self, at: part.at(position) })
+    }
+
+    /// A field of the call at a position of the log.
+    pub(super) fn call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
+        let call = self.history.log().get(position as usize)?;
+        let InvocationRecord { function, at, input, output, status, .. } = call;
+        Some(match slot {
+            0 => View::Int(i64::from(position).saturating_add(1)),
+            1 => View::Time(at.as_str()),
+            2 => View::Text(self.name_of(*function)),
+            3 => View::Json(input.root()),
+            4 => output.as_ref().map_or(View::Null, |output| View::Json(output.root())),
+            5 => View::Text(status.as_str()),
+            6 => View::Bool(false),
+            _ => return None,
+        })
+    }
+
+    /// A field of an open call.
+    pub(super) fn open_call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
+        let OpenInvocation { function, input } = self.open.get(position)?;
+        Some(match slot {
+            0 | 1 | 4 => View::Null,
+            2 => View::Text(self.name_of(*function)),
+            3 => View::Json(input.root()),
+            5 => View::Text(OPEN),
+            6 => View::Bool(true),
+            _ => return None,
+        })
+    }
+
+    /// How a list of calls grows: the last call of the history may still become restricted, and the open ones go.
+    pub(super) fn calls_growth(&self, record: Option<u32>) -> Option<Growth<'_>> {
+        let changes = match record {
+            None => self.history.changes(),
+            Some(record) => self.history.of(record)?.changes(),
+        };
+        let (_, closed) = self.calls_parts(record);
+        let settled = closed.saturating_sub(1);
+        Some(Growth { folds: &self.folds, end: GrowingEnd::Front, settled, epoch: changes })
+    }
+}
