@@ -41,8 +41,9 @@ const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_sche
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 13] = [
+const OF_TASKS: [&str; 14] = [
     "max_folds",
+    "max_index_bytes",
     "max_deliveries",
     "max_questions",
     "max_task_bytes",

@@ -6,12 +6,13 @@
 
 mod call;
 mod comparison;
+mod correlation;
 mod node;
 mod planner;
 mod question;
 
 pub use comparison::{Arithmetic, Comparison};
-pub use node::{Clause, Item, Local, Loop, LoopKind, Memo, Node, NodeId};
+pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId};
 pub(crate) use planner::plan;
 pub use question::Question;
 

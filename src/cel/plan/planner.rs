@@ -1,6 +1,7 @@
 //! Makes the plan: one pass over the tree, children first. What a call becomes stands in `call`.
 
 use super::Plan;
+use super::correlation::correlation;
 use super::node::{Item, Local, Loop, LoopKind, Memo, Node, NodeId};
 use super::question::Question;
 use crate::check::{Checked, Reference};
@@ -274,7 +275,12 @@ impl Planner<'_> {
         let is_fold = kind.is_fold() && second.is_none();
         let is_fold = is_fold && self.nodes.get(inside..).is_some_and(|nodes| nodes.iter().all(is_closed));
         let fold = is_fold.then(FoldId::next);
-        self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold })))
+        let is_compared = kind.is_fold() && second.is_none() && !is_fold;
+        let correlation = if is_compared { correlation(&self.nodes, inside, body, first) } else { None };
+        self.add(
+            expr,
+            Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold, correlation })),
+        )
     }
 
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the
