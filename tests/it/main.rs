@@ -186,6 +186,7 @@ mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
+mod totals;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]

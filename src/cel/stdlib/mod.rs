@@ -14,8 +14,11 @@ mod sets;
 mod strings;
 mod strings_ext;
 mod times;
+mod times_ext;
+mod totals;
 
 pub(crate) use pattern::{Extent, Pattern};
+pub(crate) use totals::SUM;
 
 use super::fault::Fault;
 use super::function::Function;
@@ -32,6 +35,8 @@ pub const LANGUAGE: &[&[Function]] = &[
     strings_ext::STRINGS_EXT,
     math::MATH,
     lists::LISTS,
+    totals::TOTALS,
+    times_ext::TIMES_EXT,
     sets::SETS,
     optionals::OPTIONALS,
     encoders::ENCODERS,
@@ -56,6 +61,8 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Strings", strings_ext::STRINGS_EXT),
     ("Math", math::MATH),
     ("Lists", lists::LISTS),
+    ("Totals of lists", totals::TOTALS),
+    ("Times", times_ext::TIMES_EXT),
     ("Sets", sets::SETS),
     ("Optionals", optionals::OPTIONALS),
     ("Encoders", encoders::ENCODERS),
