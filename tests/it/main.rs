@@ -191,5 +191,6 @@ mod totals;
 mod traces;
 #[cfg(feature = "server")]
 mod turns;
+mod urls;
 #[cfg(feature = "server")]
 mod vectors;
