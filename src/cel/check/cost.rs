@@ -156,12 +156,12 @@ impl Estimator<'_> {
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
-        let (name, host, qualified) = match self.checked.reference(expr.id) {
+        let (name, code, qualified) = match self.checked.reference(expr.id) {
             Some(Reference::Function { declaration, qualified, .. }) => {
                 let Function { name, code, .. } = declaration.function;
-                (name, matches!(code, Code::Host), *qualified)
+                (name, code, *qualified)
             }
-            _ => (function.text.as_str(), true, false),
+            _ => (function.text.as_str(), Code::Host, false),
         };
         let operands: Vec<&Expr> = target.filter(|_| !qualified).into_iter().chain(args).collect();
         match (name, operands.as_slice()) {
@@ -181,9 +181,14 @@ impl Estimator<'_> {
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.counted(operand)),
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
-                let work = sum(self.work(name, operands), self.built(name, expr));
+                // a function with a table goes through every part of a value, of which no type says how many there are
+                let work = match code {
+                    Code::Named(..) => None,
+                    _ => sum(self.work(name, operands), self.built(name, expr)),
+                };
                 self.note_unbounded(work, expr);
-                let arguments = Cost { constant: arguments.constant && !host, ..arguments };
+                let constant = arguments.constant && !matches!(code, Code::Host);
+                let arguments = Cost { constant, ..arguments };
                 arguments.step_over(Cost::STEP).at_most(work)
             }
         }
