@@ -11,6 +11,7 @@ mod optionals;
 pub(crate) mod pattern;
 mod regex;
 mod sets;
+mod shell;
 mod strings;
 mod strings_ext;
 mod times;
@@ -37,6 +38,7 @@ pub const LANGUAGE: &[&[Function]] = &[
     encoders::ENCODERS,
     regex::REGEX,
     network::NETWORK,
+    shell::SHELL,
 ];
 
 const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
@@ -61,6 +63,7 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Encoders", encoders::ENCODERS),
     ("Regular expressions", regex::REGEX),
     ("Networks", network::NETWORK),
+    ("Command lines", shell::SHELL),
 ];
 
 /// No overload takes these arguments.
