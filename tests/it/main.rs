@@ -147,6 +147,7 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod shell;
 mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]

@@ -25,10 +25,19 @@ const ELEMENT_UNITS: u64 = (size_of::<Value<'_>>() as u64).div_ceil(BYTES_PER_UN
 /// What building an entry of a map costs at most.
 const ENTRY_UNITS: u64 = (Map::ENTRY_BYTES as u64).div_ceil(BYTES_PER_UNIT);
 
-/// Functions of texts and numbers whose work grows faster than those; functions of lists and maps are none of these,
-/// because nothing is known of what is in those.
-const UNBOUNDED: [&str; 7] =
-    ["getQuery", "lists.range", "regex.extract", "regex.extractAll", "regex.replace", "replace", "split"];
+/// Functions of texts and numbers whose work grows faster than those, or that pay for each part which they find; functions
+/// of lists and maps are none of these, because nothing is known of what is in those.
+const UNBOUNDED: [&str; 9] = [
+    "getQuery",
+    "lists.range",
+    "regex.extract",
+    "regex.extractAll",
+    "regex.replace",
+    "replace",
+    "shell.commands",
+    "shell.parse",
+    "split",
+];
 
 /// What an expression costs.
 #[derive(Clone, Copy)]

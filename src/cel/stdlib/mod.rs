@@ -11,6 +11,7 @@ mod optionals;
 pub(crate) mod pattern;
 mod regex;
 mod sets;
+mod shell;
 mod strings;
 mod strings_ext;
 mod times;
@@ -44,6 +45,7 @@ pub const LANGUAGE: &[&[Function]] = &[
     regex::REGEX,
     network::NETWORK,
     urls::URLS,
+    shell::SHELL,
 ];
 
 const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
@@ -71,6 +73,7 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Regular expressions", regex::REGEX),
     ("Networks", network::NETWORK),
     ("URLs", urls::URLS),
+    ("Command lines", shell::SHELL),
 ];
 
 /// An argument that a function takes together with constants behind it that are well-formed, for who asks whether they are; nothing
