@@ -137,12 +137,14 @@ fn nothing_panics_whatever_a_function_is_given() {
         Value::text("é%.3e%s%"),
         Value::text("(a?)"),
         Value::text("::1/64"),
+        Value::text("https://a.example/%2e?k=é"),
         Value::text("email"),
         Value::text("４１１１-1111%2D1111\u{200B}1111 ann@é.com"),
         Value::Shortened,
         Value::Bytes(Blob::Borrowed(b"\xff")),
         sample(&Type::Timestamp),
         sample(&Type::opaque("net.CIDR", [])),
+        sample(&Type::opaque("kubernetes.URL", [])),
         Value::Optional(None),
     ];
     let lists = [
@@ -256,7 +258,14 @@ fn sample(ty: &Type) -> Value<'static> {
         Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
         Type::TypeOf(_) => Value::Type(TypeName("int".into())),
         Type::Opaque(opaque) if opaque.name == "net.IP" => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
-        Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
+        Type::Opaque(opaque) if opaque.name == "net.CIDR" => {
+            Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap()))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.URL" => {
+            let url = format!("https://example.com/{}?a=b", "a".repeat(950));
+            Value::Opaque(Opaque::Url(Arc::new(url.parse().unwrap())))
+        }
+        Type::Opaque(opaque) => panic!("no sample of {}", opaque.name),
         _ => Value::Int(3),
     }
 }

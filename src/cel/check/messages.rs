@@ -240,6 +240,16 @@ pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
     Issue { help, ..warning(code, span, message.to_owned()) }
 }
 
+/// `duration('1 hour')`
+pub(crate) fn refused_constant(span: Span, function: &str, expected: Option<&str>) -> Issue {
+    let issue = warning(
+        "refused_constant",
+        span,
+        format!("`{function}` refuses this constant, so the call always fails"),
+    );
+    Issue { help: expected.map(str::to_owned), ..issue }
+}
+
 /// `pii.has(input, 'emial')`
 pub(super) fn unknown_row(span: Span, function: &str, name: &str, rows: &[&'static str]) -> Issue {
     let issue = error("unknown_row", span, format!("`{function}` does not know `{name}`"));
