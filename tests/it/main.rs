@@ -46,6 +46,7 @@ mod conversation_lists;
 mod conversation_servers;
 mod counting;
 mod decision_log;
+mod detect;
 mod differential;
 mod doors;
 mod ends;
