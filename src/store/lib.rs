@@ -48,6 +48,7 @@ mod row_digest;
 mod same_file;
 mod tasks;
 
+pub use counters::CounterTurn;
 pub use database::{Database, FaultPlan, Faults, Location, Row, Sql, SqlValue};
 pub(crate) use database::{PostgresAddress, PostgresFailure, read_certificates, read_file};
 pub use error::StoreError;

@@ -6,8 +6,11 @@
 
 mod commit;
 mod rows;
+mod turns;
 mod verify;
 
 pub(crate) use commit::{CounterWork, CounterWrite, put, spend_all, stale};
 pub(crate) use rows::{COUNTER, CounterRow, holds_of, state_of};
+pub use turns::CounterTurn;
+pub(crate) use turns::CounterTurns;
 pub(crate) use verify::{verify_holds, verify_page};

@@ -3,8 +3,9 @@
 use super::StoredTasks;
 use super::owner::Owner;
 use crate::StoreError;
-use crate::counters::state_of;
+use crate::counters::{CounterTurn, state_of};
 use celador::counter::{CounterId, CounterState};
+use std::time::Duration;
 
 impl StoredTasks {
     /// Some counters of an owner as they are, in the order of the question, at one moment. A counter that nobody has reserved is
@@ -55,5 +56,29 @@ impl StoredTasks {
     pub fn counters(&self, owner: &Owner, counters: &[CounterId]) -> Result<Vec<CounterState>, StoreError> {
         self.database()
             .read(|sql| counters.iter().map(|counter| state_of(sql, owner.as_str(), counter)).collect())
+    }
+
+    /// A turn at some counters, to be taken before they are read and kept until the step is stored. Steps of this process
+    /// that read one counter then come one after the other, and none is decided for nothing; without turns all of it holds too.
+    /// Who takes a turn while it has one may wait in vain, at most `max_counter_wait_ms`.
+    ///
+    /// ```
+    /// use celador::counter::CounterId;
+    /// use celador_store::{CounterTurn, Database, Location, Owner, StoreLimits, StoredTasks};
+    ///
+    /// let limits = StoreLimits { max_counter_wait_ms: 20, ..StoreLimits::default() };
+    /// let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+    /// let (desk, spend) = (Owner::caller("desk"), [CounterId::new("acme/payments", "spend", "7")]);
+    ///
+    /// let turn: CounterTurn = tasks.counter_turn(&desk, &spend);
+    /// assert!(turn.came());
+    /// assert!(!tasks.counter_turn(&desk, &spend).came());
+    /// drop(turn);
+    /// assert!(tasks.counter_turn(&desk, &spend).came());
+    /// # Ok::<(), celador_store::StoreError>(())
+    /// ```
+    pub fn counter_turn(&self, owner: &Owner, counters: &[CounterId]) -> CounterTurn {
+        let longest = Duration::from_millis(self.limits().max_counter_wait_ms);
+        self.turns().take(owner.as_str(), counters, longest)
     }
 }

@@ -20,7 +20,7 @@ use super::tombstones;
 use super::writer::{Write, Writer};
 use super::{switches, verify};
 use crate::StoreLimits;
-use crate::counters::CounterWrite;
+use crate::counters::{CounterTurns, CounterWrite};
 use crate::{Database, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::counter::CounterChanges;
@@ -61,6 +61,7 @@ pub struct StoredTasks {
     database: Database,
     writer: Writer,
     limits: StoreLimits,
+    turns: CounterTurns,
     /// Whether each task that an earlier release began has its labels.
     labelled: Arc<AtomicBool>,
 }
@@ -104,7 +105,7 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits, labelled: Arc::default() }
+        Self { database, writer, limits: *limits, turns: CounterTurns::default(), labelled: Arc::default() }
     }
 
     /// The database.
@@ -220,6 +221,11 @@ impl StoredTasks {
     /// Whether each task that an earlier release began has its labels.
     pub(super) fn labelled(&self) -> &AtomicBool {
         &self.labelled
+    }
+
+    /// Who has a turn at which counter.
+    pub(super) fn turns(&self) -> &CounterTurns {
+        &self.turns
     }
 
     /// The bounds.
