@@ -122,7 +122,7 @@ fn deeds() -> impl Strategy<Value = Vec<(i64, u32)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn a_window_counts_what_a_plain_list_does((window, length) in window(), deeds in deeds()) {
