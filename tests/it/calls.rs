@@ -203,8 +203,8 @@ fn slips_are_found_when_a_policy_is_loaded() {
         ("!c.calls.exists(t, t.status == 'success')", Some("never_equal")),
         ("!c.cap.bank_pay.calls.exists(t, t.input.amuont > 5.0)", Some("unknown_field")),
         ("!c.calls.exists(t, t.state == 'open')", Some("unknown_field")),
-        ("!c.calls.exists(t, within(t, '1 hour'))", Some("bad_argument")),
-        ("!c.calls.exists(t, within(t, '-1h'))", Some("bad_argument")),
+        ("!c.calls.exists(t, within(t, '1 hour'))", Some("refused_constant")),
+        ("!c.calls.exists(t, within(t, '-1h'))", Some("refused_constant")),
     ] {
         let (_, findings) = parse(
             "calls.yaml",

@@ -69,7 +69,7 @@ pub(super) struct Planner<'c> {
     /// The bytes that compiled patterns hold.
     pub(super) pattern_bytes: usize,
     /// Constants with which a call always fails.
-    pub(super) bad_arguments: Vec<Span>,
+    pub(super) bad_arguments: Vec<(Span, &'static str)>,
     pub(super) env: &'c Env,
     /// Classes by property that patterns may still name.
     pub(super) properties: usize,
