@@ -3,7 +3,7 @@
 //! In: a path that begins at a variable. Out: the functions whose records it leads to. `_meta` and `_history` change with every
 //! call. What is not known of a path counts as if it led to every part, so that no record that is read is missed.
 
-use super::calls::{CALLS, KNOWN_WHILE_OPEN};
+use super::call_type::{CALLS, KNOWN_WHILE_OPEN};
 use super::schema::{ContextSchema, META};
 use super::schema_decl::FunctionId;
 use super::scope::Root;

@@ -5,6 +5,7 @@
 //! views over the same positions, so they cannot differ in length (`REC-02`), and an invocation has one status, so
 //! exactly one of its three flags is true (`REC-04`). Nothing is ever removed.
 
+use super::call_type::{ERRORED, RESTRICTED, SUCCESSFUL};
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -74,15 +75,12 @@ pub struct Counts {
 }
 
 impl InvocationStatus {
-    /// All of them.
-    pub(super) const ALL: [Self; 3] = [Self::Successful, Self::Errored, Self::Restricted];
-
     /// The word that expressions see.
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Self::Successful => "successful",
-            Self::Errored => "errored",
-            Self::Restricted => "restricted",
+            Self::Successful => SUCCESSFUL,
+            Self::Errored => ERRORED,
+            Self::Restricted => RESTRICTED,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | `log` | a list that grows without copying what it holds |
 //! | `history` | the log of invocations, and the records over it |
 //! | `open_calls` | the calls whose results are awaited |
+//! | `call_type` | the type of a call as an object |
 //! | `calls` | both as one list of objects, most recent first |
 //! | `task_io` | one entry of `context.input` or `context.output` |
 //! | `task_context` | the state of one task, and every change it can go through |
@@ -35,6 +36,7 @@
 
 mod activations;
 mod call_path;
+mod call_type;
 mod calls;
 mod change;
 pub(crate) mod full_time;

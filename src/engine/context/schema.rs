@@ -8,7 +8,7 @@
 //! `_meta` is among them when the map is iterated, because the specification prints it as a member of that map
 //! (`KEY-08` reserves it there) and the JSON of the context must have it.
 
-use super::calls::{call_type, calls_field};
+use super::call_type::{call_type, calls_field};
 use super::messages;
 use super::part::Part;
 use super::schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};

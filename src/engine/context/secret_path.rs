@@ -3,7 +3,7 @@
 //! In: a path that begins at a variable, and the call that it is about, if it is about one. Out: yes or no, by the places that
 //! the schema of the context marks.
 
-use super::calls::CALLS;
+use super::call_type::CALLS;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::scope::Root;
