@@ -2,7 +2,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
-use celador::context::{FILE, MOUNT, PUT, REVIEW};
+use celador::context::{FILE, HASH, MOUNT, PUT, REVIEW};
 use celador::diagnostic::nearest;
 use celador::scenario::Palette;
 use clap::Args;
@@ -39,7 +39,7 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        let known = LANGUAGE.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE]);
+        let known = LANGUAGE.iter().chain([&PUT, &HASH, &REVIEW, &MOUNT, &FILE]);
         let rows = macros().chain(known.copied().flatten().map(Row::Function));
         write(&rows.collect::<Vec<_>>(), self.name.as_deref(), screen)?;
         Ok(ExitCode::Yes)
@@ -176,7 +176,7 @@ fn page() -> String {
     for (heading, library) in LIBRARIES.iter().take(STANDARD.len()) {
         section(&mut page, heading, library.iter().map(Row::Function));
     }
-    let own = [PUT, REVIEW, MOUNT, FILE].into_iter().flatten();
+    let own = [PUT, HASH, REVIEW, MOUNT, FILE].into_iter().flatten();
     section(&mut page, "Policies", own.map(Row::Function));
     for (heading, library) in LIBRARIES.iter().skip(STANDARD.len()) {
         section(&mut page, &format!("Extension: {heading}"), library.iter().map(Row::Function));

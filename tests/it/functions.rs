@@ -5,7 +5,7 @@ use celador::cel::{
     Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, LIBRARIES,
     MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
-use celador::context::PUT;
+use celador::context::{HASH, PUT};
 use celador::limits::EngineLimits;
 use std::collections::HashSet;
 use std::process::Command;
@@ -17,14 +17,15 @@ fn libraries() -> impl Iterator<Item = &'static Function> {
 
 fn scope() -> Env {
     let libraries = STANDARD.iter().chain(EXTENSIONS);
-    libraries.fold(Env::builder(), |scope, library| scope.library(library)).library(PUT).build()
+    libraries.fold(Env::builder(), |scope, library| scope.library(library)).library(PUT).library(HASH).build()
 }
 
 /// What is written about a function or macro: its name, its lines, its examples.
 type Written = (&'static str, [&'static str; 2], &'static [(&'static str, &'static str)]);
 
 fn written() -> impl Iterator<Item = Written> {
-    let functions = libraries().chain(PUT).map(|row| (row.name, [row.doc, row.cost], row.examples));
+    let functions =
+        libraries().chain(PUT).chain(HASH).map(|row| (row.name, [row.doc, row.cost], row.examples));
     functions.chain(MACROS.iter().map(|row| (row.name, [row.doc, row.cost], row.examples)))
 }
 
