@@ -47,6 +47,7 @@ mod conversation_servers;
 mod counting;
 mod decision_log;
 mod differential;
+mod documents;
 mod doors;
 mod ends;
 #[cfg(feature = "server")]

@@ -1,6 +1,7 @@
 //! The functions, one file a library. Each function is one row: see [`Function`].
 
 mod conversions;
+mod documents;
 mod encoders;
 mod format;
 mod lists;
@@ -39,6 +40,7 @@ pub const LANGUAGE: &[&[Function]] = &[
     regex::REGEX,
     network::NETWORK,
     shell::SHELL,
+    documents::DOCUMENTS,
 ];
 
 const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
@@ -64,6 +66,7 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Regular expressions", regex::REGEX),
     ("Networks", network::NETWORK),
     ("Command lines", shell::SHELL),
+    ("Documents", documents::DOCUMENTS),
 ];
 
 /// No overload takes these arguments.
