@@ -16,7 +16,7 @@ pub(super) const DOCUMENTS: &[Function] = &[
         name: "json.parse",
         doc: "the value that a text says as JSON: numbers without fraction and exponent that fit in 64 bits are `int`, all \
               others `double`; a key that stands twice in one object is an error",
-        cost: "1, twice the length of the text, and 4 for each element of a list and 9 for each entry of a map",
+        cost: "1, twice the length of the text, 4 for each element of a list and 7 for each entry of a map",
         overloads: &[("json_parse_string", "json.parse(string) -> dyn")],
         examples: &[
             (r#"json.parse('{"to": ["a", "b"], "n": 1}').to"#, "['a', 'b']"),
