@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 13] = [
+const TARGETS: [(&str, Body); 14] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("expression", bodies::expression),
@@ -48,7 +48,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 13] = [
+const FOLDERS: [(&str, Body); 14] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
