@@ -48,7 +48,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 14] = [
+const FOLDERS: [(&str, Body); 13] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
