@@ -91,7 +91,8 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     }
     if let Some(origin) = &decision.decided_by {
         let place = format!("{}:{}:{}", origin.file, origin.line, origin.column);
-        lines.push(("by", format!("{} at {place}", origin.path)));
+        let step = origin.policy.as_ref().map(|step| format!("{step}, ")).unwrap_or_default();
+        lines.push(("by", format!("{step}{} at {place}", origin.path)));
     }
     let executed = invoked
         .iter()
@@ -134,8 +135,8 @@ fn describe_trace(decision: &Decision) -> Option<String> {
         let note = entry.message.as_ref().filter(|message| Some(*message) != decision.message.as_ref());
         let note = note.map(|note| format!(" ({})", visible(note))).unwrap_or_default();
         match entry.outcome {
-            StepOutcome::Pass => entry.step.to_string(),
-            outcome => format!("{} {}{note}", entry.step, outcome.as_str()),
+            StepOutcome::Pass => entry.called(),
+            outcome => format!("{} {}{note}", entry.called(), outcome.as_str()),
         }
     });
     let steps: Vec<String> = steps.collect();

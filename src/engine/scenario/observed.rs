@@ -12,7 +12,7 @@ use crate::task::{Decision, EventStage, Task, Trial, Tried};
 pub(super) fn decided(decision: Decision) -> Found {
     let trace = decision.trace.iter();
     let mut found = Found {
-        trace: trace.map(|entry| (entry.step.to_string(), entry.outcome.as_str().to_owned())).collect(),
+        trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,

@@ -82,6 +82,8 @@ mapping! {
         tools: List<Object>,
         /// Its sub-agents.
         agents: List<Object>,
+        /// The policies beside them.
+        policies: List<Object>,
         /// The mount.
         mount: Object,
         /// A trigger.
@@ -198,7 +200,7 @@ fn read_manifests(key: &Key<'_, '_, ManifestsValue>, reader: &mut Reader) -> Opt
     }
     let mut documents: Vec<(String, Node)> = Vec::new();
     documents.extend(fields.agent().get().map(|field| (String::new(), field.node.clone())));
-    for list in [fields.tools(), fields.agents()] {
+    for list in [fields.tools(), fields.agents(), fields.policies()] {
         let found = list.items(reader, |node, _, _| Some(node.clone()));
         let found = found.into_iter().enumerate();
         documents.extend(found.map(|(at, node)| (format!("{}[{at}]", list.name()), node)));
