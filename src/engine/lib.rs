@@ -95,6 +95,7 @@
 
 pub mod context;
 pub mod counter;
+pub mod detect;
 pub mod digest;
 pub mod engine;
 mod layers;
