@@ -47,6 +47,7 @@ mod conversation_servers;
 mod counters;
 mod counting;
 mod decision_log;
+mod detect;
 mod differential;
 mod doors;
 mod ends;
