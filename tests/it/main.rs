@@ -49,6 +49,7 @@ mod counting;
 mod decision_log;
 mod detect;
 mod differential;
+mod documents;
 mod doors;
 mod ends;
 #[cfg(feature = "server")]
