@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 13] = [
+const TARGETS: [(&str, Body); 14] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("expression", bodies::expression),
