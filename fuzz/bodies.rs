@@ -8,12 +8,14 @@ pub mod grammar;
 mod guards;
 #[cfg(feature = "server")]
 mod requests;
+mod shell;
 #[cfg(feature = "store")]
 mod stored;
 
 pub use foreign::foreign;
 #[cfg(feature = "server")]
 pub use requests::requests;
+pub use shell::shell;
 #[cfg(feature = "store")]
 pub use stored::stored;
 

@@ -148,6 +148,7 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod shell;
 mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
@@ -187,9 +188,11 @@ mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
+mod totals;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]
 mod turns;
+mod urls;
 #[cfg(feature = "server")]
 mod vectors;

@@ -5,6 +5,7 @@
 
 use super::function::{FILE, MOUNT, PUT, REVIEW};
 use crate::cel::Function;
+use crate::detect::DETECTION;
 
 /// Where an expression stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,14 +167,14 @@ impl Scope {
         }
     }
 
-    /// The functions of the specification's own that the scope has; `file` only where the agent has a mount.
+    /// The functions that the scope has besides those of the language: the specification's own, and what looks for personal data and secrets; `file` only where the agent has a mount.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, REVIEW],
-            Self::CelTool => &[PUT, REVIEW, MOUNT],
+            Self::Before | Self::After => &[PUT, DETECTION, REVIEW],
+            Self::CelTool => &[PUT, DETECTION, REVIEW, MOUNT],
             Self::Script => &[FILE],
-            _ => &[PUT],
+            _ => &[PUT, DETECTION],
         }
     }
 

@@ -142,6 +142,11 @@ pub const WARNINGS: &[Warning] = &[
         "An empty `include` grants every action, where its author may have meant none.",
     ),
     row(
+        "refused_constant",
+        MayLoseARule,
+        "A function refuses a constant that it is given, such as a time zone that there is not, so the call always fails.",
+    ),
+    row(
         "required_list",
         Advice,
         "A list of required parameters is not read: those without a default are required.",

@@ -173,7 +173,9 @@ impl Role {
             || (!has("kind") && Mount::is_meant(node))
         {
             Self::Manifest
-        } else if (has("name") && has("call") && has("expect")) || (has("agent") && has("steps")) {
+        } else if (has("name") && (has("call") || has("steps")) && has("expect"))
+            || (has("agent") && has("steps"))
+        {
             Self::Companion
         } else {
             Self::Foreign
