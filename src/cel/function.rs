@@ -90,6 +90,9 @@ pub struct Function {
 pub enum Code {
     /// By this code, which finds the overload by the kinds of its arguments, the receiver first.
     Pure(PureCode),
+    /// The same where the last argument, if there is more than one, names rows of a table of the library's: a text, or a list of
+    /// texts. A constant that names no row of it is an error of the expression, found before it runs.
+    Named(PureCode, NamesCode),
     /// The same for a question about two values, which needs no value of its own to say yes or no.
     Test(TestCode),
     /// By the evaluator itself: an operator, or a macro that decides which of its arguments are evaluated.
@@ -100,6 +103,9 @@ pub enum Code {
 
 /// The code of a function: budget and arguments in, value out.
 pub type PureCode = for<'a> fn(&mut Meter<'_>, &[&Value<'a>]) -> Result<Value<'a>, Fault>;
+
+/// The names of a table's rows, for who checks constants.
+pub type NamesCode = fn() -> Vec<&'static str>;
 
 /// The code of a question about two values.
 pub type TestCode = fn(&mut Meter<'_>, &Value<'_>, &Value<'_>) -> Result<bool, Fault>;

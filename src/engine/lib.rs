@@ -93,6 +93,7 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+pub mod detect;
 pub mod digest;
 pub mod engine;
 mod layers;

@@ -188,9 +188,11 @@ mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
+mod totals;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]
 mod turns;
+mod urls;
 #[cfg(feature = "server")]
 mod vectors;

@@ -5,6 +5,7 @@
 
 use super::function::{FILE, HASH, MOUNT, PUT, REVIEW};
 use crate::cel::Function;
+use crate::detect::DETECTION;
 
 /// Where an expression stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,14 +167,15 @@ impl Scope {
         }
     }
 
-    /// The functions beyond the language that the scope has; `file` only where the agent has a mount.
+    /// The functions that the scope has besides those of the language: the specification's own, digests, and what
+    /// looks for personal data and secrets; `file` only where the agent has a mount.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, HASH, REVIEW],
-            Self::CelTool => &[PUT, HASH, REVIEW, MOUNT],
+            Self::Before | Self::After => &[PUT, HASH, DETECTION, REVIEW],
+            Self::CelTool => &[PUT, HASH, DETECTION, REVIEW, MOUNT],
             Self::Script => &[FILE],
-            _ => &[PUT, HASH],
+            _ => &[PUT, HASH, DETECTION],
         }
     }
 
