@@ -20,10 +20,11 @@ pub use shell::shell;
 pub use stored::stored;
 
 use celador::cel::{
-    Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Json, LIBRARIES, Meter, Program, STANDARD, Stop,
-    Type, Value, parse,
+    Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Json, LANGUAGE, LIBRARIES, Meter, Program, STANDARD,
+    Stop, Type, Value, parse,
 };
 use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
+use celador::detect::{DETECTION, PII, SECRETS};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
@@ -73,6 +74,46 @@ pub fn expression(data: &[u8]) {
             assert_eq!(value.kind(), kind, "the checker said otherwise");
         }
         let _ = Json::from_value(&value, &EvalLimits::default());
+    }
+}
+
+/// What a text is asked: each is true of every text.
+static DETECTED: LazyLock<(Env, Vec<Program>)> = LazyLock::new(|| {
+    let limits = EvalLimits { max_cost: 1_000_000, max_built_bytes: 1 << 22, ..EvalLimits::default() };
+    let scope = Env::builder().variable("input", Type::String).limits(limits);
+    let env = LANGUAGE.iter().copied().fold(scope, EnvBuilder::library).library(DETECTION).build();
+    let mut laws = Vec::new();
+    for (family, kinds) in [("pii", PII), ("secrets", SECRETS)] {
+        let names: Vec<String> = kinds.iter().map(|kind| format!("'{}'", kind.name)).collect();
+        let all = format!(", [{}]", names.join(", "));
+        for kinds in ["", &*all] {
+            laws.push(format!("!{family}.has({family}.redact(input{kinds}){kinds})"));
+            laws.push(format!("{family}.has(input{kinds}) == ({family}.redact(input{kinds}) != input)"));
+            laws.push(format!("{family}.has([{{'a': input}}]{kinds}) == {family}.has(input{kinds})"));
+            laws.push(format!(
+                "{family}.has({{input: 1}}{kinds}) == ({family}.find(input{kinds}).size() > 0)"
+            ));
+            laws.push(format!(
+                "{family}.find(input{kinds}).all(f, f.start < f.end && f.end <= input.size() && f.path == '')"
+            ));
+        }
+    }
+    laws.push("pii.find(input).map(f, input.substring(f.start, f.end)) == pii.texts(input)".to_owned());
+    let laws = laws.iter().map(|law| Program::compile(&env, law).expect("a law compiles")).collect();
+    (env, laws)
+});
+
+/// Looks for personal data and secrets in a text and takes them away: nothing of them is left, and all functions are of one mind.
+pub fn detect(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (env, laws) = &*DETECTED;
+    let activation = Activation::new(env).with(env, "input", Value::text(&text));
+    for law in laws {
+        match law.holds(&activation, None) {
+            Ok(holds) => assert!(holds, "{}", law.expr()),
+            Err(Stop::Failed(error)) => assert_eq!(error.code, ErrorCode::BudgetExceeded, "{}", law.expr()),
+            Err(Stop::Asked) => panic!("nobody is asked"),
+        }
     }
 }
 

@@ -167,8 +167,8 @@ impl Scope {
         }
     }
 
-    /// The functions that the scope has besides those of the language: the specification's own, digests, and what
-    /// looks for personal data and secrets; `file` only where the agent has a mount.
+    /// The functions beyond the language that the scope has: the specification's own, digests, and what looks for personal data and
+    /// secrets; `file` only where the agent has a mount.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
