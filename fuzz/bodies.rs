@@ -20,7 +20,8 @@ pub use shell::shell;
 pub use stored::stored;
 
 use celador::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Json, LANGUAGE, Program, STANDARD, Stop, Type, Value, parse,
+    Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Json, LANGUAGE, LIBRARIES, Meter, Program, STANDARD,
+    Stop, Type, Value, parse,
 };
 use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
 use celador::detect::{DETECTION, PII, SECRETS};
@@ -176,15 +177,50 @@ pub fn manifest(data: &[u8]) {
     tell(&findings);
 }
 
-/// Reads JSON, looks at every part, and writes it again.
+/// Reads JSON, looks at every part, and writes it again. An expression that finds it in a text reads the same, or refuses a
+/// key that stands twice.
 pub fn json(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(document) = Json::parse(text, &EvalLimits::default()) else { return };
+    let limits = EvalLimits::default();
+    let parsed = call("json.parse", &Value::text(text), &limits);
+    let Ok(document) = Json::parse(text, &limits) else {
+        assert!(parsed.is_err(), "JSON in a text that is none by itself");
+        return;
+    };
+    match parsed {
+        Ok(value) => {
+            let again = Json::from_value(&value, &limits).map(|again| again.to_string());
+            assert_eq!(again.ok(), Some(document.to_string()));
+            assert_eq!(whole_text(&value, &limits), whole_text(&document.value(), &limits));
+        }
+        Err(fault) => {
+            assert!(matches!(fault.code, ErrorCode::DuplicateKey | ErrorCode::BudgetExceeded), "{fault}");
+        }
+    }
     for (key, value) in document.root().entries() {
         assert_eq!(document.root().get(key).map(|found| found.to_string()), Some(value.to_string()));
     }
     let again = Json::parse(&document.to_string(), &EvalLimits::default());
     assert_eq!(again.ok().map(|again| again.to_string()), Some(document.to_string()));
+}
+
+/// The text of a value, which has no line more than the texts in it.
+fn whole_text(value: &Value<'_>, limits: &EvalLimits) -> Option<String> {
+    let text = call("text", value, limits).ok()?;
+    let text = text.as_str()?;
+    if let Value::List(items) = value {
+        assert!(items.iter().all(|item| item.as_str().is_none_or(|item| text.contains(item))));
+    }
+    Some(text.to_owned())
+}
+
+/// What a function of the library gives for one argument.
+fn call<'a>(name: &str, argument: &Value<'a>, limits: &EvalLimits) -> Result<Value<'a>, Fault> {
+    let row = LIBRARIES.iter().flat_map(|(_, rows)| *rows).find(|row| row.name == name);
+    match row.map(|row| row.code) {
+        Some(Code::Pure(code)) => code(&mut Meter::new(limits), &[argument]),
+        _ => panic!("`{name}` is a function"),
+    }
 }
 
 /// Reads a template both ways, renders it on its own words, and on a task as each kind of template.

@@ -5,7 +5,7 @@ use celador::cel::{
     Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, EnvBuilder, ErrorCode, Function, Issue, Key,
     LIBRARIES, MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
-use celador::context::{PUT, WITHIN};
+use celador::context::{HASH, PUT, WITHIN};
 use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
 use std::collections::HashSet;
@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 /// The functions of the language, and those of policies that need no host.
 fn libraries() -> impl Iterator<Item = &'static Function> {
-    STANDARD.iter().chain(EXTENSIONS).copied().flatten().chain(DETECTION)
+    STANDARD.iter().chain(EXTENSIONS).copied().flatten().chain(DETECTION).chain(HASH)
 }
 
 fn builder() -> EnvBuilder {
     let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
-    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(DETECTION)
+    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(HASH).library(DETECTION)
 }
 
 fn scope() -> Env {

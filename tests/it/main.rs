@@ -50,6 +50,7 @@ mod counting;
 mod decision_log;
 mod detect;
 mod differential;
+mod documents;
 mod doors;
 mod ends;
 #[cfg(feature = "server")]
@@ -93,6 +94,7 @@ mod openapi;
 mod parallel_calls;
 #[cfg(feature = "server")]
 mod pending;
+mod policies;
 mod policy;
 mod policy_messages;
 mod programs;

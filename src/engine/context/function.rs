@@ -1,4 +1,5 @@
-//! The functions that the specification adds to CEL: `put`, and those that the host of a task answers.
+//! The functions that policies have beyond the language: `hash.sha256`, those that the specification adds to CEL (`put`), and
+//! those that the host of a task answers.
 //!
 //! `review`, `mount.read`, `mount.write` and `file` are declarations only; whoever runs the task answers them, and may
 //! have to ask somebody first. Which scope knows which of them stands in `scope`.
@@ -6,6 +7,7 @@
 use crate::cel::{
     Code, Declaration, Duration, Entries, ErrorCode, Fault, Function, Key, Map, Meter, Timestamp, Value,
 };
+use crate::digest::Digest;
 
 /// `put` (`CEL-11`).
 pub const PUT: &[Function] = &[Function {
@@ -44,6 +46,24 @@ pub const WITHIN: &[Function] = &[Function {
         code: within,
         accepts: |position, value| position != 1 || value.as_str().is_none_or(|text| span(text).is_some()),
     },
+}];
+
+/// `hash.sha256`. It stands here and not in the language, because the engine digests anyway and the language would bring along
+/// a library for it. Neither CEL's own extensions nor those of Kubernetes have a name for it.
+pub const HASH: &[Function] = &[Function {
+    name: "hash.sha256",
+    doc: "the SHA-256 of bytes, or of a text in UTF-8, as 64 hexadecimal digits in lower case",
+    cost: "1, and the length of the text or bytes",
+    overloads: &[
+        ("hash_sha256_string", "hash.sha256(string) -> string"),
+        ("hash_sha256_bytes", "hash.sha256(bytes) -> string"),
+    ],
+    examples: &[
+        ("hash.sha256('abc')", "'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'"),
+        (r"hash.sha256(b'\xff').size()", "64"),
+        ("hash.sha256('é') == hash.sha256(bytes('é'))", "true"),
+    ],
+    code: Code::Pure(sha256),
 }];
 
 /// `review` (`RV-01`): of capability middleware and CEL tools.
@@ -150,15 +170,26 @@ fn within<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, F
     Ok(Value::Bool(now.nanos().saturating_sub(ends.nanos()) <= span.nanos()))
 }
 
+fn sha256<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    let bytes = match args {
+        [Value::String(text)] => text.as_bytes(),
+        [Value::Bytes(bytes)] => bytes,
+        _ => return Err(Fault::no_overload(args.iter().map(|arg| arg.kind()))),
+    };
+    meter.charge_text(bytes.len())?;
+    meter.charge_built(Digest::HEX)?;
+    Ok(Value::owned_text(Digest::of(bytes).to_string()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CAPABILITY, FILE, MOUNT, PUT, REVIEW, WITHIN, put};
+    use super::{CAPABILITY, FILE, HASH, MOUNT, PUT, REVIEW, WITHIN, put};
     use crate::cel::{Declaration, Entries, ErrorCode, Json, Meter, Value};
     use crate::limits::EngineLimits;
 
     #[test]
     fn every_signature_can_be_read() {
-        for function in [PUT, WITHIN, REVIEW, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten() {
+        for function in [HASH, PUT, WITHIN, REVIEW, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten() {
             assert_eq!(Declaration::of(function).overloads.len(), function.overloads.len());
         }
     }

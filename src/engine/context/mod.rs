@@ -66,7 +66,7 @@ mod unanswered;
 pub use activations::Activations;
 pub use call_path::CallsOnPath;
 pub use change::{ContextChange, ContextMark};
-pub use function::{FILE, MOUNT, PUT, REVIEW, WITHIN};
+pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub(crate) use log::Log;
 pub use moment::Moment;
