@@ -125,6 +125,7 @@ mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;
+mod serial_order;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "server")]
@@ -192,3 +193,4 @@ mod traces;
 mod turns;
 #[cfg(feature = "server")]
 mod vectors;
+mod waiting_inputs;

@@ -16,6 +16,7 @@ use super::message::compile_prompt;
 use super::messages;
 use super::parameters::{InputOf, Parameters};
 use super::put::added_keys;
+use super::reads::KnownDependencies;
 use super::result::OutputSchema;
 use super::step::{Step, StepAction, StepScopes};
 use super::tool_template::check_tool_templates;
@@ -32,7 +33,7 @@ use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 impl Policy {
     /// Compiles an agent.
@@ -118,12 +119,11 @@ impl<'c> Compiler<'c> {
         });
         let input = Parameters::of_agent(&agent.parameters);
         let workspace = mount.map(Arc::as_ref);
-        let functions = functions?;
+        let (functions, events) = (functions?, events?);
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),
             schema: self.schema.clone(),
-            events: events?,
             bindings: bindings.into_iter().collect::<Option<_>>()?,
             capabilities: capabilities?,
             guardrails_before: guardrails_before?,
@@ -135,8 +135,9 @@ impl<'c> Compiler<'c> {
             rules: rules(self.resolved),
             limits: self.limits,
             own_names: own_names(&functions),
-            dependencies: functions.iter().map(|_| OnceLock::new()).collect(),
+            dependencies: KnownDependencies::new(functions.len(), events.len()),
             functions,
+            events,
             trial_scopes: Default::default(),
         })
     }

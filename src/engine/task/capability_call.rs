@@ -7,9 +7,9 @@
 use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Mark,
-    OpenCall, Pending, Progress, QuestionId, Request, Stage, Subject, Task, TaskError, Termination,
-    TerminationReason, UnderWay, Verdict,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Extent, Finding, Hidden,
+    Made, Mark, OpenCall, Pending, Progress, QuestionId, Request, Stage, Subject, Task, TaskError,
+    Termination, TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -52,8 +52,9 @@ impl Task {
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
         let stopped = |task: &Self| function.and_then(|function| task.stopped_function(function));
         // the call stays open: it may have run elsewhere, and its result is taken
-        let hindrance = self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off));
-        if let Some(refusal) = hindrance.or_else(|| stopped(self).map(Decision::switched_off)) {
+        if let Some(refusal) =
+            self.hindrance_at_end(now).or_else(|| stopped(self).map(Decision::switched_off))
+        {
             return Ok(refusal.into());
         }
         self.take_step(now);
@@ -253,7 +254,7 @@ impl Task {
         result: CallResult,
         now: &Moment,
     ) -> Flow {
-        let UnderWay { subject: Subject::Call(call), course } = operation else { return Flow::Passed };
+        let UnderWay { subject: Subject::Call(call), course, .. } = operation else { return Flow::Passed };
         let result = match policy.function(call.function) {
             Some(function) => held_to_schema(function, result, &mut course.findings),
             None => result,
@@ -318,7 +319,7 @@ impl Task {
         if call.record.is_some() || operation.course.stage != Stage::Execute {
             return false;
         }
-        let name = call.id.clone().unwrap_or_else(|| self.made_up_id());
+        let name = call.id.clone().unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
         self.open_call(name, call.function, call.arguments.clone());
         if let Some(open) = self.open.last_mut() {
             open.asked = Some(*id);
@@ -372,7 +373,7 @@ impl Task {
         }
         let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
-        let id = id.unwrap_or_else(|| self.made_up_id());
+        let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
         self.open_call(id.clone(), function, value.clone());
         Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }

@@ -273,8 +273,7 @@ impl Task {
         let mut context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
         saved.reviews.iter().for_each(|review| context.push_review(review.in_context()));
-        let under_way =
-            saved.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.clone());
+        let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
         let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
         let known = KnownCalls::restore(saved.known, ids);

@@ -6,8 +6,8 @@
 
 use super::messages;
 use super::state::{
-    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, ReviewState, Stage,
-    Subject, Task, TaskError, UnderWay, Verdict,
+    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedOperation, Ran, ReviewState,
+    Stage, Subject, Task, TaskError, UnderWay, Verdict, Wanted,
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationStatus, Moment, TurnKind};
@@ -56,26 +56,28 @@ impl Task {
         let pending = self.waiting.remove(position);
         self.close_review(&pending, ReviewState::Withdrawn, None);
         let Pending { operation, script, .. } = pending;
-        let call = self.named_call(&operation);
+        let named = self.named(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
-        self.settle_answered(call, &decision);
+        self.settle_answered(named, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,
         })
     }
 
-    /// A call is withdrawn that still waits for others: no step has seen it.
-    pub(super) fn withdrawn_unheard(&mut self, queued: &QueuedCall, now: Timestamp) -> Decision {
+    /// An operation is withdrawn that still waits for others: no step has seen it. Of an input or an event nothing is on record.
+    pub(super) fn withdrawn_unheard(&mut self, queued: &QueuedOperation, now: Timestamp) -> Decision {
         self.take_step_unless_ended(now);
+        let Wanted::Call { call, extent } = &queued.wanted else {
+            let message = Some(messages::withdrawn_unjudged());
+            return Decision { message, ..Decision::new(Verdict::Block) };
+        };
         let policy = self.policy.clone();
-        if let Some((position, function)) = self.offered(&policy, &queued.call.function) {
+        if let Some((position, function)) = self.offered(&policy, &call.function) {
             let mut findings = Vec::new();
             let moment = Moment::from(now);
-            let resolution =
-                self.resolve_parameters(function, &queued.call.arguments, &moment, &mut findings);
-            let call =
-                CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, queued.extent);
+            let resolution = self.resolve_parameters(function, &call.arguments, &moment, &mut findings);
+            let call = CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, *extent);
             self.record_call(&call, None, InvocationStatus::Restricted, &moment);
             self.context.turn(TurnKind::Capability);
         }

@@ -4,7 +4,7 @@
 //! operation can wait for days, be stored, and go on in another process.
 
 use super::decision::{
-    CallId, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+    CallId, DecidedKind, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
@@ -19,6 +19,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct UnderWay {
     pub(in crate::task) subject: Subject,
+    /// The name of an input, an event or a response that somebody waits for; a call has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<CallId>,
     #[serde(flatten)]
     pub(in crate::task) course: Course,
 }
@@ -319,7 +322,24 @@ impl UnderWay {
             approved: Vec::new(),
             invoked: Vec::new(),
         };
-        Self { subject, course }
+        Self { subject, name: None, course }
+    }
+
+    /// The name under which somebody waits for it, if it has one by now.
+    pub(in crate::task) fn name(&self) -> Option<&CallId> {
+        match &self.subject {
+            Subject::Call(call) => call.id.as_ref(),
+            _ => self.name.as_ref(),
+        }
+    }
+
+    /// The same under a name, or without one.
+    pub(in crate::task) fn under(mut self, name: Option<CallId>) -> Self {
+        match &mut self.subject {
+            Subject::Call(call) => call.id = name,
+            _ => self.name = name,
+        }
+        self
     }
 
     /// Whether it can have come about under a policy: nothing of it points beyond what there is.
@@ -448,6 +468,17 @@ impl Subject {
             Self::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
             Self::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
             Self::Input(_) | Self::Output | Self::Script(_) => None,
+        }
+    }
+
+    /// The kind of operation. Nobody waits for a script: its calls are what asks.
+    pub(in crate::task) fn kind(&self) -> Option<DecidedKind> {
+        match self {
+            Self::Call(_) => Some(DecidedKind::Call),
+            Self::Input(Sender::Caller) => Some(DecidedKind::Input),
+            Self::Event(_) | Self::Input(Sender::Event) => Some(DecidedKind::Event),
+            Self::Output => Some(DecidedKind::Output),
+            Self::Script(_) => None,
         }
     }
 
