@@ -38,7 +38,7 @@ const GUARDRAILS: [&str; 5] = [
 #[derive(Clone, Debug)]
 enum Deed {
     Call(usize, bool),
-    Say(bool),
+    Say,
     Event(bool),
     Report(usize, bool),
     Withdraw(usize, bool),
@@ -48,7 +48,7 @@ enum Deed {
 fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         4 => (0usize..3, any::<bool>()).prop_map(|(function, account)| Deed::Call(function, account)),
-        2 => any::<bool>().prop_map(Deed::Say),
+        2 => Just(Deed::Say),
         2 => any::<bool>().prop_map(Deed::Event),
         3 => (any::<usize>(), any::<bool>()).prop_map(|(which, success)| Deed::Report(which, success)),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(which, unknown)| Deed::Withdraw(which, unknown)),
@@ -60,7 +60,8 @@ fn deed() -> impl Strategy<Value = Deed> {
 #[derive(Clone, Debug)]
 enum Came {
     Call(Call),
-    Input(&'static str),
+    /// With the number of inputs that came before it.
+    Input(usize),
     Event(&'static str),
 }
 
@@ -69,7 +70,7 @@ impl Came {
     fn to(&self, task: &mut Task) -> Progress {
         match self {
             Self::Call(call) => task.before(call, noon()).unwrap().into_progress(),
-            Self::Input(text) => task.input(&Json::string(text), noon()).into_progress(),
+            Self::Input(number) => task.input(&Json::string(&format!("{number:02}")), noon()).into_progress(),
             Self::Event(account) => {
                 let payload = json!({"account": account}).into();
                 let settings = BTreeMap::new();
@@ -144,13 +145,18 @@ struct Parallel {
     fates: Vec<Fate>,
     /// Operations that wait for others, as they came.
     waiting: Vec<(CallId, Came)>,
+    /// How many inputs came.
+    said: usize,
 }
 
 impl Parallel {
     fn deed(&mut self, deed: &Deed) {
         match deed {
             Deed::Call(function, account) => self.comes(Came::Call(made(*function, *account))),
-            Deed::Say(which) => self.comes(Came::Input(if *which { "one" } else { "two" })),
+            Deed::Say => {
+                self.said += 1;
+                self.comes(Came::Input(self.said));
+            }
             Deed::Event(account) => self.comes(Came::Event(if *account { "a" } else { "b" })),
             Deed::Report(which, success) => {
                 let Some(at) = self.some_open(*which) else { return };
@@ -253,7 +259,7 @@ proptest! {
         deeds in prop::collection::vec(deed(), 1..30),
     ) {
         let engine = policy(&probe, &ledger, &guardrails);
-        let mut parallel = Parallel { task: start(&engine), fates: Vec::new(), waiting: Vec::new() };
+        let mut parallel = Parallel { task: start(&engine), fates: Vec::new(), waiting: Vec::new(), said: 0 };
         deeds.iter().for_each(|deed| parallel.deed(deed));
         // everything comes to its end
         while parallel.task.questions().next().is_some() || parallel.some_open(0).is_some() {
@@ -262,6 +268,11 @@ proptest! {
         }
         prop_assert_eq!(parallel.task.queued().count(), 0, "an operation waits for nothing");
         prop_assert!(parallel.waiting.is_empty());
+        let said = parallel.fates.iter().filter_map(|fate| match fate.came {
+            Came::Input(number) => Some(number),
+            _ => None,
+        });
+        prop_assert!(said.eq(1..=parallel.said), "inputs are judged in the order in which they came");
         let mut serial = start(&engine);
         for Fate { came, decided, end, .. } in &parallel.fates {
             let decision = match came.to(&mut serial) {

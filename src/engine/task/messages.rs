@@ -141,6 +141,10 @@ pub(super) fn withdrawn() -> String {
     "the call was withdrawn".to_owned()
 }
 
+pub(super) fn operation_is_over() -> String {
+    "the operation that this result is for is over".to_owned()
+}
+
 pub(super) fn withdrawn_unjudged() -> String {
     "it was withdrawn before it was judged".to_owned()
 }

@@ -500,6 +500,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
     pub(in crate::task) admitted: Fingerprint,
+    /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
+    pub(in crate::task) is_invoked: bool,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
 }
