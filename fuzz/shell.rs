@@ -1,6 +1,7 @@
 //! Command lines: whatever is read is read again as the same, once it is written with every word in quotes.
 
-use celador::cel::{Code, EvalLimits, LIBRARIES, List, Map, Meter, PureCode, Value};
+use super::call;
+use celador::cel::{EvalLimits, List, Map, Value};
 
 /// Reads a line both ways and writes its words again.
 pub fn shell(data: &[u8]) {
@@ -22,15 +23,9 @@ pub fn shell(data: &[u8]) {
 }
 
 fn lists(name: &str, line: &str) -> Option<Vec<Value<'static>>> {
-    let row = LIBRARIES.iter().flat_map(|(_, rows)| *rows).find(|row| row.name == name)?;
-    let Code::Pure(code) = row.code else { return None };
-    let limits = EvalLimits::default();
-    let Ok(Value::List(commands)) = run(code, &limits, line) else { return None };
+    let commands = call(name, &Value::owned_text(line), &EvalLimits::default()).ok()?;
+    let Value::List(commands) = commands else { panic!("commands are a list") };
     Some(commands.iter().collect())
-}
-
-fn run(code: PureCode, limits: &EvalLimits, line: &str) -> Result<Value<'static>, celador::cel::Fault> {
-    code(&mut Meter::new(limits), &[&Value::owned_text(line)])
 }
 
 fn words(command: &Value<'_>) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
-use celador::context::{FILE, MOUNT, PUT, REVIEW};
+use celador::context::{FILE, HASH, MOUNT, PUT, REVIEW};
 use celador::detect::{DETECTION, Kind, PII, SECRETS};
 use celador::diagnostic::nearest;
 use celador::scenario::Palette;
@@ -40,7 +40,7 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        let known = LANGUAGE.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE, &DETECTION]);
+        let known = LANGUAGE.iter().chain([&PUT, &HASH, &REVIEW, &MOUNT, &FILE, &DETECTION]);
         let rows = macros().chain(known.copied().flatten().map(Row::Function));
         write(&rows.collect::<Vec<_>>(), self.name.as_deref(), screen)?;
         Ok(ExitCode::Yes)
@@ -177,7 +177,7 @@ fn page() -> String {
     for (heading, library) in LIBRARIES.iter().take(STANDARD.len()) {
         section(&mut page, heading, library.iter().map(Row::Function));
     }
-    let own = [PUT, REVIEW, MOUNT, FILE].into_iter().flatten();
+    let own = [PUT, HASH, REVIEW, MOUNT, FILE].into_iter().flatten();
     section(&mut page, "Policies", own.map(Row::Function));
     section(&mut page, "Personal data and secrets", DETECTION.iter().map(Row::Function));
     kinds(&mut page, "pii", "personal data", PII);

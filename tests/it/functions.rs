@@ -5,7 +5,7 @@ use celador::cel::{
     Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, EnvBuilder, ErrorCode, Function, Issue, Key,
     LIBRARIES, MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
-use celador::context::PUT;
+use celador::context::{HASH, PUT};
 use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ fn libraries() -> impl Iterator<Item = &'static Function> {
 
 fn builder() -> EnvBuilder {
     let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
-    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(DETECTION)
+    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(HASH).library(DETECTION)
 }
 
 fn scope() -> Env {
@@ -30,7 +30,8 @@ fn scope() -> Env {
 type Written = (&'static str, [&'static str; 2], &'static [(&'static str, &'static str)]);
 
 fn written() -> impl Iterator<Item = Written> {
-    let functions = libraries().chain(PUT).map(|row| (row.name, [row.doc, row.cost], row.examples));
+    let functions =
+        libraries().chain(PUT).chain(HASH).map(|row| (row.name, [row.doc, row.cost], row.examples));
     functions.chain(MACROS.iter().map(|row| (row.name, [row.doc, row.cost], row.examples)))
 }
 

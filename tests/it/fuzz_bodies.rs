@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 13] = [
+const TARGETS: [(&str, Body); 14] = [
     ("context", bodies::context),
+    ("detect", bodies::detect),
     ("expression", bodies::expression),
     ("foreign", bodies::foreign),
     ("grammar", bodies::grammar),
@@ -47,12 +48,13 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 12] = [
+const FOLDERS: [(&str, Body); 13] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
+    ("tests/data/detect", bodies::detect),
     ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/requests", requests),

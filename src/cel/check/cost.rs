@@ -27,8 +27,9 @@ const ENTRY_UNITS: u64 = (Map::ENTRY_BYTES as u64).div_ceil(BYTES_PER_UNIT);
 
 /// Functions of texts and numbers whose work grows faster than those, or that pay for each part which they find; functions
 /// of lists and maps are none of these, because nothing is known of what is in those.
-const UNBOUNDED: [&str; 9] = [
+const UNBOUNDED: [&str; 11] = [
     "getQuery",
+    "json.parse",
     "lists.range",
     "regex.extract",
     "regex.extractAll",
@@ -37,6 +38,7 @@ const UNBOUNDED: [&str; 9] = [
     "shell.commands",
     "shell.parse",
     "split",
+    "text",
 ];
 
 /// What an expression costs.

@@ -1,6 +1,7 @@
 //! The functions, one file a library. Each function is one row: see [`Function`].
 
 mod conversions;
+mod documents;
 mod encoders;
 mod format;
 mod lists;
@@ -46,6 +47,7 @@ pub const LANGUAGE: &[&[Function]] = &[
     network::NETWORK,
     urls::URLS,
     shell::SHELL,
+    documents::DOCUMENTS,
 ];
 
 const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
@@ -74,6 +76,7 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Networks", network::NETWORK),
     ("URLs", urls::URLS),
     ("Command lines", shell::SHELL),
+    ("Documents", documents::DOCUMENTS),
 ];
 
 /// An argument that a function takes together with constants behind it that are well-formed, for who asks whether they are; nothing

@@ -3,7 +3,7 @@
 //! In: a [`Scope`]. Out: its variables in the order of their slots, each a [`Root`] with its names, and its functions. Bindings
 //! of an invoke step are expressions of the scope of their step (`MW-13`), so they have none here.
 
-use super::function::{FILE, MOUNT, PUT, REVIEW};
+use super::function::{FILE, HASH, MOUNT, PUT, REVIEW};
 use crate::cel::Function;
 use crate::detect::DETECTION;
 
@@ -167,14 +167,15 @@ impl Scope {
         }
     }
 
-    /// The functions that the scope has besides those of the language: the specification's own, and what looks for personal data and secrets; `file` only where the agent has a mount.
+    /// The functions beyond the language that the scope has: the specification's own, digests, and what looks for personal data and
+    /// secrets; `file` only where the agent has a mount.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, DETECTION, REVIEW],
-            Self::CelTool => &[PUT, DETECTION, REVIEW, MOUNT],
+            Self::Before | Self::After => &[PUT, HASH, DETECTION, REVIEW],
+            Self::CelTool => &[PUT, HASH, DETECTION, REVIEW, MOUNT],
             Self::Script => &[FILE],
-            _ => &[PUT, DETECTION],
+            _ => &[PUT, HASH, DETECTION],
         }
     }
 

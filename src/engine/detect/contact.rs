@@ -34,7 +34,16 @@ pub(super) fn phone(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(R
         [b'0', ..] => DIALLED,
         _ => NATIONAL,
     };
-    let glued = before(text, candidate.start).is_some_and(|letter| letter.is_alphanumeric() || letter == '+');
+    let sign = before(text, candidate.start);
+    let number_before = || {
+        let sign = candidate.start.saturating_sub(sign.map_or(0, char::len_utf8));
+        before(text, sign).is_some_and(|letter| letter.is_ascii_digit())
+    };
+    // `03:45:00 978…` goes on with a number, and so do `1.555.…` and `12-555-…`
+    let glued = sign.is_some_and(|sign| match sign {
+        ':' | '.' | ',' | '-' | '/' => lengths != E164 && number_before(),
+        sign => sign.is_alphanumeric() || sign == '+',
+    });
     let mut end = None;
     let mut digits = 0_usize;
     for (at, letter) in number.char_indices() {

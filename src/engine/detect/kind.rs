@@ -49,6 +49,9 @@ struct Ready {
     patterns: Vec<Regex>,
 }
 
+/// Kinds for which a pass over the text for the signs of all kinds does not pay.
+const FEW: u32 = 2;
+
 /// Some rows of a table, by their positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted(u64);
@@ -63,7 +66,7 @@ impl Table {
         Self { kinds, ready: ready() }
     }
 
-    /// The wanted kinds whose sign stands in a text, each with its pattern.
+    /// The wanted kinds whose sign stands in a text, each with its pattern; one or two kinds are as quickly looked for as their signs.
     ///
     /// # Errors
     /// `invalid_argument` if a pattern could not be compiled, which a test excludes: to find nothing would let everything by.
@@ -73,9 +76,11 @@ impl Table {
         text: &str,
     ) -> Result<impl Iterator<Item = (usize, &'static Kind, &'s Regex)> + use<'s>, Fault> {
         let ready = self.ready.as_ref().ok_or(Fault::refused("a table whose patterns compile"))?;
-        let signs = ready.signs.matches(text);
+        let signs = (wanted.0.count_ones() > FEW).then(|| ready.signs.matches(text));
         let kinds = self.kinds.iter().zip(&ready.patterns).enumerate();
-        let signed = kinds.filter(move |(index, _)| wanted.has(*index) && signs.matched(*index));
+        let signed = kinds.filter(move |(index, _)| {
+            wanted.has(*index) && signs.as_ref().is_none_or(|signs| signs.matched(*index))
+        });
         Ok(signed.map(|(index, (kind, pattern))| (index, kind, pattern)))
     }
 

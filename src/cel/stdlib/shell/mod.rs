@@ -31,7 +31,7 @@ pub(super) const SHELL: &[Function] = &[
         doc: "the words of each command of a command line, as POSIX shells and bash read them, without their quotes; an \
               error where the words cannot be known without running the line (`$x`, `*`, `~`, `<<`, `if`, `eval`, control \
               characters), where a variable is set, and where a redirection reads or writes a file other than `/dev/null`",
-        cost: "1, the length of the line, and 5 for each word",
+        cost: "1, the length of the line, 20 for each command, and 4 for each word",
         overloads: &[("shell_commands_string", "shell.commands(string) -> list(list(string))")],
         examples: &[
             ("shell.commands('git status && ls -l')", "[['git', 'status'], ['ls', '-l']]"),
@@ -67,7 +67,7 @@ pub(super) const SHELL: &[Function] = &[
         doc: "each command of a command line with all that `shell.commands` would refuse to leave out: `words`, `variables` \
               that are set in front of it, the files that redirections have it read (`reads`) and write (`writes`), and \
               whether it is `piped`: whether a pipe leads to it or to a group around it",
-        cost: "1, the length of the line, 100 for each command, and 5 for each word and file",
+        cost: "1, the length of the line, 65 for each command, 4 for each word, and 10 for each file and variable",
         overloads: &[("shell_parse_string", "shell.parse(string) -> list(map(string, dyn))")],
         examples: &[
             (
