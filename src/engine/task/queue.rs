@@ -37,7 +37,7 @@ impl Task {
     }
 
     /// What the decision on an operation depends on; nothing of what the policy does not know.
-    fn dependencies_of(&self, wanted: &Wanted) -> Option<&Dependencies> {
+    pub(super) fn dependencies_of(&self, wanted: &Wanted) -> Option<&Dependencies> {
         match wanted {
             Wanted::Call { call, .. } => self.policy.dependencies(self.policy.position(&call.function)?),
             Wanted::Input { .. } => Some(self.policy.dependencies_of_input()),
@@ -129,7 +129,7 @@ impl Task {
 
     /// The operations that one with these dependencies waits for, those that have names; `ahead` operations of the queue came before
     /// it. Nothing if it waits for no operation.
-    fn awaited_by(&self, own: &Dependencies, ahead: usize) -> Option<Vec<CallId>> {
+    pub(super) fn awaited_by(&self, own: &Dependencies, ahead: usize) -> Option<Vec<CallId>> {
         if self.open.is_empty() && self.waiting.is_empty() && self.queue.waiting.is_empty() {
             return None;
         }
@@ -169,7 +169,7 @@ impl Task {
         awaited
     }
 
-    fn wait_decision(call: CallId, waits_for: Vec<CallId>, message: String) -> Decision {
+    pub(super) fn wait_decision(call: CallId, waits_for: Vec<CallId>, message: String) -> Decision {
         Decision { call: Some(call), waits_for, message: Some(message), ..Decision::new(Verdict::Wait) }
     }
 
@@ -198,7 +198,7 @@ impl Task {
     }
 
     /// The verdict of a call that waits until the reviews of other calls are closed.
-    fn hold_decision(&self, call: &CallId) -> Decision {
+    pub(super) fn hold_decision(&self, call: &CallId) -> Decision {
         let reviewed = self.waiting.iter().filter(|pending| pending.is_in_review());
         let waits_for = reviewed.filter_map(|pending| pending.operation.name().cloned()).collect();
         Self::wait_decision(call.clone(), waits_for, messages::waits_for_reviews())
@@ -384,38 +384,5 @@ impl Task {
     /// The calls, inputs and events that wait for others, in the order in which they came.
     pub fn queued(&self) -> impl Iterator<Item = &CallId> {
         self.queue.waiting.iter().map(|queued| &queued.id)
-    }
-
-    /// How far a call, or an input, event or response that has waited or asked, has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
-    /// [`Verdict::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
-    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`Verdict::Rejected`] once its
-    /// result was reported. Nothing of a call that the task does not know (any more: `max_known_calls`).
-    ///
-    /// # Cost
-    /// Linear in the calls that are open or wait.
-    #[must_use]
-    pub fn standing(&self, call: &CallId) -> Option<Decision> {
-        let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
-        if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
-            if queued.held.is_some() {
-                return Some(self.hold_decision(call));
-            }
-            let awaited = self.dependencies_of(&queued.wanted).and_then(|own| self.awaited_by(own, at));
-            let message =
-                if queued.wanted.is_said() { messages::is_said_later() } else { messages::waits_for_calls() };
-            return Some(Self::wait_decision(call.clone(), awaited.unwrap_or_default(), message));
-        }
-        if let Some(question) = self.question_of(call) {
-            return self.suspension_at(question);
-        }
-        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == *call) {
-            return Some(settled.decision.clone());
-        }
-        let Some(open) = self.open.iter().find(|open| open.id == *call) else {
-            return self.known.get(call).map(|known| self.over(known, call));
-        };
-        let secret = self.hidden_arguments(open.function, &open.arguments);
-        let value = Some(open.arguments.clone());
-        Some(Decision { value, call: Some(call.clone()), secret, ..Decision::new(Verdict::Allow) })
     }
 }

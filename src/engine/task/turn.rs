@@ -64,7 +64,7 @@ pub struct Turned {
 pub struct Reported {
     /// What each result came to, in the order in which they were given, as [`Task::after`] says it.
     pub calls: Vec<DecidedCall>,
-    /// The calls that waited and were decided because of them.
+    /// The calls, inputs and events that waited and were decided because of them.
     pub decided: Vec<DecidedCall>,
 }
 

@@ -202,7 +202,6 @@ impl DecidedKind {
 
     /// Whether it is a call.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
     pub fn is_call(&self) -> bool {
         *self == Self::Call
     }
