@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 12] = [
+const TARGETS: [(&str, Body); 13] = [
     ("context", bodies::context),
     ("expression", bodies::expression),
     ("foreign", bodies::foreign),
+    ("formats", bodies::formats),
     ("grammar", bodies::grammar),
     ("guard", bodies::guard),
     ("json", bodies::json),
@@ -46,12 +47,13 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 12] = [
+const FOLDERS: [(&str, Body); 13] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
+    ("fuzz/seeds/formats", bodies::formats),
     ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/requests", requests),
@@ -153,6 +155,11 @@ proptest! {
     #[test]
     fn mutated_expressions_do_no_harm(bytes in mutated(expressions())) {
         bodies::expression(&bytes);
+    }
+
+    #[test]
+    fn mutated_formats_do_no_harm(bytes in mutated(seeds("fuzz/seeds/formats"))) {
+        bodies::formats(&bytes);
     }
 
     #[test]

@@ -57,6 +57,7 @@ mod folds;
 mod from_cel_interpreter;
 mod functions;
 mod fuzz_bodies;
+mod globs;
 mod grammar;
 mod growth;
 mod guards;
@@ -194,3 +195,4 @@ mod turns;
 mod urls;
 #[cfg(feature = "server")]
 mod vectors;
+mod versions;
