@@ -58,12 +58,13 @@ const OF_TASKS: [&str; 13] = [
 ];
 
 /// Tested with the stores.
-const OF_STORES: [&str; 9] = [
+const OF_STORES: [&str; 10] = [
     "max_connections",
     "max_connection_wait",
     "max_checked_file_bytes",
     "max_events_to_replay",
     "max_commit_batch",
+    "max_counter_wait_ms",
     "max_kept_manifests_bytes",
     "max_page",
     "max_page_bytes",

@@ -100,7 +100,7 @@ fn globs(braces: bool) -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn globs_are_those_of_globset(glob in globs(true), paths in prop::collection::vec(paths(), 1..6)) {

@@ -44,9 +44,12 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+mod counters;
 mod counting;
 mod decision_log;
+mod detect;
 mod differential;
+mod documents;
 mod doors;
 mod ends;
 #[cfg(feature = "server")]
@@ -148,12 +151,15 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod shell;
 mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
 #[cfg(feature = "server")]
 mod store_commands;
+#[cfg(feature = "store")]
+mod store_counters;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]

@@ -26,10 +26,21 @@ const ELEMENT_UNITS: u64 = (size_of::<Value<'_>>() as u64).div_ceil(BYTES_PER_UN
 /// What building an entry of a map costs at most.
 const ENTRY_UNITS: u64 = (Map::ENTRY_BYTES as u64).div_ceil(BYTES_PER_UNIT);
 
-/// Functions of texts and numbers whose work grows faster than those; functions of lists and maps are none of these,
-/// because nothing is known of what is in those.
-const UNBOUNDED: [&str; 7] =
-    ["getQuery", "lists.range", "regex.extract", "regex.extractAll", "regex.replace", "replace", "split"];
+/// Functions of texts and numbers whose work grows faster than those, or that pay for each part which they find; functions
+/// of lists and maps are none of these, because nothing is known of what is in those.
+const UNBOUNDED: [&str; 11] = [
+    "getQuery",
+    "json.parse",
+    "lists.range",
+    "regex.extract",
+    "regex.extractAll",
+    "regex.replace",
+    "replace",
+    "shell.commands",
+    "shell.parse",
+    "split",
+    "text",
+];
 
 /// What an expression costs.
 #[derive(Clone, Copy)]
@@ -157,12 +168,12 @@ impl Estimator<'_> {
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
-        let (name, host, qualified) = match self.checked.reference(expr.id) {
+        let (name, code, qualified) = match self.checked.reference(expr.id) {
             Some(Reference::Function { declaration, qualified, .. }) => {
                 let Function { name, code, .. } = declaration.function;
-                (name, matches!(code, Code::Host), *qualified)
+                (name, code, *qualified)
             }
-            _ => (function.text.as_str(), true, false),
+            _ => (function.text.as_str(), Code::Host, false),
         };
         let operands: Vec<&Expr> = target.filter(|_| !qualified).into_iter().chain(args).collect();
         match (name, operands.as_slice()) {
@@ -182,9 +193,14 @@ impl Estimator<'_> {
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.counted(operand)),
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
-                let work = sum(self.work(name, operands), self.built(name, expr));
+                // a function with a table goes through every part of a value, of which no type says how many there are
+                let work = match code {
+                    Code::Named(..) => None,
+                    _ => sum(self.work(name, operands), self.built(name, expr)),
+                };
                 self.note_unbounded(work, expr);
-                let arguments = Cost { constant: arguments.constant && !host, ..arguments };
+                let constant = arguments.constant && !matches!(code, Code::Host);
+                let arguments = Cost { constant, ..arguments };
                 arguments.step_over(Cost::STEP).at_most(work)
             }
         }

@@ -43,15 +43,17 @@ impl Planner<'_> {
         }
         let node = match declaration.function.code {
             Code::Plan => self.operator(declaration.function.name, &operands),
-            Code::Pure(code) => match self.with_pattern(declaration.function.name, &operands) {
-                Some(node) => {
-                    // the pattern is inside the step now
-                    self.nodes.pop();
-                    self.spans.pop();
-                    node
+            Code::Pure(code) | Code::Named(code, _) => {
+                match self.with_pattern(declaration.function.name, &operands) {
+                    Some(node) => {
+                        // the pattern is inside the step now
+                        self.nodes.pop();
+                        self.spans.pop();
+                        node
+                    }
+                    None => Node::Call { name: declaration.function.name, code, args: operands.into() },
                 }
-                None => Node::Call { name: declaration.function.name, code, args: operands.into() },
-            },
+            }
             Code::Test(code) => match *operands {
                 [a, b] => self.text_question(declaration.function.name, a, b).unwrap_or(Node::Test {
                     name: declaration.function.name,

@@ -1,6 +1,7 @@
 //! The functions, one file a library. Each function is one row: see [`Function`].
 
 mod conversions;
+mod documents;
 mod encoders;
 mod format;
 mod lists;
@@ -12,6 +13,7 @@ mod paths;
 pub(crate) mod pattern;
 mod regex;
 mod sets;
+mod shell;
 mod strings;
 mod strings_ext;
 mod times;
@@ -49,6 +51,8 @@ pub const LANGUAGE: &[&[Function]] = &[
     urls::URLS,
     paths::PATHS,
     versions::VERSIONS,
+    shell::SHELL,
+    documents::DOCUMENTS,
 ];
 
 const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
@@ -78,6 +82,8 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("URLs", urls::URLS),
     ("Paths", paths::PATHS),
     ("Versions and quantities", versions::VERSIONS),
+    ("Command lines", shell::SHELL),
+    ("Documents", documents::DOCUMENTS),
 ];
 
 /// An argument that a function takes together with constants behind it that are well-formed, for who asks whether they are; nothing

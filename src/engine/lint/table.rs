@@ -63,6 +63,7 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "A text for people ends where YAML sees a comment, such as the ` #5` of a number.",
     ),
+    row("empty_policy", MayLoseARule, "A policy, or one of its keys, has no steps, so it checks nothing."),
     row(
         "empty_keyword",
         MayLoseARule,
@@ -110,8 +111,18 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "An operation does not take these types, so the expression fails there.",
     ),
+    row(
+        "no_agent_in_scope",
+        MayLoseARule,
+        "A policy is for agents of which no one is loaded, so none of its steps runs.",
+    ),
     row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
     row("no_tools_listed", Advice, "A document of tools lists none, so no agent gets a tool of it."),
+    row(
+        "nothing_brought",
+        Advice,
+        "A key of a policy selects nothing that a task brings, as it selects nothing that an agent has.",
+    ),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
     row(
@@ -206,6 +217,11 @@ pub const WARNINGS: &[Warning] = &[
         "unknown_match",
         MayLoseARule,
         "`match` names no action and no event that runs its list, so the step never runs.",
+    ),
+    row(
+        "unmatched_agents",
+        Advice,
+        "A pattern of a policy is like no agent that is loaded; the policy guards the agents that its other patterns are like.",
     ),
     row(
         "unpublished_kind",

@@ -6,6 +6,7 @@
 mod all_tasks;
 mod asked_reviews;
 mod audit;
+mod counter_store;
 mod decision_lines;
 mod ending;
 mod find;
@@ -42,7 +43,7 @@ pub use review::{ReviewAnswered, ReviewRule, ReviewedAgent, ReviewedUser, Stored
 pub use review_store::{ReviewFilter, ReviewViewer};
 pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};
-pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
+pub use sweep::{SweptPage, sweep_answers, sweep_counters, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
 pub use task_policies::{ManifestSet, PolicyDecided, PolicyDecision, TaskPolicy};
 pub use task_records::{

@@ -9,6 +9,7 @@ use super::task_policies::{POLICY, TaskPolicy};
 use super::task_records::{Tombstone, Verified};
 use super::tombstones::{TABLES, TOMBSTONE};
 use super::{labels, reviews, switches, task_policies};
+use crate::counters::{verify_holds, verify_page};
 use crate::{Database, Row, SqlValue, StoreError, StoreLimits, messages};
 
 /// Tests everything, in pages of so many rows.
@@ -38,6 +39,7 @@ pub(super) fn all(database: &Database, limits: &StoreLimits, page: u64) -> Resul
     database.read(|sql| switches::all(sql).map(drop))?;
     policies(database, page)?;
     verified.reviews = all_reviews(database, page)?;
+    verified.counters = all_counters(database, page)?;
     Ok(verified)
 }
 
@@ -71,6 +73,19 @@ fn all_reviews(database: &Database, page: u64) -> Result<u64, StoreError> {
     let (mut count, mut last) = (0_u64, String::new());
     while let Some((id, read)) = database.read(|sql| reviews::verify_page(sql, &last, page))? {
         (count, last) = (count.saturating_add(read), id);
+    }
+    Ok(count)
+}
+
+/// Tests the counters, and what calls hold of them; how many counters there are.
+fn all_counters(database: &Database, page: u64) -> Result<u64, StoreError> {
+    let (mut count, mut last) = (0_u64, [(); 4].map(|()| String::new()));
+    while let Some((key, read)) = database.read(|sql| verify_page(sql, &last, page))? {
+        (count, last) = (count.saturating_add(read), key);
+    }
+    let mut last = [(); 6].map(|()| String::new());
+    while let Some(key) = database.read(|sql| verify_holds(sql, &last, page))? {
+        last = key;
     }
     Ok(count)
 }
