@@ -15,6 +15,7 @@ const LONGEST: usize = 256;
 
 /// Billionths of one.
 const ONE: i128 = 1_000_000_000;
+const PARTS: u128 = ONE.unsigned_abs();
 /// The greatest quantity either way, in billionths.
 const MOST: i128 = 9_223_372_036_854_775_807_000_000_000;
 
@@ -127,9 +128,8 @@ impl Quantity {
     #[must_use]
     pub fn as_approximate_float(self) -> f64 {
         let (sign, size) = (if self.billionths < 0 { "-" } else { "" }, self.billionths.unsigned_abs());
-        let one = ONE.unsigned_abs();
         // decimals are rounded once, a division of rounded numbers would round again
-        format!("{sign}{}.{:09}", size / one, size % one).parse().unwrap_or(f64::NAN)
+        format!("{sign}{}.{:09}", size / PARTS, size % PARTS).parse().unwrap_or(f64::NAN)
     }
 }
 
