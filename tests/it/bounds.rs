@@ -37,6 +37,9 @@ const OF_MANIFESTS: [&str; 8] = [
 /// what all of them weigh in `schema_bounds.rs`.
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
+/// Tested in `tests/data/manifest/policy-many.yaml`.
+const OF_POLICIES: [&str; 1] = ["max_rule_matches"];
+
 /// Tested in `brought_tools.rs`.
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
@@ -75,9 +78,16 @@ const OF_STORES: [&str; 10] = [
 fn every_bound_is_tested_and_has_a_value_by_name() {
     let limits = StoreLimits::default();
     for row in [EvalLimits::ROWS, EngineLimits::ROWS, StoreLimits::ROWS].concat() {
-        let tested =
-            [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_SCHEMAS, &OF_BROUGHT_TOOLS, &OF_TASKS, &OF_STORES]
-                .concat();
+        let tested = [
+            &OF_THE_LANGUAGE[..],
+            &OF_MANIFESTS,
+            &OF_SCHEMAS,
+            &OF_POLICIES,
+            &OF_BROUGHT_TOOLS,
+            &OF_TASKS,
+            &OF_STORES,
+        ]
+        .concat();
         assert!(tested.contains(&row.name), "{}", row.name);
         assert_eq!(limits.get(row.name), Some(row.default));
     }

@@ -94,6 +94,7 @@ mod openapi;
 mod parallel_calls;
 #[cfg(feature = "server")]
 mod pending;
+mod policies;
 mod policy;
 mod policy_messages;
 mod programs;

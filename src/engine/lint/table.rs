@@ -63,12 +63,13 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "A text for people ends where YAML sees a comment, such as the ` #5` of a number.",
     ),
-    row("empty_policy", MayLoseARule, "A policy, or one of its keys, has no steps, so it checks nothing."),
     row(
         "empty_keyword",
         MayLoseARule,
         "A key that may hold a rule, or a word of a schema, has no value that says something, so it checks nothing.",
     ),
+    row("empty_policy", MayLoseARule, "A policy has no steps, so it checks nothing."),
+    row("empty_policy_key", MayLoseARule, "A key of a policy has no steps, so it checks nothing."),
     row(
         "excluded_match",
         Advice,
@@ -107,22 +108,17 @@ pub const WARNINGS: &[Warning] = &[
         "A comparison has the same answer for every value, so it checks nothing.",
     ),
     row(
-        "no_matching_overload",
-        MayLoseARule,
-        "An operation does not take these types, so the expression fails there.",
-    ),
-    row(
         "no_agent_in_scope",
         MayLoseARule,
         "A policy is for agents of which no one is loaded, so none of its steps runs.",
     ),
+    row(
+        "no_matching_overload",
+        MayLoseARule,
+        "An operation does not take these types, so the expression fails there.",
+    ),
     row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
     row("no_tools_listed", Advice, "A document of tools lists none, so no agent gets a tool of it."),
-    row(
-        "nothing_brought",
-        Advice,
-        "A key of a policy selects nothing that a task brings, as it selects nothing that an agent has.",
-    ),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
     row(
@@ -134,6 +130,11 @@ pub const WARNINGS: &[Warning] = &[
         "not_selectable",
         MayLoseARule,
         "A field is selected from something that has none, so the expression fails there.",
+    ),
+    row(
+        "nothing_brought",
+        Advice,
+        "A key of a policy selects nothing that a task brings, as it selects nothing that an agent has.",
     ),
     row(
         "null_include",

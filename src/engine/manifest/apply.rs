@@ -96,7 +96,9 @@ pub(super) fn check_policies(
         let mut awaited = Vec::new();
         for (at, key) in policy.capabilities.iter().enumerate() {
             let mut applied = scope.iter().flat_map(|agent| agent.policies.iter().filter(is_it));
-            if applied.any(|applied| applied.calls.get(at).is_some_and(|calls| calls.is_known)) {
+            if key.calls.is_general()
+                || applied.any(|applied| applied.calls.get(at).is_some_and(|calls| calls.is_known))
+            {
                 continue;
             }
             match hidden {

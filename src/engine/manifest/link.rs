@@ -224,7 +224,9 @@ impl<'a> Linker<'a> {
                 let limit = self.limits.max_rule_matches;
                 self.reader.report(&path, messages::too_many_matches(&key.key, limit));
             }
-            let mut applied = applied.unwrap_or_default();
+            // a key that selects too much selects something
+            let too_many = AppliedKey { is_known: true, ..AppliedKey::default() };
+            let mut applied = applied.unwrap_or(too_many);
             applied.is_awaited = before.get(at).is_some_and(|before| before.is_awaited);
             if applied.is_awaited && !applied.is_known {
                 self.reader.report(&path, messages::nothing_brought(&key.key));

@@ -74,10 +74,13 @@ impl CallSelector {
         (!selector.0.trim().is_empty()).then_some(selector.1)
     }
 
-    /// Whether it names one thing: no pattern and no tag.
-    #[must_use]
-    pub fn is_exact(&self) -> bool {
-        matches!(self, Self::Named(name) if !name.contains('*'))
+    /// Whether it may select nothing without being misspelt: a baseline for many agents says `tag:destructive` or `*` also
+    /// where no tool is destructive or there are no tools.
+    pub(super) fn is_general(&self) -> bool {
+        match self {
+            Self::Named(pattern) => pattern.chars().all(|character| character == '*'),
+            Self::Tagged(tag) => OF_HINTS.contains(&&**tag),
+        }
     }
 
     /// Whether it selects the calls of a function with these names and these tags.

@@ -14,7 +14,7 @@ pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
 
 pub(in crate::manifest) fn empty_policy_key(key: &Embedded) -> Diagnostic {
     let message = format!("no step stands under `{}`", key.text);
-    Diagnostic::warning("empty_policy", message, key.place.clone())
+    Diagnostic::warning("empty_policy_key", message, key.place.clone())
         .help("put steps under `before_first`, `before` or `after`")
 }
 

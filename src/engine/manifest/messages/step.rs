@@ -67,7 +67,7 @@ pub(in crate::manifest) fn bad_invoke(target: &Embedded) -> Diagnostic {
 
 pub(in crate::manifest) fn match_in_policy(key: &Embedded) -> Diagnostic {
     let message = "a policy selects calls by the keys of `capabilities`, and its steps have no `match`";
-    Diagnostic::error("misplaced_match", message, key.place.clone())
+    Diagnostic::error("match_in_policy", message, key.place.clone())
         .help("give the step a key of its own, such as `\"payments_*\"`")
 }
 
@@ -82,7 +82,7 @@ pub(in crate::manifest) fn duplicate_step_id(value: &Place, first: Place) -> Dia
 
 pub(in crate::manifest) fn unknown_severity(found: &Embedded, known: &[&str]) -> Diagnostic {
     let message = format!("`severity` is one of {}, not `{}`", quoted(known), found.text);
-    let finding = Diagnostic::error("unknown_word", message, found.place.clone());
+    let finding = Diagnostic::error("unknown_severity", message, found.place.clone());
     match nearest_key(found, known) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,

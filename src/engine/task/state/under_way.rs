@@ -237,6 +237,11 @@ impl Pending {
         self.reviewer().is_some()
     }
 
+    /// Its question, if it is a review of which is known when it was asked: releases of before kept no more than the question.
+    pub(in crate::task) fn dated_review(&self) -> Option<QuestionId> {
+        self.asked.as_ref().and(self.reviewer()).and(Some(self.id))
+    }
+
     /// Who is asked for a review, if somebody is.
     pub(in crate::task) fn reviewer(&self) -> Option<&str> {
         match &self.request {
