@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench load` runs all of it, `-- memory`, `-- file` or `-- postgres` one store, `-- open` the open tasks,
 //! `-- hostile` crowds of 5,000 hostile connections, `-- greedy` 300 greedy clients of one caller beside another's one,
-//! `-- large` the memory that a task at its bound and large bodies take.
+//! `-- turns` a turn of three calls beside single steps, `-- large` the memory that a task at its bound and large bodies take.
 //! Each client has a task and a connection of its own and sends its next step when it has the answer to the one before, so
 //! the load is bounded by the number of clients, which share the machine with the server. Every answer is asserted.
 //! `SECONDS` is how long each row runs.
@@ -26,6 +26,7 @@ mod large;
 #[path = "../../tests/it/servers.rs"]
 #[expect(dead_code, reason = "shared with the tests, which stop and start them")]
 mod servers;
+mod turns;
 
 use celador_server::{Parts, Server, Settings, system_clock};
 use celador_store::{Database, Location, StoreLimits};
@@ -47,6 +48,16 @@ actions:
     parameters: {properties: {amount: {type: number}, customer: {type: string}}}
     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
 ---
+kind: commonagents.info/v1beta2/tool
+namespace: bench
+name: quote
+description: Says what may be paid back.
+actions:
+  - name: read
+    description: Reads.
+    parameters: {properties: {amount: {type: number}, customer: {type: string}}}
+    execute: {stateless_http: {method: POST, url: "https://pay.example.com/quotes"}}
+---
 kind: commonagents.info/v1beta2/agent
 namespace: bench
 name: clerk
@@ -54,6 +65,14 @@ description: Answers customers.
 prompt: You are a careful clerk.
 capabilities:
   payout:
+    bindings:
+      customer: context.user.id
+    before:
+      - assert: input.amount > 0 && input.amount <= 1000
+        error_message: "{input.amount} is outside what a clerk may pay."
+      - condition: input.amount > 500
+        assert: context.capabilities.payout.count_successful > 3
+  quote:
     bindings:
       customer: context.user.id
     before:
@@ -82,6 +101,12 @@ fn main() {
     if is_wanted("postgres") {
         let postgres = servers::PostgresServer::start();
         measure("postgres", &Location::Postgres(postgres.database()), folder.path());
+    }
+    if is_wanted("turns") {
+        let postgres = servers::PostgresServer::start();
+        turns::rows("memory", &Location::Memory, folder.path());
+        turns::rows("file", &Location::File(folder.path().join("turns.db")), folder.path());
+        turns::rows("postgres", &Location::Postgres(postgres.database()), folder.path());
     }
     if is_wanted("open") {
         open_tasks(&Location::File(folder.path().join("open.db")), folder.path());

@@ -3,7 +3,8 @@
 use crate::counting::counted;
 use crate::{desk, quietest};
 use celador::cel::Json;
-use celador::task::{CallResult, Decision, Verdict};
+use celador::engine::Engine;
+use celador::task::{Call, CallResult, Decision, Task, Turn, Usage, Verdict};
 
 pub fn measure() {
     let engine = desk::engine();
@@ -12,10 +13,10 @@ pub fn measure() {
         let mut task = desk::task(&engine, n);
         let decision = desk::decided(task.before(&large, desk::now()).expect("the id is its own"));
         assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Allow, 3));
-        // the calls that wait for their results are those of one round, so that memory is used again
+        // the calls that wait for their results are those of one round, so that memory is used again and few are open
         let time = quietest(
-            500,
-            || desk::task(&engine, n),
+            20,
+            || warm(desk::task(&engine, n), &large),
             |task| task.before(&large, desk::now()).expect("the id is its own").into_progress(),
         );
         let mut task = desk::task(&engine, n);
@@ -29,15 +30,16 @@ pub fn measure() {
         );
     }
     let time = quietest(
-        500,
+        20,
         || desk::task(&engine, 100),
         |task| task.before(&small, desk::now()).expect("the id is its own").into_progress(),
     );
     println!("  before, allowed, condition false: {time:7.1} ns");
+    turns(&engine, &large);
     blocked(&mut desk::task(&engine, 100), &far);
     let mut task = desk::task(&engine, 100);
     let result = CallResult::successful(Json::from(serde_json::json!({ "id": "P-1" })));
-    let round = |task: &mut celador::task::Task| -> Decision {
+    let round = |task: &mut Task| -> Decision {
         let call = desk::decided(task.before(&large, desk::now()).expect("the id is its own"))
             .call
             .expect("it is allowed");
@@ -48,7 +50,33 @@ pub fn measure() {
     println!("  before and after: {time:7.1} ns, {} allocations", allocated.times);
 }
 
-fn blocked(task: &mut celador::task::Task, far: &celador::task::Call) {
+/// The task after some calls that were reported, so that making a long history is not what the next one pays for.
+fn warm(mut task: Task, call: &Call) -> Task {
+    for _ in 0..20 {
+        let decision = desk::decided(task.before(call, desk::now()).expect("the id is its own"));
+        let result = CallResult::successful(Json::from(serde_json::json!({ "id": "P-1" })));
+        let call = decision.call.expect("it is allowed");
+        desk::decided(task.after(&call, result, desk::now()).expect("the call is open"));
+    }
+    task
+}
+
+/// A turn of three calls beside one step.
+fn turns(engine: &Engine, call: &Call) {
+    let turn =
+        Turn { usage: Usage { prompt_tokens: 100, completion_tokens: 10 }, calls: vec![call.clone(); 3] };
+    let task = || desk::task(engine, 100);
+    let decided = task().turn(&turn, desk::now()).expect("the ids are their own");
+    assert!(decided.calls.iter().all(|call| call.decision.verdict == Verdict::Allow));
+    let of_three = quietest(8, task, |task| task.turn(&turn, desk::now()).expect("the ids are their own"));
+    let of_one = quietest(24, task, |task| task.before(call, desk::now()).expect("its own").into_progress());
+    println!(
+        "  turn of three calls: {of_three:7.1} ns, {:.2} of two single steps",
+        of_three / (2.0 * of_one)
+    );
+}
+
+fn blocked(task: &mut Task, far: &Call) {
     let decision = desk::decided(task.before(far, desk::now()).expect("the id is its own"));
     assert_eq!(decision.verdict, Verdict::Block);
     assert_eq!(decision.message.as_deref(), Some("5000 is outside what a clerk may pay to ann@example.com."));

@@ -98,6 +98,8 @@ impl Program {
             }
         }
         issues.extend(plan.bad_patterns().map(messages::bad_pattern));
+        let refused = plan.refused_constants(limits);
+        issues.extend(refused.map(|(span, name, expected)| messages::refused_constant(span, name, expected)));
         let result = checked.type_of(checked.expr.id).clone();
         Ok(Self {
             source: text.into(),

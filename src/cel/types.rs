@@ -282,6 +282,7 @@ impl Type {
             Self::Opaque(own) => match own.name.as_str() {
                 "net.IP" => Kind::Ip,
                 "net.CIDR" => Kind::Cidr,
+                "kubernetes.URL" => Kind::Url,
                 _ => Kind::Opaque,
             },
         })
@@ -378,6 +379,8 @@ pub enum Kind {
     Ip,
     /// `net.CIDR`.
     Cidr,
+    /// `kubernetes.URL`.
+    Url,
     /// Of a type that a host declares for its functions' signatures.
     Opaque,
     /// Of a value that its host did not keep whole. No expression gets to ask for it.
@@ -404,6 +407,7 @@ impl Kind {
             Self::Type => "type",
             Self::Ip => "net.IP",
             Self::Cidr => "net.CIDR",
+            Self::Url => "kubernetes.URL",
             Self::Opaque => "opaque",
             Self::Shortened => "shortened",
         }

@@ -80,6 +80,7 @@
 //! - [`Task::event`] and [`Task::route`] bring what happens outside to a task that runs.
 //! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`Outcome`] is what an operation comes to and [`Decision`] how it is written down.
 //! - [`cel`] is the language alone: scopes, programs, values, the cache of compiled expressions.
+//! - [`counter`] has amounts that count across tasks, users and days.
 //! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.
 //! - [`limits`] has every bound.
 //!
@@ -93,6 +94,8 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+pub mod counter;
+pub mod detect;
 pub mod digest;
 pub mod engine;
 mod layers;

@@ -34,6 +34,8 @@ bounds! {
     max_schema_depth: usize = 16, "levels";
     /// What the schemas of one document weigh together, references written out and patterns compiled.
     max_schema_bytes: usize = 33_554_432, "bytes";
+    /// Steps of policies that the functions of one agent have, each counted for each function.
+    max_rule_matches: usize = 100_000, "steps";
     /// Tools that one task brings.
     max_brought_tools: usize = 512, "tools";
     /// The tools that one task brings, as JSON.

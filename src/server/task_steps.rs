@@ -334,8 +334,8 @@ impl Tasks {
             let taken = Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
-            let terms =
-                Terms { switches, due: due.clone(), manifests, passed_on: step.passes_on(), decided: None };
+            let passed_on = step.passes_on();
+            let terms = Terms { switches, due: due.clone(), manifests, passed_on, ..Terms::default() };
             match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
                     if head.has_reviews() || found.head.has_reviews() {
@@ -357,7 +357,9 @@ impl Tasks {
                     return recorded.map(|()| answer);
                 }
                 // what is in memory is no more than an attempt now, and goes
-                Err(StoreError::Conflict { .. } | StoreError::AlreadyExists) => self.metrics().conflict(),
+                Err(StoreError::Conflict { .. } | StoreError::AlreadyExists | StoreError::CountersMoved) => {
+                    self.metrics().conflict();
+                }
                 Err(StoreError::SwitchesTurned) => {
                     self.learn_switches().map_err(|error| self.problem(&error))?;
                 }

@@ -2,22 +2,28 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, LIBRARIES,
-    MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, EnvBuilder, ErrorCode, Function, Issue, Key,
+    LIBRARIES, MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
-use celador::context::PUT;
+use celador::context::{HASH, PUT};
+use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
 
+/// The functions of the language, and those of policies that need no host.
 fn libraries() -> impl Iterator<Item = &'static Function> {
-    STANDARD.iter().chain(EXTENSIONS).copied().flatten()
+    STANDARD.iter().chain(EXTENSIONS).copied().flatten().chain(DETECTION).chain(HASH)
+}
+
+fn builder() -> EnvBuilder {
+    let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
+    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(HASH).library(DETECTION)
 }
 
 fn scope() -> Env {
-    let libraries = STANDARD.iter().chain(EXTENSIONS);
-    libraries.fold(Env::builder(), |scope, library| scope.library(library)).library(PUT).build()
+    builder().build()
 }
 
 /// What is written about a function or macro: its name, its lines, its examples.
@@ -88,9 +94,7 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
 
 #[test]
 fn what_would_be_too_large_is_refused_before_it_is_built() {
-    let libraries = STANDARD.iter().chain(EXTENSIONS);
-    let scope = libraries.fold(Env::builder(), |scope, library| scope.library(library));
-    let env = scope.variable("text", Type::String).build();
+    let env = builder().variable("text", Type::String).build();
     let text = "a".repeat(1_000);
     for expression in [
         "text.replace('a', text).replace('a', text).replace('a', text)",
@@ -102,6 +106,10 @@ fn what_would_be_too_large_is_refused_before_it_is_built() {
         "sets.contains(lists.range(10000).map(x, [x]), lists.range(10000).map(x, [x]))",
         "regex.extractAll(text.replace('a', text), 'a')",
         "regex.extract(text, '(((a{99}){99}){99}){99}')",
+        "pii.redact(lists.range(100000).map(x, text))",
+        "secrets.has(lists.range(1000000))",
+        "pii.find(lists.range(200000).map(x, 'a@b.example'))",
+        "pii.redact([text.replace('a', text).replace('a', 'a@b.example ')])",
     ] {
         let program = Program::compile(&env, expression).unwrap();
         let activation = Activation::new(&env).with(&env, "text", Value::text(&text));
@@ -129,9 +137,14 @@ fn nothing_panics_whatever_a_function_is_given() {
         Value::text("é%.3e%s%"),
         Value::text("(a?)"),
         Value::text("::1/64"),
+        Value::text("https://a.example/%2e?k=é"),
+        Value::text("email"),
+        Value::text("４１１１-1111%2D1111\u{200B}1111 ann@é.com"),
+        Value::Shortened,
         Value::Bytes(Blob::Borrowed(b"\xff")),
         sample(&Type::Timestamp),
         sample(&Type::opaque("net.CIDR", [])),
+        sample(&Type::opaque("kubernetes.URL", [])),
         Value::Optional(None),
     ];
     let lists = [
@@ -142,7 +155,7 @@ fn nothing_panics_whatever_a_function_is_given() {
     ];
     let pool: Vec<Value<'_>> = scalars.iter().cloned().chain(lists.map(Value::list)).collect();
     for function in libraries() {
-        let Code::Pure(code) = function.code else { continue };
+        let (Code::Pure(code) | Code::Named(code, _)) = function.code else { continue };
         let run = |args: &[&Value<'static>]| {
             let _ = code(&mut Meter::new(&limits.eval), args);
         };
@@ -185,8 +198,7 @@ fn every_overload_keeps_to_its_result_type_and_to_the_estimate_of_its_cost() {
             let overload = Overload::parse(id, signature).unwrap();
             let names: Vec<String> =
                 (0..overload.parameters.len()).map(|index| format!("v{index}")).collect();
-            let mut scope =
-                STANDARD.iter().chain(EXTENSIONS).fold(Env::builder(), |scope, it| scope.library(it));
+            let mut scope = builder();
             for (name, ty) in names.iter().zip(&overload.parameters) {
                 scope = scope.variable(name, if ty.is_generic() { Type::Dyn } else { ty.clone() });
             }
@@ -246,7 +258,14 @@ fn sample(ty: &Type) -> Value<'static> {
         Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
         Type::TypeOf(_) => Value::Type(TypeName("int".into())),
         Type::Opaque(opaque) if opaque.name == "net.IP" => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
-        Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
+        Type::Opaque(opaque) if opaque.name == "net.CIDR" => {
+            Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap()))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.URL" => {
+            let url = format!("https://example.com/{}?a=b", "a".repeat(950));
+            Value::Opaque(Opaque::Url(Arc::new(url.parse().unwrap())))
+        }
+        Type::Opaque(opaque) => panic!("no sample of {}", opaque.name),
         _ => Value::Int(3),
     }
 }
@@ -325,7 +344,8 @@ fn forms_of_macros_are_calls_of_them() {
 #[test]
 fn every_library_has_a_heading() {
     let headed: Vec<&str> = LIBRARIES.iter().flat_map(|(_, library)| *library).map(|row| row.name).collect();
-    assert_eq!(headed, libraries().map(|row| row.name).collect::<Vec<_>>());
+    let language = STANDARD.iter().chain(EXTENSIONS).copied().flatten();
+    assert_eq!(headed, language.map(|row| row.name).collect::<Vec<_>>());
 }
 
 /// The page is made of the rows; `UPDATE_EXPECT=1` writes it.

@@ -44,9 +44,12 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+mod counters;
 mod counting;
 mod decision_log;
+mod detect;
 mod differential;
+mod documents;
 mod doors;
 mod ends;
 #[cfg(feature = "server")]
@@ -90,6 +93,7 @@ mod openapi;
 mod parallel_calls;
 #[cfg(feature = "server")]
 mod pending;
+mod policies;
 mod policy;
 mod policy_messages;
 mod programs;
@@ -148,12 +152,15 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod shell;
 mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
 #[cfg(feature = "server")]
 mod store_commands;
+#[cfg(feature = "store")]
+mod store_counters;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]
@@ -187,10 +194,12 @@ mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
+mod totals;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]
 mod turns;
+mod urls;
 #[cfg(feature = "server")]
 mod vectors;
 mod waiting_inputs;

@@ -8,9 +8,10 @@ use super::question::Question;
 use crate::check::Reference;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::{Code, Declaration};
-use crate::stdlib::{Extent, Pattern};
+use crate::stdlib::{Extent, Pattern, SUM};
 use crate::syntax::{ComprehensionKind, Expr, ExprKind};
-use crate::value::Value;
+use crate::types::Type;
+use crate::value::{Duration, Value};
 use std::sync::Arc;
 
 impl Planner<'_> {
@@ -34,19 +35,24 @@ impl Planner<'_> {
             return self.comprehension(expr, inner, Some(LoopKind::Count));
         }
         let from = self.nodes.len();
-        let operands: Vec<NodeId> =
+        let mut operands: Vec<NodeId> =
             receiver.into_iter().chain(args).map(|operand| self.expr(operand)).collect();
+        if declaration.function.name == SUM {
+            operands.push(self.add(expr, Node::Constant(zero(self.checked.type_of(expr.id)))));
+        }
         let node = match declaration.function.code {
             Code::Plan => self.operator(declaration.function.name, &operands),
-            Code::Pure(code) => match self.matches(declaration.function.name, &operands) {
-                Some(node) => {
-                    // the pattern is inside the step now
-                    self.nodes.pop();
-                    self.spans.pop();
-                    node
+            Code::Pure(code) | Code::Named(code, _) => {
+                match self.matches(declaration.function.name, &operands) {
+                    Some(node) => {
+                        // the pattern is inside the step now
+                        self.nodes.pop();
+                        self.spans.pop();
+                        node
+                    }
+                    None => Node::Call { name: declaration.function.name, code, args: operands.into() },
                 }
-                None => Node::Call { name: declaration.function.name, code, args: operands.into() },
-            },
+            }
             Code::Test(code) => match *operands {
                 [a, b] => self.text_question(declaration.function.name, a, b).unwrap_or(Node::Test {
                     name: declaration.function.name,
@@ -183,5 +189,15 @@ impl Planner<'_> {
             _ => None,
         };
         text(b).map(|text| (a, text)).or_else(|| Some((b, text(a)?)))
+    }
+}
+
+/// What an empty list adds up to.
+fn zero(ty: &Type) -> Value<'static> {
+    match ty {
+        Type::UInt => Value::UInt(0),
+        Type::Double => Value::Double(0.0),
+        Type::Duration => Value::Duration(Duration::ZERO),
+        _ => Value::Int(0),
     }
 }

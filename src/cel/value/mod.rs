@@ -187,8 +187,7 @@ impl<'a> Value<'a> {
             Self::Map(_) => Kind::Map,
             Self::Optional(_) => Kind::Optional,
             Self::Type(_) => Kind::Type,
-            Self::Opaque(Opaque::Ip(_)) => Kind::Ip,
-            Self::Opaque(Opaque::Cidr(_)) => Kind::Cidr,
+            Self::Opaque(value) => value.kind(),
             Self::Shortened => Kind::Shortened,
         }
     }
@@ -221,7 +220,7 @@ impl<'a> Value<'a> {
             Self::Timestamp(time) => Value::Timestamp(*time),
             Self::Duration(duration) => Value::Duration(*duration),
             Self::Type(name) => Value::Type(name.clone()),
-            Self::Opaque(value) => Value::Opaque(*value),
+            Self::Opaque(value) => Value::Opaque(value.clone()),
             Self::Shortened => Value::Shortened,
             Self::Optional(None) => Value::Optional(None),
             Self::Optional(Some(value)) => Value::Optional(Some(Arc::new(value.to_static()?))),
@@ -242,6 +241,7 @@ impl<'a> Value<'a> {
         match self {
             Self::String(Text::Shared(text)) => text.len(),
             Self::Bytes(Blob::Shared(bytes)) => bytes.len(),
+            Self::Opaque(value) => value.bytes(),
             Self::Optional(Some(value)) => size_of::<Self>().saturating_add(value.heap_bytes()),
             Self::List(List::Shared(items)) => {
                 items.iter().map(Self::heap_bytes).fold(List::bytes(items.len()), usize::saturating_add)

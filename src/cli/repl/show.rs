@@ -100,6 +100,7 @@ fn constructor(opaque: &Opaque) -> &'static str {
     match opaque {
         Opaque::Ip(_) => "ip",
         Opaque::Cidr(_) => "cidr",
+        Opaque::Url(_) => "url",
     }
 }
 

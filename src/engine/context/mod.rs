@@ -59,7 +59,7 @@ mod unanswered;
 
 pub use activations::Activations;
 pub use change::{ContextChange, ContextMark};
-pub use function::{FILE, MOUNT, PUT, REVIEW};
+pub use function::{FILE, HASH, MOUNT, PUT, REVIEW};
 pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub(crate) use log::Log;
 pub use moment::Moment;

@@ -152,7 +152,7 @@ impl Policy {
     fn find_dependencies_of_input(&self) -> Dependencies {
         let mut found = Dependencies::default();
         (found.reads.inputs, found.changes.inputs) = (true, true);
-        for step in self.steps(Hook::GuardrailBefore, 0) {
+        for step in self.guardrails(Hook::GuardrailBefore).iter() {
             self.add_step(step, &mut found);
         }
         found
@@ -165,7 +165,7 @@ impl Policy {
         found.reads.functions.extend(self.functions_of(event.capability));
         found.reads.add_all(self, self.bindings(event.capability).iter().map(|binding| &**binding));
         for hook in [Hook::Before, Hook::After] {
-            let steps = self.steps(hook, event.capability).iter();
+            let steps = self.steps_of_event(hook, event.capability).iter();
             steps.filter(|step| step.is_for(&event.key)).for_each(|step| self.add_step(step, &mut found));
         }
         found
@@ -185,13 +185,14 @@ impl Policy {
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
-            let steps = self.steps(hook, function.capability);
+            let steps = self.steps_of_call(hook, position);
             for step in steps.iter().filter(|step| step.is_for(&function.name)) {
                 if hook != Hook::After {
                     self.add_reads(step, &mut found.reads);
                 }
                 if hook == Hook::BeforeFirst {
-                    self.add_first(step, position, &mut found.reads);
+                    // it asks whether one of them has run (MW-39)
+                    found.reads.functions.extend(&step.functions);
                 }
                 if let StepAction::Invoke(invoke) = &step.action {
                     found.changes.functions.extend(invoke.function);
@@ -210,15 +211,6 @@ impl Policy {
         reads.add_all(self, invoked.bindings.iter().map(|binding| &**binding));
         if let Execute::Cel(expression) = &invoked.execute {
             reads.add(self, expression);
-        }
-    }
-
-    /// A step ahead of the first call asks whether one has run (MW-39).
-    fn add_first(&self, step: &Step, position: usize, reads: &mut Reads) {
-        if step.selects.is_some() {
-            reads.functions.insert(position);
-        } else if let Some(function) = self.functions.get(position) {
-            reads.functions.extend(self.functions_of(function.capability));
         }
     }
 }

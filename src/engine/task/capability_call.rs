@@ -8,7 +8,7 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Extent, Finding, Hidden,
-    Made, Mark, OpenCall, Pending, Progress, QuestionId, Request, Stage, Subject, Task, TaskError,
+    Made, Mark, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage, Subject, Task, TaskError,
     Termination, TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
@@ -402,12 +402,21 @@ impl Task {
         }
         self.revoke(&operation, now);
         let Stopped { verdict, message, origin } = stopped;
+        let is_event = matches!(operation.subject, Subject::Input(Sender::Event));
+        let is_call = operation.subject.call().is_some();
+        if is_event && verdict == Verdict::Block {
+            // an event that is refused as an input is dropped like one that a step before has stopped (EVT-10)
+            let secret = Hidden { message: message.shown, ..Hidden::default() }.some();
+            let (message, decided_by) = (Some(message.text), Some(origin));
+            let stage = operation.course.stage.of_event();
+            return Decision { message, stage, decided_by, secret, ..operation.decide(Verdict::Discard) };
+        }
         let mut decision = operation.decide(verdict);
         if verdict == Verdict::LockTask {
             self.end = Some(End::Locked(message.shown().to_owned()));
             self.take_back_waiting(now);
             decision.reason = Some(message.text.clone());
-        } else {
+        } else if is_call {
             self.context.turn(TurnKind::Capability);
         }
         decision.message = Some(message.text);

@@ -18,6 +18,11 @@ pub(super) fn locked() -> String {
     "Task locked by policy.".to_owned()
 }
 
+/// The message of a guardrail that refuses one input or response and has no `error_message`.
+pub(super) fn message_refused() -> String {
+    "Message refused by policy.".to_owned()
+}
+
 pub(super) fn unknown_function(name: &str) -> String {
     format!("there is no function `{name}`")
 }

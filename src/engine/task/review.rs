@@ -44,7 +44,7 @@ impl Task {
         };
         let step = operation.step_under_way(&self.policy);
         let hook = operation.course.stage.hook();
-        let name = hook.map(|hook| StepName { hook, index: operation.course.step });
+        let name = step.and_then(|step| Some(StepName { hook: hook?, index: step.index }));
         let capability = operation.subject.capability(&self.policy);
         let digest = self.policy.review_digest(
             call.map(|_| capability),
@@ -61,7 +61,7 @@ impl Task {
             reviewer,
             call: call.and_then(|call| call.id.clone()),
             function: call.and_then(|call| Some(self.policy.function(call.function)?.key.to_string())),
-            step: step.and(name),
+            step: name,
             arguments,
             result,
             message,

@@ -98,7 +98,7 @@ impl Task {
     /// Runs the rest of the stage's list.
     fn run_steps(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
         let Some(hook) = operation.course.stage.hook() else { return Flow::Passed };
-        let list = policy.steps(hook, operation.subject.capability(policy));
+        let list = operation.subject.steps(policy, hook);
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
@@ -210,8 +210,11 @@ fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<S
         OnFail::Block => Verdict::Block,
         OnFail::LockTask => Verdict::LockTask,
     };
-    let of_capability = matches!(operation.subject, Subject::Call(_) | Subject::Event(_));
-    let default = if of_capability { messages::blocked } else { messages::locked };
+    let default = match &operation.subject {
+        Subject::Call(_) | Subject::Event(_) => messages::blocked,
+        _ if verdict == Verdict::Block => messages::message_refused,
+        Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
+    };
     Some(Stopped { verdict, message: message.unwrap_or_else(|| default().into()), origin: step.origin() })
 }
 

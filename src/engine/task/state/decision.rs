@@ -9,6 +9,7 @@ use super::hidden::Hidden;
 use super::switch::Switch;
 use super::termination::TerminationReason;
 use crate::cel::{Duration, Json};
+use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
 use serde::de::Visitor;
@@ -256,6 +257,8 @@ pub enum EventStage {
     Before,
     /// The steps of `after`.
     After,
+    /// A guardrail of a policy document that refuses one input.
+    Guardrails,
 }
 
 impl EventStage {
@@ -269,6 +272,7 @@ impl EventStage {
             Self::Filter => "filter",
             Self::Before => "before",
             Self::After => "after",
+            Self::Guardrails => "guardrails",
         }
     }
 }
@@ -525,6 +529,20 @@ pub struct TraceEntry {
     /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
+    /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Arc<PolicyStep>>,
+}
+
+impl TraceEntry {
+    /// What the step is called: `before[0]`, and where it is one of a policy document `before[0] of shop/money#cap`.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match &self.policy {
+            Some(policy) => format!("{} of {policy}", self.step),
+            None => self.step.to_string(),
+        }
+    }
 }
 
 /// What a step does.

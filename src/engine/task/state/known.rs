@@ -17,7 +17,10 @@ use crate::digest::Digest;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::io::Write as _;
 
 /// The first half of a digest: nobody finds another value with the same 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -348,18 +351,18 @@ impl Told {
 impl Mark {
     /// Of a call, as the model made it, and how far it is to go. Members of objects count without their order. Linear.
     pub(in crate::task) fn of_call(call: &Call, extent: Extent) -> Self {
-        Self::of(&format!("{extent:?} {}", call.function), &call.arguments)
+        Self::of(format_args!("{extent:?} {}", call.function), &call.arguments)
     }
 
     /// Of a result. Linear.
     pub(in crate::task) fn of_result(result: &CallResult) -> Self {
         let child = result.task_id.as_deref().unwrap_or_default();
-        Self::of(&format!("{:?} {child}", result.status), &result.output)
+        Self::of(format_args!("{:?} {child}", result.status), &result.output)
     }
 
-    fn of(name: &str, value: &Json) -> Self {
+    fn of(name: fmt::Arguments<'_>, value: &Json) -> Self {
         let mut state = Sha256::new();
-        digest(name.as_bytes(), &mut state);
+        digest_text(name, &mut state);
         digest_value(value.root(), &mut state);
         let digest = Digest::finished(state);
         let (half, _) = digest.as_bytes().split_at(16);
@@ -373,11 +376,19 @@ fn digest(bytes: &[u8], state: &mut Sha256) {
     state.update(bytes);
 }
 
+/// The same of a text that is short, which is not put together elsewhere: every call and every result pays for this.
+fn digest_text(text: fmt::Arguments<'_>, state: &mut Sha256) {
+    let mut bytes = SmallVec::<[u8; 64]>::new();
+    // a vector takes whatever is written to it
+    let _ = bytes.write_fmt(text);
+    digest(&bytes, state);
+}
+
 /// A value; those whose members only stand in another order come to the same. As deep as a document may be.
 fn digest_value(value: JsonRef<'_>, state: &mut Sha256) {
     match value.kind() {
         Kind::Map => {
-            let mut members: Vec<(&str, JsonRef<'_>)> = value.entries().collect();
+            let mut members: SmallVec<[(&str, JsonRef<'_>); 8]> = value.entries().collect();
             members.sort_unstable_by_key(|(name, _)| *name);
             digest(b"{", state);
             state.update((members.len() as u64).to_be_bytes());
@@ -395,7 +406,7 @@ fn digest_value(value: JsonRef<'_>, state: &mut Sha256) {
             digest(b"\"", state);
             digest(value.as_str().unwrap_or_default().as_bytes(), state);
         }
-        _ => digest(value.to_string().as_bytes(), state),
+        _ => digest_text(format_args!("{value}"), state),
     }
 }
 
@@ -410,5 +421,24 @@ impl TryFrom<String> for Mark {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         u128::from_str_radix(&text, 16).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::EvalLimits;
+
+    /// Marks are stored with tasks, so they must not change with a release.
+    #[test]
+    fn a_mark_is_made_of_these_bytes() {
+        let output = Json::parse(r#"{"b": [true], "a": "x"}"#, &EvalLimits::default()).unwrap();
+        let number = |number: u64| number.to_be_bytes().to_vec();
+        let text = |text: &str| [number(text.len() as u64), text.into()].concat();
+        let object = [text("{"), number(2), text("a"), text("\""), text("x"), text("b")].concat();
+        let list = [text("["), number(1), text("true")].concat();
+        let bytes = [text("Successful "), object, list].concat();
+        let digest = Digest::of(&bytes).to_string();
+        assert!(digest.starts_with(&String::from(Mark::of_result(&CallResult::successful(output)))));
     }
 }

@@ -12,7 +12,7 @@ use super::hidden::Said;
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Fingerprint, Policy, Step, StepAction};
+use crate::policy::{Fingerprint, Policy, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -240,6 +240,11 @@ impl Pending {
         self.reviewer().is_some()
     }
 
+    /// Its question, if it is a review of which is known when it was asked: releases of before kept no more than the question.
+    pub(in crate::task) fn dated_review(&self) -> Option<QuestionId> {
+        self.asked.as_ref().and(self.reviewer()).and(Some(self.id))
+    }
+
     /// Who is asked for a review, if somebody is.
     pub(in crate::task) fn reviewer(&self) -> Option<&str> {
         match &self.request {
@@ -290,7 +295,8 @@ impl Stage {
         match self {
             Self::Before => Some(EventStage::Before),
             Self::After => Some(EventStage::After),
-            Self::BeforeFirst | Self::Execute | Self::GuardrailBefore | Self::GuardrailAfter => None,
+            Self::GuardrailBefore => Some(EventStage::Guardrails),
+            Self::BeforeFirst | Self::Execute | Self::GuardrailAfter => None,
         }
     }
 
@@ -353,7 +359,7 @@ impl UnderWay {
             (Subject::Script(_), Stage::Execute) => true,
             _ => false,
         };
-        let list = self.course.stage.hook().map(|hook| policy.steps(hook, self.subject.capability(policy)));
+        let list = self.course.stage.hook().map(|hook| self.subject.steps(policy, hook));
         // one that is held may have come through its list
         stage && list.is_none_or(|list| self.course.step <= list.len())
     }
@@ -374,7 +380,7 @@ impl UnderWay {
     /// The step that is under way, if one is.
     pub(in crate::task) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
         let hook = self.course.stage.hook()?;
-        policy.steps(hook, self.subject.capability(policy)).get(self.course.step)
+        self.subject.steps(policy, hook).get(self.course.step)
     }
 
     /// A decision about one of its calls, behind what was told of it so far.
@@ -445,9 +451,10 @@ impl Course {
             StepAction::Invoke(_) => StepKind::Invoke,
             StepAction::Transform(_) => StepKind::Transform,
         };
-        let step = StepName { hook: self.stage.hook()?, index: self.step };
+        let name = step.name.clone();
+        let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
-        Some(TraceEntry { step, action, outcome, message, shown })
+        Some(TraceEntry { step, action, outcome, message, shown, policy: name })
     }
 }
 
@@ -460,6 +467,17 @@ impl Subject {
             Self::Input(_) | Self::Output | Self::Script(_) => None,
         };
         capability.unwrap_or_default()
+    }
+
+    /// The steps of a list that it passes.
+    pub(in crate::task) fn steps<'p>(&self, policy: &'p Policy, hook: Hook) -> StepList<'p> {
+        match self {
+            Self::Call(call) => policy.steps_of_call(hook, call.function),
+            Self::Event(_) => policy.steps_of_event(hook, self.capability(policy)),
+            Self::Input(_) | Self::Output => policy.guardrails(hook),
+            // a script has no steps of its own
+            Self::Script(_) => StepList::default(),
+        }
     }
 
     /// The action or event that `match` selects steps by (MW-20, MW-21); guardrails have none, and run all of theirs.
