@@ -165,11 +165,8 @@ impl Policy {
         found.reads.functions.extend(self.functions_of(event.capability));
         found.reads.add_all(self, self.bindings(event.capability).iter().map(|binding| &**binding));
         for hook in [Hook::Before, Hook::After] {
-            let steps = self.steps_of_event(hook, event.capability);
-            steps
-                .iter()
-                .filter(|step| step.is_for(&event.key))
-                .for_each(|step| self.add_step(step, &mut found));
+            let steps = self.steps_of_event(hook, event.capability).iter();
+            steps.filter(|step| step.is_for(&event.key)).for_each(|step| self.add_step(step, &mut found));
         }
         found
     }
