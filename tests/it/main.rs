@@ -61,6 +61,7 @@ mod folds;
 mod from_cel_interpreter;
 mod functions;
 mod fuzz_bodies;
+mod globs;
 mod grammar;
 mod growth;
 mod guards;
@@ -130,6 +131,7 @@ mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;
+mod serial_order;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "server")]
@@ -202,3 +204,5 @@ mod turns;
 mod urls;
 #[cfg(feature = "server")]
 mod vectors;
+mod versions;
+mod waiting_inputs;

@@ -88,6 +88,7 @@ pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
+use reads::KnownDependencies;
 pub use reads::{Changes, Dependencies, Reads};
 pub use result::OutputSchema;
 pub(crate) use secrets::reads_secret;
@@ -111,6 +112,7 @@ use encoding::Rules;
 use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use task_limits::AllLimits;
 
 /// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.
 #[derive(Debug)]
@@ -128,14 +130,15 @@ pub struct Policy {
     guardrails_before: Vec<Step>,
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
+    task_limits: AllLimits,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
     fingerprint: Fingerprint,
     rules: Rules,
     limits: EngineLimits,
-    /// By function: what its calls depend on, once somebody has asked.
-    dependencies: Box<[OnceLock<Dependencies>]>,
+    /// What operations depend on, once somebody has asked.
+    dependencies: KnownDependencies,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }
@@ -173,10 +176,16 @@ impl Policy {
         &self.schema
     }
 
-    /// The limits of its tasks.
+    /// The limits of its tasks: of each name the smallest that the manifest or a policy sets.
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {
-        &self.agent.limits
+        &self.task_limits.limits
+    }
+
+    /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.
+    #[must_use]
+    pub fn limit_policy(&self, name: &str) -> Option<&Arc<str>> {
+        self.task_limits.owner(name)
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.
@@ -217,6 +226,12 @@ impl Policy {
     pub fn event(&self, capability: usize, name: &str) -> Option<(usize, &Event)> {
         let mut events = self.events.iter().enumerate();
         events.find(|(_, event)| event.capability == capability && *event.name == *name)
+    }
+
+    /// The event of a capability, by the references of both in the manifests, with its position.
+    #[must_use]
+    pub fn event_of(&self, capability: &str, name: &str) -> Option<(usize, &Event)> {
+        self.event(self.capability(capability)?, name)
     }
 
     /// The position of the capability with a reference.

@@ -1,18 +1,20 @@
-//! Which records of calls a decision reads, and which a call may still change: what tells the calls apart that may be
-//! decided side by side from those that must wait for each other.
+//! What a decision reads, and what an operation may still change: the difference between operations that may be decided side by
+//! side and those that must wait for each other.
 //!
-//! In: the bindings and steps of a function. Out: [`Reads`] and [`Changes`], by the keys that are written. A key that is
-//! computed may be any key, so it reads every record; so do `_meta` and `_history`, which every call changes. What is known of
-//! a call while it is open (that it was made, and its arguments) is kept apart: who reads no more does not wait. Texts for
-//! the model decide nothing and are not among them. Linear in the policy of the function; found when it is first wanted.
+//! In: the bindings and steps of a function, the guardrails of inputs, the steps of an event. Out: [`Reads`] and [`Changes`], by the
+//! keys that are written. A key that is computed may be any key, so it reads every record; so do `_meta` and `_history`, which every
+//! call changes. An input and an event change the inputs of the task. What is known of a call while it is open (that it was made, and
+//! its arguments) is kept apart: who reads no more does not wait. Texts for the model decide nothing and are not among them.
+//! Linear in the steps; found when it is first wanted.
 
 use super::read_path::for_each_path;
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
 use crate::context::{CallsOnPath, FunctionId, Selector};
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-/// The records of calls that the decision on a call reads.
+/// What a decision reads of the records of calls and of the inputs of the task.
 ///
 /// ```
 /// use celador::{Engine, EngineLimits};
@@ -33,6 +35,8 @@ pub struct Reads {
     whole: Records,
     /// The records of which it reads no more than which calls were made, and with which arguments.
     made: Records,
+    /// Whether it reads the inputs.
+    inputs: bool,
 }
 
 /// The records of some functions.
@@ -44,16 +48,17 @@ struct Records {
     everything: bool,
 }
 
-/// The functions whose records a call may change, by position.
+/// What an operation may change: the records of functions (for a call its own and those of its invoke steps), by position, and the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// All of them: its own and those of its invoke steps.
+    /// All of them.
     functions: BTreeSet<usize>,
     /// Those of its invoke steps: of these calls nothing is known while it is open.
     invoked: BTreeSet<usize>,
+    inputs: bool,
 }
 
-/// What the decision on a call of a function reads, and what the call changes.
+/// What the decision on an operation reads, and what the operation changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// What its bindings and the steps ahead of it read.
@@ -73,10 +78,10 @@ impl Records {
 }
 
 impl Reads {
-    /// Whether it reads no record.
+    /// Whether it reads neither a record nor the inputs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.whole.is_empty() && self.made.is_empty()
+        self.whole.is_empty() && self.made.is_empty() && !self.inputs
     }
 
     /// Whether it reads the record of every call.
@@ -101,25 +106,27 @@ impl Reads {
         self.made.functions.iter().copied()
     }
 
-    /// Whether a call that changes this may change what is read.
+    /// Whether an operation that changes this may change what is read.
     #[must_use]
     pub fn meet(&self, changes: &Changes) -> bool {
-        self.whole.meet(&changes.functions) || self.made.meet(&changes.functions)
+        self.meet_open(changes) || self.made.meet(&changes.functions)
     }
 
-    /// Whether a call that changes this, and was let through, may change what is read. Its arguments are settled, so that it
-    /// was made and with which arguments is known.
+    /// The same of a call that was let through: it was made, and its arguments are settled, so who reads no more does not meet it.
     #[must_use]
     pub fn meet_open(&self, changes: &Changes) -> bool {
-        self.whole.meet(&changes.functions) || self.made.meet(&changes.invoked)
+        // an input is no record, yet somebody who reads every record must not overlook one
+        let said = changes.inputs && (self.inputs || self.whole.everything);
+        said || self.whole.meet(&changes.functions) || self.made.meet(&changes.invoked)
     }
 
     fn add_path(&mut self, policy: &Policy, root: &str, path: &[Selector]) {
+        self.inputs |= policy.schema.is_path_of_inputs(root, path);
         let CallsOnPath { functions, known_while_open } = policy.schema.calls_on_path(root, path);
         let records = if known_while_open { &mut self.made } else { &mut self.whole };
         match functions {
             Some(functions) => {
-                records.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize))
+                records.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize));
             }
             None => records.everything = true,
         }
@@ -141,6 +148,28 @@ impl Changes {
     pub fn functions(&self) -> impl Iterator<Item = usize> {
         self.functions.iter().copied()
     }
+
+    /// Whether it changes the inputs, as an input and an event do.
+    #[must_use]
+    pub fn has_inputs(&self) -> bool {
+        self.inputs
+    }
+}
+
+/// The dependencies that were found so far.
+#[derive(Debug)]
+pub(super) struct KnownDependencies {
+    calls: Box<[OnceLock<Dependencies>]>,
+    input: OnceLock<Dependencies>,
+    events: Box<[OnceLock<Dependencies>]>,
+}
+
+impl KnownDependencies {
+    /// Of a policy with so many functions and events.
+    pub(super) fn new(functions: usize, events: usize) -> Self {
+        let unknown = |count: usize| (0..count).map(|_| OnceLock::new()).collect();
+        Self { calls: unknown(functions), input: OnceLock::new(), events: unknown(events) }
+    }
 }
 
 impl Policy {
@@ -148,8 +177,53 @@ impl Policy {
     /// without a function.
     #[must_use]
     pub fn dependencies(&self, function: usize) -> Option<&Dependencies> {
-        let known = self.dependencies.get(function)?;
+        let known = self.dependencies.calls.get(function)?;
         Some(known.get_or_init(|| self.find_dependencies(function)))
+    }
+
+    /// What the decision on an input reads, and what the input changes.
+    #[must_use]
+    pub fn dependencies_of_input(&self) -> &Dependencies {
+        self.dependencies.input.get_or_init(|| self.find_dependencies_of_input())
+    }
+
+    /// The same of the event at this position; nothing for a position without an event.
+    #[must_use]
+    pub fn dependencies_of_event(&self, event: usize) -> Option<&Dependencies> {
+        let known = self.dependencies.events.get(event)?;
+        Some(known.get_or_init(|| self.find_dependencies_of_event(event)))
+    }
+
+    /// An input inherits parameters of the one before, so each reads the inputs.
+    fn find_dependencies_of_input(&self) -> Dependencies {
+        let mut found = Dependencies::default();
+        (found.reads.inputs, found.changes.inputs) = (true, true);
+        for step in self.guardrails(Hook::GuardrailBefore).iter() {
+            self.add_step(step, &mut found);
+        }
+        found
+    }
+
+    /// An event becomes an input. Its filter asks for the arguments that the calls of its capability have had.
+    fn find_dependencies_of_event(&self, position: usize) -> Dependencies {
+        let mut found = self.find_dependencies_of_input();
+        let Some(event) = self.events.get(position) else { return found };
+        found.reads.whole.functions.extend(self.functions_of(event.capability));
+        found.reads.add_all(self, self.bindings(event.capability).iter().map(|binding| &**binding));
+        for hook in [Hook::Before, Hook::After] {
+            let steps = self.steps_of_event(hook, event.capability).iter();
+            steps.filter(|step| step.is_for(&event.key)).for_each(|step| self.add_step(step, &mut found));
+        }
+        found
+    }
+
+    /// What a step reads, and the function that it invokes.
+    fn add_step(&self, step: &Step, found: &mut Dependencies) {
+        self.add_reads(step, &mut found.reads);
+        if let StepAction::Invoke(invoke) = &step.action {
+            found.changes.functions.extend(invoke.function);
+            found.changes.invoked.extend(invoke.function);
+        }
     }
 
     fn find_dependencies(&self, position: usize) -> Dependencies {
