@@ -52,6 +52,10 @@ bounds! {
     max_kept_value_bytes: usize = 16_777_216, "bytes";
     /// Calls of a task that wait for other calls at once; one more is turned away.
     max_queued_calls: usize = 1_000, "calls";
+    /// Inputs and events of a task that wait for calls or reviews at once; one more is turned away.
+    max_queued_inputs: usize = 100, "inputs";
+    /// What the inputs and events of a task that wait hold together; one that exceeds it is turned away.
+    max_queued_input_bytes: usize = 1_048_576, "bytes";
     /// How long a call waits for other calls; after that it is refused. Most tools answer in less, and a model that is told that a call was not reported can do something else.
     max_queued_ms: u64 = 600_000, "milliseconds";
     /// How long a review waits for its answer; after that it counts as denied.

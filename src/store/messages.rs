@@ -182,6 +182,10 @@ pub(crate) fn altered_review(id: &str) -> String {
     format!("the review `{}` is not what was written", id.escape_debug())
 }
 
+pub(crate) fn lost_review(id: &str, task: &str) -> String {
+    format!("the review `{id}` of task `{}` is not there", task.escape_debug())
+}
+
 pub(crate) const OWN_COUNT: &str = "the count of changes of reviews, which counts by itself";
 
 pub(crate) fn altered_tombstone(task: &str) -> String {

@@ -44,13 +44,15 @@ const OF_POLICIES: [&str; 1] = ["max_rule_matches"];
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 13] = [
+const OF_TASKS: [&str; 15] = [
     "max_folds",
     "max_deliveries",
     "max_questions",
     "max_task_bytes",
     "max_kept_value_bytes",
     "max_queued_calls",
+    "max_queued_inputs",
+    "max_queued_input_bytes",
     "max_queued_ms",
     "max_review_ms",
     "max_id_bytes",

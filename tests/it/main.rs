@@ -129,6 +129,7 @@ mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;
+mod serial_order;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "server")]
@@ -201,3 +202,4 @@ mod turns;
 mod urls;
 #[cfg(feature = "server")]
 mod vectors;
+mod waiting_inputs;

@@ -1,4 +1,4 @@
-//! Of which calls the value at the end of a path tells.
+//! Of which calls the value at the end of a path tells, and whether of inputs.
 //!
 //! In: a path that begins at a variable. Out: the functions whose records it leads to. `_meta` and `_history` change with every
 //! call. What is not known of a path counts as if it led to every part, so that no record that is read is missed.
@@ -23,5 +23,12 @@ impl ContextSchema {
             ("agent" | "user" | "llm" | "input" | "output", _) => Some(Vec::new()),
             _ => None,
         }
+    }
+
+    /// Whether a path leads to the inputs of the task and to nothing else. One of which nothing is known leads to every call, too.
+    #[must_use]
+    pub fn is_path_of_inputs(&self, root: &str, path: &[Selector]) -> bool {
+        Root::long_name(root) == Root::Context.name()
+            && path.first().is_some_and(|part| matches!(part, Selector::Name(part) if part == "input"))
     }
 }

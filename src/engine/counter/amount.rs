@@ -1,9 +1,9 @@
 //! Amounts that counters add up: decimals that are not negative, to the billionth.
 //!
 //! In: a number of the language, or a decimal as text. Out: whole billionths, whose sums have no error. A double is taken
-//! as the shortest decimal that stands for it, which is the one that somebody wrote: 0.1 is a tenth, and ten of them are
-//! 1. Digits beyond the ninth behind the point round up, so that a counter is never too low. Sums of doubles would drift,
-//! and would depend on the order in which calls are reported.
+//! as the shortest decimal that stands for it, which is the one that somebody wrote: 0.1 is a tenth, and ten of them are one.
+//! Digits beyond the ninth behind the point round up, so that a counter is never too low. Sums of doubles would drift, and
+//! would depend on the order in which calls are reported.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -166,7 +166,7 @@ impl CounterWindow {
     /// [`WindowError::OutOfRange`].
     pub fn sliding(length: std::time::Duration) -> Result<Self, WindowError> {
         let millis = i64::try_from(length.as_millis()).map_err(|_| WindowError::OutOfRange)?;
-        let is_whole = length.subsec_nanos() % 1_000_000 == 0;
+        let is_whole = length.subsec_nanos().is_multiple_of(1_000_000);
         if !is_whole || !(SECOND..=LONGEST).contains(&millis) {
             return Err(WindowError::OutOfRange);
         }

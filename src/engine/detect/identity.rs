@@ -20,19 +20,20 @@ pub(super) fn ssn_us(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(
 /// The second line of the machine-readable zone of a passport (ICAO 9303, TD3), with its five check digits.
 pub(super) fn passport_mrz(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(Range<usize>)) {
     let line = text.get(candidate.clone()).unwrap_or_default();
-    let checked = |parts: &[Range<usize>], digit: usize| {
-        let field: String = parts.iter().filter_map(|part| line.get(part.clone())).collect();
-        let digit = line.get(digit..digit.saturating_add(1)).and_then(|digit| match digit {
+    let part = |from: usize, to: usize| line.get(from..to).unwrap_or_default();
+    let checked = |field: &str, digit: usize| {
+        let digit = match part(digit, digit.saturating_add(1)) {
             "<" => Some(0),
             digit => digit.parse().ok(),
-        });
-        Some(check_digit(&field)) == digit
+        };
+        Some(check_digit(field)) == digit
     };
-    let right = checked(&[0..9], 9)
-        && checked(&[13..19], 19)
-        && checked(&[21..27], 27)
-        && checked(&[28..42], 42)
-        && checked(&[0..10, 13..20, 21..43], 43);
+    let all = [part(0, 10), part(13, 20), part(21, 43)].concat();
+    let right = checked(part(0, 9), 9)
+        && checked(part(13, 19), 19)
+        && checked(part(21, 27), 27)
+        && checked(part(28, 42), 42)
+        && checked(&all, 43);
     if right {
         found(candidate);
     }

@@ -15,6 +15,7 @@ use super::message::compile_prompt;
 use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::parameters::{InputOf, Parameters};
+use super::reads::KnownDependencies;
 use super::task_limits::AllLimits;
 use super::tool_template::check_tool_templates;
 use super::{Expose, Policy, secrets};
@@ -28,7 +29,7 @@ use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
 use crate::manifest::mount::Mount;
 use crate::manifest::tool::DeclaredExecute;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// An agent, compiled.
 #[derive(Debug, Default)]
@@ -98,12 +99,11 @@ impl Compiler<'_> {
         });
         let input = Parameters::of_agent(&agent.parameters);
         let workspace = mount.map(Arc::as_ref);
-        let functions = functions?;
+        let (functions, events) = (functions?, events?);
         Some(Policy {
             agent: self.resolved.agent.clone(),
             mount: mount.cloned(),
             schema: self.schema.clone(),
-            events: events?,
             bindings: bindings.into_iter().collect::<Option<_>>()?,
             capabilities: capabilities?,
             guardrails_before: guardrails_before?,
@@ -117,8 +117,9 @@ impl Compiler<'_> {
             rules: rules(self.resolved),
             limits: self.limits,
             own_names: own_names(&functions),
-            dependencies: functions.iter().map(|_| OnceLock::new()).collect(),
+            dependencies: KnownDependencies::new(functions.len(), events.len()),
             functions,
+            events,
             trial_scopes: Default::default(),
         })
     }

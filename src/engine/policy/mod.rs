@@ -88,6 +88,7 @@ pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
+use reads::KnownDependencies;
 pub use reads::{Changes, Dependencies, Reads};
 pub use result::OutputSchema;
 pub(crate) use secrets::reads_secret;
@@ -136,8 +137,8 @@ pub struct Policy {
     fingerprint: Fingerprint,
     rules: Rules,
     limits: EngineLimits,
-    /// By function: what its calls depend on, once somebody has asked.
-    dependencies: Box<[OnceLock<Dependencies>]>,
+    /// What operations depend on, once somebody has asked.
+    dependencies: KnownDependencies,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }
@@ -225,6 +226,12 @@ impl Policy {
     pub fn event(&self, capability: usize, name: &str) -> Option<(usize, &Event)> {
         let mut events = self.events.iter().enumerate();
         events.find(|(_, event)| event.capability == capability && *event.name == *name)
+    }
+
+    /// The event of a capability, by the references of both in the manifests, with its position.
+    #[must_use]
+    pub fn event_of(&self, capability: &str, name: &str) -> Option<(usize, &Event)> {
+        self.event(self.capability(capability)?, name)
     }
 
     /// The position of the capability with a reference.

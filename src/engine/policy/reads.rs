@@ -1,17 +1,19 @@
-//! Which records of calls a decision reads, and which a call may still change: what tells the calls apart that may be
-//! decided side by side from those that must wait for each other.
+//! What a decision reads, and what an operation may still change: the difference between operations that may be decided side by
+//! side and those that must wait for each other.
 //!
-//! In: the bindings and steps of a function. Out: [`Reads`] and [`Changes`], by the keys that are written. A key that is
-//! computed may be any key, so it reads every record; so do `_meta` and `_history`, which every call changes. Texts for
-//! the model decide nothing and are not among them. Linear in the policy of the function; found when it is first wanted.
+//! In: the bindings and steps of a function, the guardrails of inputs, the steps of an event. Out: [`Reads`] and [`Changes`], by the
+//! keys that are written. A key that is computed may be any key, so it reads every record; so do `_meta` and `_history`, which every
+//! call changes. An input and an event change the inputs of the task. Texts for the model decide nothing and are not among them.
+//! Linear in the steps; found when it is first wanted.
 
 use super::read_path::for_each_path;
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
 use crate::context::{FunctionId, Selector};
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-/// The records of calls that the decision on a call reads.
+/// What a decision reads of the records of calls and of the inputs of the task.
 ///
 /// ```
 /// use celador::{Engine, EngineLimits};
@@ -30,15 +32,20 @@ use std::collections::BTreeSet;
 pub struct Reads {
     /// The functions whose records it reads, by position.
     functions: BTreeSet<usize>,
+    /// Whether it reads the inputs.
+    inputs: bool,
     /// Whether it reads the record of every call.
     everything: bool,
 }
 
-/// The functions whose records a call may change: its own and those of its invoke steps, by position.
+/// What an operation may change: the records of functions (for a call its own and those of its invoke steps), by position, and the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes(BTreeSet<usize>);
+pub struct Changes {
+    functions: BTreeSet<usize>,
+    inputs: bool,
+}
 
-/// What the decision on a call of a function reads, and what the call changes.
+/// What the decision on an operation reads, and what the operation changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// What its bindings and the steps ahead of it read.
@@ -48,10 +55,10 @@ pub struct Dependencies {
 }
 
 impl Reads {
-    /// Whether it reads no record.
+    /// Whether it reads neither a record nor the inputs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !self.everything && self.functions.is_empty()
+        !self.everything && !self.inputs && self.functions.is_empty()
     }
 
     /// Whether it reads the record of every call.
@@ -65,13 +72,14 @@ impl Reads {
         self.functions.iter().copied()
     }
 
-    /// Whether a call that changes this may change what is read.
+    /// Whether an operation that changes this may change what is read.
     #[must_use]
     pub fn meet(&self, changes: &Changes) -> bool {
-        self.everything || !self.functions.is_disjoint(&changes.0)
+        self.everything || self.inputs && changes.inputs || !self.functions.is_disjoint(&changes.functions)
     }
 
     fn add_path(&mut self, policy: &Policy, root: &str, path: &[Selector]) {
+        self.inputs |= policy.schema.is_path_of_inputs(root, path);
         match policy.schema.calls_on_path(root, path) {
             Some(functions) => self.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize)),
             None => self.everything = true,
@@ -92,7 +100,29 @@ impl Reads {
 impl Changes {
     /// The functions whose records it changes.
     pub fn functions(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().copied()
+        self.functions.iter().copied()
+    }
+
+    /// Whether it changes the inputs, as an input and an event do.
+    #[must_use]
+    pub fn has_inputs(&self) -> bool {
+        self.inputs
+    }
+}
+
+/// The dependencies that were found so far.
+#[derive(Debug)]
+pub(super) struct KnownDependencies {
+    calls: Box<[OnceLock<Dependencies>]>,
+    input: OnceLock<Dependencies>,
+    events: Box<[OnceLock<Dependencies>]>,
+}
+
+impl KnownDependencies {
+    /// Of a policy with so many functions and events.
+    pub(super) fn new(functions: usize, events: usize) -> Self {
+        let unknown = |count: usize| (0..count).map(|_| OnceLock::new()).collect();
+        Self { calls: unknown(functions), input: OnceLock::new(), events: unknown(events) }
     }
 }
 
@@ -101,13 +131,60 @@ impl Policy {
     /// without a function.
     #[must_use]
     pub fn dependencies(&self, function: usize) -> Option<&Dependencies> {
-        let known = self.dependencies.get(function)?;
+        let known = self.dependencies.calls.get(function)?;
         Some(known.get_or_init(|| self.find_dependencies(function)))
+    }
+
+    /// What the decision on an input reads, and what the input changes.
+    #[must_use]
+    pub fn dependencies_of_input(&self) -> &Dependencies {
+        self.dependencies.input.get_or_init(|| self.find_dependencies_of_input())
+    }
+
+    /// The same of the event at this position; nothing for a position without an event.
+    #[must_use]
+    pub fn dependencies_of_event(&self, event: usize) -> Option<&Dependencies> {
+        let known = self.dependencies.events.get(event)?;
+        Some(known.get_or_init(|| self.find_dependencies_of_event(event)))
+    }
+
+    /// An input inherits parameters of the one before, so each reads the inputs.
+    fn find_dependencies_of_input(&self) -> Dependencies {
+        let mut found = Dependencies::default();
+        (found.reads.inputs, found.changes.inputs) = (true, true);
+        for step in self.guardrails(Hook::GuardrailBefore).iter() {
+            self.add_step(step, &mut found);
+        }
+        found
+    }
+
+    /// An event becomes an input. Its filter asks for the arguments that the calls of its capability have had.
+    fn find_dependencies_of_event(&self, position: usize) -> Dependencies {
+        let mut found = self.find_dependencies_of_input();
+        let Some(event) = self.events.get(position) else { return found };
+        found.reads.functions.extend(self.functions_of(event.capability));
+        found.reads.add_all(self, self.bindings(event.capability).iter().map(|binding| &**binding));
+        for hook in [Hook::Before, Hook::After] {
+            let steps = self.steps_of_event(hook, event.capability);
+            steps
+                .iter()
+                .filter(|step| step.is_for(&event.key))
+                .for_each(|step| self.add_step(step, &mut found));
+        }
+        found
+    }
+
+    /// What a step reads, and the function that it invokes.
+    fn add_step(&self, step: &Step, found: &mut Dependencies) {
+        self.add_reads(step, &mut found.reads);
+        if let StepAction::Invoke(invoke) = &step.action {
+            found.changes.functions.extend(invoke.function);
+        }
     }
 
     fn find_dependencies(&self, position: usize) -> Dependencies {
         let mut found = Dependencies::default();
-        found.changes.0.insert(position);
+        found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
@@ -121,7 +198,7 @@ impl Policy {
                     found.reads.functions.extend(&step.functions);
                 }
                 if let StepAction::Invoke(invoke) = &step.action {
-                    found.changes.0.extend(invoke.function);
+                    found.changes.functions.extend(invoke.function);
                 }
             }
         }

@@ -5,7 +5,8 @@
 
 use super::messages;
 use super::state::{
-    Call, CallId, CallResult, Closed, Decision, Extent, KnownCall, Mark, Progress, Task, TaskError, Verdict,
+    Call, CallId, CallResult, Closed, DecidedKind, Decision, Extent, KnownCall, Mark, Progress, Task,
+    TaskError,
 };
 
 impl Task {
@@ -22,7 +23,7 @@ impl Task {
         }
         let standing = self.standing(id).map(|decision| match (extent, &decision.call) {
             // it was carried out: its value is no argument to go on with
-            (Extent::Before, None) if decision.is_allowed() => rejected(messages::reported()),
+            (Extent::Before, None) if decision.is_allowed() => Decision::turned_away(messages::reported()),
             _ => decision,
         });
         Ok(self.asks_at(id).or_else(|| standing.map(Progress::from)))
@@ -55,7 +56,7 @@ impl Task {
     /// How far a call has come that is over.
     pub(super) fn over(&self, known: &KnownCall, id: &CallId) -> Decision {
         let decision = match known.result() {
-            Some(_) => rejected(messages::reported()),
+            Some(_) => Decision::turned_away(messages::reported()),
             None => self.came_to(known),
         };
         // one that is allowed under an id is to be carried out
@@ -72,10 +73,12 @@ impl Task {
                 let value = record.and_then(|record| record.output.clone());
                 match value.filter(|value| value.shortened().is_none()) {
                     Some(value) => Decision { value: Some(value), ..decision },
-                    None => rejected(messages::not_kept()),
+                    None => Decision::turned_away(messages::not_kept()),
                 }
             }
-            Closed::NotKept => self.rejection_at_end().unwrap_or_else(|| rejected(messages::not_kept())),
+            Closed::NotKept => {
+                self.rejection_at_end().unwrap_or_else(|| Decision::turned_away(messages::not_kept()))
+            }
         }
     }
 
@@ -86,14 +89,14 @@ impl Task {
                 self.known.make(id.clone(), Some(Mark::of_call(call, extent)));
                 id.clone()
             }
-            None => self.made_up_id(),
+            None => self.made_up_id(DecidedKind::Call),
         }
     }
 
-    /// An id for a call that was given none.
-    pub(super) fn made_up_id(&mut self) -> CallId {
+    /// An id for a call that was given none, or for another operation that somebody waits for.
+    pub(super) fn made_up_id(&mut self, kind: DecidedKind) -> CallId {
         loop {
-            let id = CallId::numbered(self.next_call);
+            let id = CallId::of_kind(kind, self.next_call);
             self.next_call = self.next_call.saturating_add(1);
             if !self.has_call(&id) {
                 self.known.make(id.clone(), None);
@@ -125,8 +128,4 @@ impl Task {
             || self.question_of(id).is_some()
             || self.queue.waiting.iter().any(|queued| queued.id == *id)
     }
-}
-
-fn rejected(message: String) -> Decision {
-    Decision { reason: Some(message.clone()), message: Some(message), ..Decision::new(Verdict::Rejected) }
 }

@@ -7,9 +7,9 @@
 use super::execution::{Carried, held_to_schema};
 use super::flow::{Flow, Stopped, ended, function_id};
 use super::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, Decision, End, Extent, Finding, Hidden, Made, Mark,
-    OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage, Subject, Task, TaskError, Termination,
-    TerminationReason, UnderWay, Verdict,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Extent, Finding, Hidden,
+    Made, Mark, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage, Subject, Task, TaskError,
+    Termination, TerminationReason, UnderWay, Verdict,
 };
 use super::{messages, size};
 use crate::cel::{Json, Timestamp};
@@ -24,6 +24,9 @@ impl Task {
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
+        if self.is_invoked(position) {
+            return Ok(self.record_late(position, Some(result), now).into());
+        }
         self.known.report(call, Mark::of_result(&result));
         if let Some(refusal) = self.refusal_at_end(now) {
             self.withhold(position, result, now);
@@ -48,12 +51,16 @@ impl Task {
 
     pub(super) fn begin_execute(&mut self, call: &CallId, now: Timestamp) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
+        if self.is_invoked(position) {
+            return Err(TaskError::UnknownCall(call.clone()));
+        }
         let policy = self.policy.clone();
         let function = self.open.get(position).and_then(|open| policy.function(open.function));
         let stopped = |task: &Self| function.and_then(|function| task.stopped_function(function));
         // the call stays open: it may have run elsewhere, and its result is taken
-        let hindrance = self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off));
-        if let Some(refusal) = hindrance.or_else(|| stopped(self).map(Decision::switched_off)) {
+        if let Some(refusal) =
+            self.hindrance_at_end(now).or_else(|| stopped(self).map(Decision::switched_off))
+        {
             return Ok(refusal.into());
         }
         self.take_step(now);
@@ -103,11 +110,17 @@ impl Task {
         position.ok_or_else(|| TaskError::UnknownCall(call.clone()))
     }
 
+    /// Takes a call from those that are open.
+    pub(super) fn close_open(&mut self, position: usize) -> OpenCall {
+        let open = self.open.remove(position);
+        self.open_bytes = self.open_bytes.saturating_sub(size::of(&open.arguments));
+        self.queue.forget(&open.id);
+        open
+    }
+
     /// A call that was let through, as an operation that goes on from there.
     pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, .. } = self.open.remove(position);
-        self.open_bytes = self.open_bytes.saturating_sub(size::of(&arguments));
-        self.queue.forget(&id);
+        let OpenCall { id, function, arguments, .. } = self.close_open(position);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
         UnderWay::new(Subject::Call(call), stage)
     }
@@ -253,7 +266,7 @@ impl Task {
         result: CallResult,
         now: &Moment,
     ) -> Flow {
-        let UnderWay { subject: Subject::Call(call), course } = operation else { return Flow::Passed };
+        let UnderWay { subject: Subject::Call(call), course, .. } = operation else { return Flow::Passed };
         let result = match policy.function(call.function) {
             Some(function) => held_to_schema(function, result, &mut course.findings),
             None => result,
@@ -310,15 +323,20 @@ impl Task {
         })
     }
 
-    /// Keeps a call that is in the hands of the host when its operation is taken back: it may have run, so its result is awaited, by
-    /// the question or by its id. Nothing of any other operation.
+    /// Keeps what is in the hands of the host when an operation is taken back: it may have run, so its result is awaited, by the
+    /// question or by its id. Whether that is the call itself that the operation is about.
     pub(super) fn keep_in_hands(&mut self, pending: &Pending) -> bool {
         let Pending { id, operation, request, .. } = pending;
-        let (Subject::Call(call), Request::Invoke(_)) = (&operation.subject, request) else { return false };
+        let Request::Invoke(invocation) = request else { return false };
+        if invocation.caller == Caller::Middleware {
+            self.keep_invoked(*id, invocation);
+            return false;
+        }
+        let Subject::Call(call) = &operation.subject else { return false };
         if call.record.is_some() || operation.course.stage != Stage::Execute {
             return false;
         }
-        let name = call.id.clone().unwrap_or_else(|| self.made_up_id());
+        let name = call.id.clone().unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
         self.open_call(name, call.function, call.arguments.clone());
         if let Some(open) = self.open.last_mut() {
             open.asked = Some(*id);
@@ -332,10 +350,10 @@ impl Task {
         Some(open.id.clone())
     }
 
-    fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
+    pub(super) fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let admitted = self.policy.fingerprint();
-        self.open.push(OpenCall { id, function, arguments, admitted, asked: None });
+        self.open.push(OpenCall { id, function, arguments, admitted, is_invoked: false, asked: None });
     }
 
     /// Ends an operation in which nothing stood in the way.
@@ -372,7 +390,7 @@ impl Task {
         }
         let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
-        let id = id.unwrap_or_else(|| self.made_up_id());
+        let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
         self.open_call(id.clone(), function, value.clone());
         Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
     }

@@ -68,6 +68,10 @@ impl Task {
 
     /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved (CTX-15), then
     /// `guardrails.before` tests it. Allow carries the admitted entry.
+    ///
+    /// While a review is open, or a call that its guardrails read, it waits: the verdict is wait, with a name for [`Task::standing`] and
+    /// [`Task::withdraw`]. It is judged by itself once that is over, in the order in which it came, and the operation that sets it
+    /// free tells of its decision ([`Decision::decided`]).
     pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
         let now = now.into();
         let progress = self.begin_input(input, now);
@@ -250,7 +254,8 @@ impl Task {
     }
 
     /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
-    /// leaves its context as it was. A task that waits for an answer says rejected: bring the event again later.
+    /// leaves its context as it was. It may have to wait, as an input does; whether its sender may send it, and whether it came before, is
+    /// found when it comes.
     ///
     /// # Cost
     /// Linear in what came and in the allow list; more only if the filter does other things with `parameters` than

@@ -33,7 +33,7 @@ impl Task {
         operation: &mut UnderWay,
         now: &Moment,
     ) -> Option<(&'p Step, Due)> {
-        let UnderWay { subject, course } = operation;
+        let UnderWay { subject, course, .. } = operation;
         list.get(course.step)?;
         let selected = subject.selected(policy);
         let mut values = Activations::new(self.bound(subject, now));

@@ -6,9 +6,8 @@
 
 use super::messages;
 use super::state::{
-    Answer, Asked, CallId, CallUnderWay, DecidedCall, Exchange, Pending, Progress, Request, Review,
-    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError,
-    UnderWay, Verdict,
+    Answer, Asked, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review, ReviewAnswer,
+    ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError, UnderWay, Verdict,
 };
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{InvocationStatus, Moment, TaskIo};
@@ -148,7 +147,7 @@ impl Task {
         edited: Option<Resolution>,
         now: Timestamp,
     ) {
-        let UnderWay { subject, course } = operation;
+        let UnderWay { subject, course, .. } = operation;
         if let (Request::Review { reviewer }, Answer::Review(answer), Subject::Call(call)) =
             (&question, &answer, subject)
         {
@@ -179,31 +178,33 @@ impl Task {
             let pending = self.waiting.remove(position);
             self.close_review(&pending, ReviewState::Expired, None);
             let Pending { mut operation, request, script, .. } = pending;
-            let call = self.named_call(&operation);
+            let named = self.named(&operation);
             operation.course.exchanges.push(Exchange { question: request, answer: Answer::deny() });
             let progress = self.go_on(operation, script, now);
             let progress = self.settle_event(progress, now);
-            if let (Some((call, function)), Progress::Decided(decision)) = (call, progress)
+            if let (Some(named), Progress::Decided(decision)) = (named, progress)
                 && decision.verdict != Verdict::Wait
             {
-                self.close_unless_open(Some(&call), &decision);
-                self.queue.settle(DecidedCall { call, function, decision });
+                self.close_unless_open(Some(&named.id), &decision);
+                self.queue.settle(named.decided(decision));
             }
         }
     }
 
-    /// Names the call that an operation is about, if it has no name yet: somebody is about to wait for it.
-    pub(super) fn name_call(&mut self, operation: &mut UnderWay) {
-        if let Subject::Call(call) = &mut operation.subject
-            && call.id.is_none()
-        {
-            call.id = Some(self.made_up_id());
+    /// Names an operation that has no name yet: somebody is about to wait for it.
+    pub(super) fn with_name(&mut self, operation: UnderWay) -> UnderWay {
+        match (operation.name(), operation.subject.kind()) {
+            (None, Some(kind)) => operation.under(Some(self.made_up_id(kind))),
+            _ => operation,
         }
     }
 
-    /// The id of the call that an operation is about, and the key of its function.
-    pub(super) fn named_call(&self, operation: &UnderWay) -> Option<(CallId, String)> {
-        let call = operation.subject.call()?;
-        Some((call.id.clone()?, self.policy.function(call.function)?.key.to_string()))
+    /// An operation by its name, if it has one.
+    pub(super) fn named(&self, operation: &UnderWay) -> Option<Named> {
+        let function = match operation.subject.call() {
+            Some(call) => self.policy.function(call.function)?.key.to_string(),
+            None => String::new(),
+        };
+        Some(Named { id: operation.name()?.clone(), kind: operation.subject.kind()?, function })
     }
 }

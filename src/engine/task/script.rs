@@ -57,7 +57,7 @@ impl Task {
         };
         // from here on something happens, and what is wrong is a decision
         if let Some(decision) = self.refusal_at_end(now).or_else(|| self.unanswerable(&answer)) {
-            return Ok(Progress::Decided(decision));
+            return Ok(Progress::Decided(self.decision_with_decided(decision, now)));
         }
         let (position, _) = self.waiting_at(question)?;
         let pending = self.waiting.remove(position);
@@ -69,7 +69,7 @@ impl Task {
             );
         }
         let Pending { mut operation, request, script, .. } = pending;
-        let call = self.named_call(&operation);
+        let named = self.named(&operation);
         self.give(&mut operation, request, answer, edited, now);
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
@@ -81,9 +81,9 @@ impl Task {
         if let Progress::Decided(decision) = &progress {
             // a call of a script is nobody's to make or to report again
             if is_of_script {
-                self.close_unless_open(call.as_ref().map(|(call, _)| call), &Decision::new(Verdict::Allow));
+                self.close_unless_open(named.as_ref().map(|named| &named.id), &Decision::new(Verdict::Allow));
             } else {
-                self.settle_answered(call, decision);
+                self.settle_answered(named, decision);
             }
         }
         Ok(self.with_decided(progress, now))

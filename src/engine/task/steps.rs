@@ -82,8 +82,9 @@ impl Task {
     }
 
     /// Lays an operation aside until its question is answered.
-    pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request, now: &Moment) -> Progress {
-        self.name_call(&mut operation);
+    pub(super) fn ask(&mut self, operation: UnderWay, request: Request, now: &Moment) -> Progress {
+        let is_named = matches!(request, Request::Review { .. }) || operation.subject.call().is_some();
+        let operation = if is_named { self.with_name(operation) } else { operation };
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
         let asked =
@@ -130,7 +131,7 @@ impl Task {
         match &step.action {
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
             StepAction::Transform(expression) => {
-                let UnderWay { subject, course } = operation;
+                let UnderWay { subject, course, .. } = operation;
                 let mut values = Activations::new(self.bound(subject, now));
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);

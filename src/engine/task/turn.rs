@@ -3,7 +3,10 @@
 //! In: what the model used and all that it asked for, or what came back. Out: what each alone would have come to, in their order.
 //! What is wrong with one of them is told before anything happens: an operation is taken whole or not at all.
 
-use super::state::{Call, CallId, CallResult, DecidedCall, Decision, Extent, Task, TaskError, Turn, Verdict};
+use super::state::{
+    Call, CallId, CallResult, DecidedCall, DecidedKind, Decision, Extent, Named, Task, TaskError, Turn,
+    Verdict,
+};
 use crate::cel::Timestamp;
 
 /// What a turn of the model came to.
@@ -61,7 +64,7 @@ pub struct Turned {
 pub struct Reported {
     /// What each result came to, in the order in which they were given, as [`Task::after`] says it.
     pub calls: Vec<DecidedCall>,
-    /// The calls that waited and were decided because of them.
+    /// The calls, inputs and events that waited and were decided because of them.
     pub decided: Vec<DecidedCall>,
 }
 
@@ -113,11 +116,13 @@ impl Task {
             };
             let named = decision.call.clone().or_else(|| call.id.clone());
             let id = named.unwrap_or_else(|| {
-                let id = self.made_up_id();
+                let id = self.made_up_id(DecidedKind::Call);
                 self.close_unless_open(Some(&id), &decision);
                 id
             });
-            calls.push(DecidedCall { call: id, function: call.function.clone(), decision });
+            calls.push(
+                Named { id, kind: DecidedKind::Call, function: call.function.clone() }.decided(decision),
+            );
         }
         Ok(Turned { limits: self.decision_with_decided(limits, now), calls })
     }
@@ -143,7 +148,7 @@ impl Task {
                 None => self.begin_after(&call, result, now)?,
             };
             let decision = self.told(progress);
-            calls.push(DecidedCall { call, function, decision });
+            calls.push(Named { id: call, kind: DecidedKind::Call, function }.decided(decision));
         }
         let decided = self.decision_with_decided(Decision::new(Verdict::Allow), now).decided;
         Ok(Reported { calls, decided })

@@ -6,11 +6,11 @@
 
 use super::messages;
 use super::state::{
-    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedCall, Ran, ReviewState, Stage,
-    Subject, Task, TaskError, UnderWay, Verdict,
+    CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedOperation, Ran, Request,
+    ReviewState, Stage, Subject, Task, TaskError, UnderWay, Verdict, Wanted,
 };
 use crate::cel::{Json, Timestamp};
-use crate::context::{InvocationStatus, Moment, TurnKind};
+use crate::context::{Caller, InvocationStatus, Moment, TurnKind};
 
 impl Task {
     pub(super) fn begin_withdraw(
@@ -35,6 +35,12 @@ impl Task {
         }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
+        if self.is_invoked(position) {
+            let result = (ran == Ran::Unknown).then(unknown_result);
+            let message = Some(messages::withdrawn());
+            self.record_late(position, result, now);
+            return Ok(Decision { message, ..Decision::new(Verdict::Block) });
+        }
         let operation = self.take_open(position, Stage::Execute);
         let decision = self.withdrawn(operation, ran, now.into());
         self.close_unless_open(Some(call), &decision);
@@ -55,27 +61,40 @@ impl Task {
         self.take_step_unless_ended(now);
         let pending = self.waiting.remove(position);
         self.close_review(&pending, ReviewState::Withdrawn, None);
-        let Pending { operation, script, .. } = pending;
-        let call = self.named_call(&operation);
+        let Pending { mut operation, request, script, .. } = pending;
+        if let Request::Invoke(invocation) = &request
+            && invocation.caller == Caller::Middleware
+            && ran == Ran::Unknown
+        {
+            // what a step has invoked may have run, whatever becomes of the operation
+            if let Some(position) = self.policy.position(&invocation.function) {
+                let (arguments, result) = (invocation.arguments.clone(), Some(unknown_result()));
+                let record = self.record_of_step(position, arguments, result, &now.into());
+                operation.course.recorded.push(record);
+            }
+        }
+        let named = self.named(&operation);
         let decision = self.withdrawn(operation, ran, now.into());
-        self.settle_answered(call, &decision);
+        self.settle_answered(named, &decision);
         Ok(match script {
             Some(script) => script.told_before(decision),
             None => decision,
         })
     }
 
-    /// A call is withdrawn that still waits for others: no step has seen it.
-    pub(super) fn withdrawn_unheard(&mut self, queued: &QueuedCall, now: Timestamp) -> Decision {
+    /// An operation is withdrawn that still waits for others: no step has seen it. Of an input or an event nothing is on record.
+    pub(super) fn withdrawn_unheard(&mut self, queued: &QueuedOperation, now: Timestamp) -> Decision {
         self.take_step_unless_ended(now);
+        let Wanted::Call { call, extent } = &queued.wanted else {
+            let message = Some(messages::withdrawn_unjudged());
+            return Decision { message, ..Decision::new(Verdict::Block) };
+        };
         let policy = self.policy.clone();
-        if let Some((position, function)) = self.offered(&policy, &queued.call.function) {
+        if let Some((position, function)) = self.offered(&policy, &call.function) {
             let mut findings = Vec::new();
             let moment = Moment::from(now);
-            let resolution =
-                self.resolve_parameters(function, &queued.call.arguments, &moment, &mut findings);
-            let call =
-                CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, queued.extent);
+            let resolution = self.resolve_parameters(function, &call.arguments, &moment, &mut findings);
+            let call = CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, *extent);
             self.record_call(&call, None, InvocationStatus::Restricted, &moment);
             self.context.turn(TurnKind::Capability);
         }
@@ -98,13 +117,7 @@ impl Task {
         match &operation.subject {
             Subject::Call(call) if may_have_run => {
                 let call = call.clone();
-                let output = Json::object([("error", Json::string(&messages::nobody_knows()))]);
-                let record = self.record_call(
-                    &call,
-                    Some(CallResult::errored(output)),
-                    InvocationStatus::Errored,
-                    &now,
-                );
+                let record = self.record_call(&call, Some(unknown_result()), InvocationStatus::Errored, &now);
                 operation.course.recorded.push(record);
             }
             _ => self.revoke(&operation, now),
@@ -116,4 +129,9 @@ impl Task {
         let message = Some(messages::withdrawn());
         Decision { message, ..operation.decide(Verdict::Block) }
     }
+}
+
+/// What is on record of a call that may have run.
+fn unknown_result() -> CallResult {
+    CallResult::errored(Json::object([("error", Json::string(&messages::nobody_knows()))]))
 }

@@ -6,7 +6,7 @@
 use celador::cel::Timestamp;
 use celador::manifest::policy_step::PolicyStep;
 use celador::policy::Fingerprint;
-use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch, TerminationReason};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, LimitReached, Switch, TerminationReason};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -95,7 +95,7 @@ pub struct LogEntry<'e> {
     /// Why the host ended the task, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'e str>,
-    /// The calls that had waited for it and were decided with it.
+    /// The calls, inputs and events that had waited for it and were decided with it.
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "in_short")]
     pub decided: &'e [DecidedCall],
     /// The cost of its expressions, in cost units.
@@ -142,11 +142,14 @@ pub(super) fn text<S: Serializer>(shown: &impl fmt::Display, serializer: S) -> R
     serializer.collect_str(shown)
 }
 
-/// Calls without their content.
+/// What was decided, without its content.
 fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Line<'e> {
         call: &'e CallId,
+        #[serde(skip_serializing_if = "DecidedKind::is_call")]
+        kind: DecidedKind,
+        #[serde(skip_serializing_if = "str::is_empty")]
         function: &'e str,
         verdict: &'e str,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,8 +158,9 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         policy_step: Option<&'e PolicyStep>,
         cost: u64,
     }
-    serializer.collect_seq(calls.iter().map(|DecidedCall { call, function, decision }| Line {
+    serializer.collect_seq(calls.iter().map(|DecidedCall { call, kind, function, decision }| Line {
         call,
+        kind: *kind,
         function,
         verdict: decision.verdict.as_str(),
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),

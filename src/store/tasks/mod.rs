@@ -11,6 +11,7 @@ mod decision_lines;
 mod ending;
 mod find;
 mod labels;
+mod orphans;
 mod owner;
 mod policy_store;
 mod purge;
@@ -37,6 +38,7 @@ pub use decision_lines::{
 pub use ending::{Ended, Ending};
 pub use find::{FoundTask, TaskFilter};
 pub use labels::TaskLabels;
+pub use orphans::Orphan;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
 pub use review::{ReviewAnswered, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview, reviewer_name};

@@ -4,7 +4,7 @@
 //! operation can wait for days, be stored, and go on in another process.
 
 use super::decision::{
-    CallId, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+    CallId, DecidedKind, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
@@ -19,6 +19,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct UnderWay {
     pub(in crate::task) subject: Subject,
+    /// The name of an input, an event or a response that somebody waits for; a call has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<CallId>,
     #[serde(flatten)]
     pub(in crate::task) course: Course,
 }
@@ -237,6 +240,11 @@ impl Pending {
         self.reviewer().is_some()
     }
 
+    /// Its question, if it is a review of which is known when it was asked: releases of before kept no more than the question.
+    pub(in crate::task) fn dated_review(&self) -> Option<QuestionId> {
+        self.asked.as_ref().and(self.reviewer()).and(Some(self.id))
+    }
+
     /// Who is asked for a review, if somebody is.
     pub(in crate::task) fn reviewer(&self) -> Option<&str> {
         match &self.request {
@@ -320,7 +328,24 @@ impl UnderWay {
             approved: Vec::new(),
             invoked: Vec::new(),
         };
-        Self { subject, course }
+        Self { subject, name: None, course }
+    }
+
+    /// The name under which somebody waits for it, if it has one by now.
+    pub(in crate::task) fn name(&self) -> Option<&CallId> {
+        match &self.subject {
+            Subject::Call(call) => call.id.as_ref(),
+            _ => self.name.as_ref(),
+        }
+    }
+
+    /// The same under a name, or without one.
+    pub(in crate::task) fn under(mut self, name: Option<CallId>) -> Self {
+        match &mut self.subject {
+            Subject::Call(call) => call.id = name,
+            _ => self.name = name,
+        }
+        self
     }
 
     /// Whether it can have come about under a policy: nothing of it points beyond what there is.
@@ -464,6 +489,17 @@ impl Subject {
         }
     }
 
+    /// The kind of operation. Nobody waits for a script: its calls are what asks.
+    pub(in crate::task) fn kind(&self) -> Option<DecidedKind> {
+        match self {
+            Self::Call(_) => Some(DecidedKind::Call),
+            Self::Input(Sender::Caller) => Some(DecidedKind::Input),
+            Self::Event(_) | Self::Input(Sender::Event) => Some(DecidedKind::Event),
+            Self::Output => Some(DecidedKind::Output),
+            Self::Script(_) => None,
+        }
+    }
+
     /// The call, if it is one.
     pub(in crate::task) fn call(&self) -> Option<&CallUnderWay> {
         match self {
@@ -482,6 +518,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
     pub(in crate::task) admitted: Fingerprint,
+    /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
+    pub(in crate::task) is_invoked: bool,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
 }
