@@ -77,6 +77,53 @@ pub fn expression(data: &[u8]) {
     }
 }
 
+/// Reads a text as a URL, a path, a version and a quantity, and what stands behind its first line as a glob: what is taken keeps to
+/// laws, and what is refused is refused for a reason, never for its size.
+pub fn formats(data: &[u8]) {
+    static LAWS: LazyLock<(Env, Vec<Program>)> = LazyLock::new(|| {
+        let scope = Env::builder().variable("text", Type::String).variable("glob", Type::String);
+        let env = LANGUAGE.iter().copied().fold(scope, EnvBuilder::library).build();
+        let laws = [
+            "url(string(url(text))) == url(text) ? isURL(text) : false",
+            "url(text).getHostname().contains(':') == url(text).getHost().startsWith('[')",
+            "isIP(url(text).getHostname()) || !url(text).getHostname().contains(':')",
+            "url(text).getHostname() == url(text).getHostname().lowerAscii() && url(text).getQuery().size() >= 0",
+            "path.clean(path.clean(text)) == path.clean(text) && path.within(text, text) && path.clean(text).glob('**')",
+            "text.glob(glob) == path.clean(text).glob(glob)",
+            "glob.contains(',') || text.glob(glob) == text.glob('{' + glob + ',' + glob + '}')",
+            "string(semver(text)) == text && semver(text).compareTo(semver(text, true)) == 0 ? isSemver(text) : false",
+            "semver(string(semver(text, true))) == semver(text, true) ? isSemver(text, true) : false",
+            "quantity(string(quantity(text))) == quantity(text) ? isQuantity(text) : false",
+            "quantity(text).sub(quantity(text)).sign() == 0 && quantity(text).add(0) == quantity(text)",
+        ];
+        let program = |law| Program::compile(&env, law).unwrap_or_else(|issues| panic!("{law}: {issues:?}"));
+        let laws = laws.into_iter().map(program).collect();
+        (env, laws)
+    });
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (text, glob) = text.split_once('\n').unwrap_or((text, text));
+    // so short that nothing may cost too much
+    if text.len() > 400 || glob.len() > 100 {
+        return;
+    }
+    let (env, laws) = &*LAWS;
+    let activation =
+        Activation::new(env).with(env, "text", Value::text(text)).with(env, "glob", Value::text(glob));
+    for law in laws {
+        match law.run(&activation, None) {
+            Ok(value) => assert!(value.is_truthy(), "{}", law.source()),
+            // `&&` and `||` would take an error of one side for nothing if the other side decided, so laws have none that could
+            Err(Stop::Failed(error)) => {
+                let code = error.code.as_str();
+                let is_refused = matches!(code, "invalid_argument" | "overflow");
+                let is_large = code == "budget_exceeded" && law.source().contains("glob");
+                assert!(is_refused || is_large, "{}: {code}", law.source());
+            }
+            Err(Stop::Asked) => panic!("nobody is asked"),
+        }
+    }
+}
+
 /// What a text is asked: each is true of every text.
 static DETECTED: LazyLock<(Env, Vec<Program>)> = LazyLock::new(|| {
     let limits = EvalLimits { max_cost: 1_000_000, max_built_bytes: 1 << 22, ..EvalLimits::default() };

@@ -70,7 +70,7 @@ pub use domain::{Constant, Domain};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{Activation, EvalError, HostFunctions, Interruption, Stop};
 pub use fault::{ErrorCode, Fault};
-pub use formats::Url;
+pub use formats::{Quantity, Semver, Url};
 pub use function::{Code, Declaration, Function, NamesCode, Overload, PureCode, TestCode};
 pub use issue::Issue;
 pub use limits::{EvalLimits, LimitRow};

@@ -283,6 +283,8 @@ impl Type {
                 "net.IP" => Kind::Ip,
                 "net.CIDR" => Kind::Cidr,
                 "kubernetes.URL" => Kind::Url,
+                "kubernetes.Semver" => Kind::Semver,
+                "kubernetes.Quantity" => Kind::Quantity,
                 _ => Kind::Opaque,
             },
         })
@@ -381,6 +383,10 @@ pub enum Kind {
     Cidr,
     /// `kubernetes.URL`.
     Url,
+    /// `kubernetes.Semver`.
+    Semver,
+    /// `kubernetes.Quantity`.
+    Quantity,
     /// Of a type that a host declares for its functions' signatures.
     Opaque,
     /// Of a value that its host did not keep whole. No expression gets to ask for it.
@@ -408,6 +414,8 @@ impl Kind {
             Self::Ip => "net.IP",
             Self::Cidr => "net.CIDR",
             Self::Url => "kubernetes.URL",
+            Self::Semver => "kubernetes.Semver",
+            Self::Quantity => "kubernetes.Quantity",
             Self::Opaque => "opaque",
             Self::Shortened => "shortened",
         }

@@ -282,7 +282,7 @@ fn events_that_come_during_a_review_are_judged_after_it_in_order() {
     // the last three wait for the call, which was let through
     assert_eq!(told(&approved), [("event event-3".to_owned(), Verdict::Route)]);
     let open = approved.call.unwrap();
-    assert_eq!(task.standing(&second.call.unwrap()).unwrap().waits_for, [open.clone()]);
+    assert_eq!(task.standing(&second.call.unwrap()).unwrap().waits_for, std::slice::from_ref(&open));
     let reported = decided(task.after(&open, CallResult::successful(json!({}).into()), noon()).unwrap());
     let expected = [("4", Verdict::Route), ("5", Verdict::Discard), ("6", Verdict::Route)];
     assert_eq!(told(&reported), expected.map(|(id, verdict)| (format!("event event-{id}"), verdict)));

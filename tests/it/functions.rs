@@ -145,6 +145,9 @@ fn nothing_panics_whatever_a_function_is_given() {
         sample(&Type::Timestamp),
         sample(&Type::opaque("net.CIDR", [])),
         sample(&Type::opaque("kubernetes.URL", [])),
+        sample(&Type::opaque("kubernetes.Semver", [])),
+        sample(&Type::opaque("kubernetes.Quantity", [])),
+        Value::text("-1.5e-3"),
         Value::Optional(None),
     ];
     let lists = [
@@ -264,6 +267,12 @@ fn sample(ty: &Type) -> Value<'static> {
         Type::Opaque(opaque) if opaque.name == "kubernetes.URL" => {
             let url = format!("https://example.com/{}?a=b", "a".repeat(950));
             Value::Opaque(Opaque::Url(Arc::new(url.parse().unwrap())))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.Semver" => {
+            Value::Opaque(Opaque::Semver(Arc::new("1.2.3-rc.1".parse().unwrap())))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.Quantity" => {
+            Value::Opaque(Opaque::Quantity(Arc::new("1.5Gi".parse().unwrap())))
         }
         Type::Opaque(opaque) => panic!("no sample of {}", opaque.name),
         _ => Value::Int(3),

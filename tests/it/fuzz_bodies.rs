@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 14] = [
+const TARGETS: [(&str, Body); 15] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("expression", bodies::expression),
     ("foreign", bodies::foreign),
+    ("formats", bodies::formats),
     ("grammar", bodies::grammar),
     ("guard", bodies::guard),
     ("json", bodies::json),
@@ -48,12 +49,13 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 13] = [
+const FOLDERS: [(&str, Body); 14] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
+    ("fuzz/seeds/formats", bodies::formats),
     ("tests/data/detect", bodies::detect),
     ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
@@ -161,6 +163,11 @@ proptest! {
     #[test]
     fn mutated_expressions_do_no_harm(bytes in mutated(expressions())) {
         bodies::expression(&bytes);
+    }
+
+    #[test]
+    fn mutated_formats_do_no_harm(bytes in mutated(seeds("fuzz/seeds/formats"))) {
+        bodies::formats(&bytes);
     }
 
     #[test]

@@ -60,6 +60,7 @@ mod folds;
 mod from_cel_interpreter;
 mod functions;
 mod fuzz_bodies;
+mod globs;
 mod grammar;
 mod growth;
 mod guards;
@@ -202,4 +203,5 @@ mod turns;
 mod urls;
 #[cfg(feature = "server")]
 mod vectors;
+mod versions;
 mod waiting_inputs;

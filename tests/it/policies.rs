@@ -83,6 +83,7 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("on_fail: block, ", ""),
         ("size(input.message) < 9", "size(input.message) < 8"),
         ("guardrails:\n  before:", "guardrails:\n  after:"),
+        ("name: money\n", "name: money\nlimits: {max_turns: 3}\n"),
     ];
     let mut known = vec![fingerprint(""), fingerprint(POLICY)];
     for (from, to) in others {

@@ -187,7 +187,8 @@ fn what_a_step_has_invoked_is_on_record_although_the_task_has_ended_meanwhile() 
         asks(report(task, id))
     };
     let said = |task: &mut Task| asks(task.input(&celador::Json::string("hello"), noon()));
-    let rows: [(&dyn Fn(&mut Task) -> Question, u32); 3] = [(&ahead, 1), (&behind, 1), (&said, 0)];
+    type Begin<'a> = &'a dyn Fn(&mut Task) -> Question;
+    let rows: [(Begin<'_>, u32); 3] = [(&ahead, 1), (&behind, 1), (&said, 0)];
     let results = [
         (Some(CallResult::successful(json!({"line": 7}).into())), "successful"),
         (Some(CallResult::errored(json!({"error": "503"}).into())), "errored"),

@@ -40,8 +40,8 @@ fn shown(value: Value<'_>) -> String {
 }
 
 /// The sum of numbers as wide as need be, if it and all sums on the way are within a type.
-fn sum_within(items: impl Iterator<Item = i128>, least: i128, most: i128) -> Option<i128> {
-    items.fold(Some(0), |sum, item| sum.map(|sum| sum + item).filter(|sum| (least..=most).contains(sum)))
+fn sum_within(mut items: impl Iterator<Item = i128>, least: i128, most: i128) -> Option<i128> {
+    items.try_fold(0, |sum, item| Some(sum + item).filter(|sum| (least..=most).contains(sum)))
 }
 
 /// Numbers that are close to each other and to the ends of their type.

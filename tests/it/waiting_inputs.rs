@@ -74,7 +74,7 @@ fn done() -> CallResult {
 /// What was decided with an operation: ids, kinds and verdicts.
 fn told(decision: &Decision) -> Vec<(String, &str, Verdict)> {
     let told = |it: &DecidedCall| (it.call.to_string(), it.kind.as_str(), it.decision.verdict);
-    decision.decided.iter().map(|it| told(it)).collect()
+    decision.decided.iter().map(told).collect()
 }
 
 fn texts(task: &Task) -> serde_json::Value {

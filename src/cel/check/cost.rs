@@ -7,9 +7,10 @@
 
 use super::{Assumptions, Checked, CostEstimate, Reference};
 use crate::domain::Domain;
+use crate::formats::glob_to_regex;
 use crate::function::{Code, Function};
 use crate::limits::EvalLimits;
-use crate::stdlib::Extent;
+use crate::stdlib::{Extent, GLOB};
 use crate::syntax::{Comprehension, ComprehensionKind, Element, Expr, ExprKind, Literal, MapEntry, Name};
 use crate::types::{Kind, Type};
 use crate::value::{List, Map, Value};
@@ -240,6 +241,11 @@ impl Estimator<'_> {
                 // how dear a search is depends on the pattern
                 _ => None,
             },
+            (GLOB, [path, pattern]) => {
+                let ExprKind::Literal(Literal::String(pattern)) = &pattern.kind else { return None };
+                let extent = Extent::of_constant(&glob_to_regex(pattern).ok()?, &mut 0).ok()?;
+                self.text(path)?.checked_mul(extent.factor().checked_add(1)?)
+            }
             _ if UNBOUNDED.contains(&function) => None,
             _ => operands.iter().try_fold(0_u64, |work, operand| {
                 Some(work.saturating_add(self.looked_at(function, operand)?))

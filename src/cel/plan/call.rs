@@ -7,8 +7,9 @@ use super::planner::Planner;
 use super::question::Question;
 use crate::check::Reference;
 use crate::fault::{ErrorCode, Fault};
+use crate::formats::glob_to_regex;
 use crate::function::{Code, Declaration};
-use crate::stdlib::{Extent, Pattern, SUM};
+use crate::stdlib::{Extent, GLOB, Pattern, SUM};
 use crate::syntax::{ComprehensionKind, Expr, ExprKind};
 use crate::types::Type;
 use crate::value::{Duration, Value};
@@ -43,7 +44,7 @@ impl Planner<'_> {
         let node = match declaration.function.code {
             Code::Plan => self.operator(declaration.function.name, &operands),
             Code::Pure(code) | Code::Named(code, _) => {
-                match self.matches(declaration.function.name, &operands) {
+                match self.with_pattern(declaration.function.name, &operands) {
                     Some(node) => {
                         // the pattern is inside the step now
                         self.nodes.pop();
@@ -70,20 +71,24 @@ impl Planner<'_> {
         self.fold(expr, from, node)
     }
 
-    /// `text.matches('pattern')` with a constant pattern that compiles within its bounds. Past the bounds of all patterns
+    /// `text.matches('pattern')` or `text.glob('pattern')` with a constant pattern that compiles within its bounds. Past the bounds of all patterns
     /// together, which refuse the expression, none is compiled any more.
-    fn matches(&mut self, name: &str, operands: &[NodeId]) -> Option<Node> {
-        let ("matches", &[operand, pattern]) = (name, operands) else { return None };
+    fn with_pattern(&mut self, name: &str, operands: &[NodeId]) -> Option<Node> {
+        let ("matches" | GLOB, &[operand, pattern]) = (name, operands) else { return None };
         let last = self.nodes.len().checked_sub(1) == Some(pattern.0 as usize);
         let Some(Node::Constant(Value::String(pattern))) = self.nodes.last().filter(|_| last) else {
             return None;
         };
-        match Extent::of_constant(pattern, &mut self.properties) {
+        let is_glob = name == GLOB;
+        let pattern = if is_glob { glob_to_regex(pattern).ok()? } else { pattern.to_string() };
+        match Extent::of_constant(&pattern, &mut self.properties) {
             Ok(extent) => {
                 self.pattern_bytes = self.pattern_bytes.saturating_add(extent.bytes(&self.limits));
                 let fits = self.pattern_bytes <= self.limits.max_patterns_bytes;
-                let pattern = fits.then(|| Pattern::new(pattern, extent, &self.limits).ok()).flatten();
-                pattern.map(|pattern| Node::Ask { operand, question: Question::Matches(Arc::new(pattern)) })
+                let pattern = fits.then(|| Pattern::new(&pattern, extent, &self.limits).ok()).flatten();
+                let pattern = Arc::new(pattern?);
+                let question = if is_glob { Question::Glob(pattern) } else { Question::Matches(pattern) };
+                Some(Node::Ask { operand, question })
             }
             Err(Fault { code: ErrorCode::BudgetExceeded, .. }) => {
                 self.pattern_bytes = usize::MAX;

@@ -9,6 +9,7 @@ mod math;
 mod network;
 mod operators;
 mod optionals;
+mod paths;
 pub(crate) mod pattern;
 mod regex;
 mod sets;
@@ -19,7 +20,9 @@ mod times;
 mod times_ext;
 mod totals;
 mod urls;
+mod versions;
 
+pub(crate) use paths::{GLOB, is_glob_match};
 pub(crate) use pattern::{Extent, Pattern};
 pub(crate) use totals::SUM;
 
@@ -46,6 +49,8 @@ pub const LANGUAGE: &[&[Function]] = &[
     regex::REGEX,
     network::NETWORK,
     urls::URLS,
+    paths::PATHS,
+    versions::VERSIONS,
     shell::SHELL,
     documents::DOCUMENTS,
 ];
@@ -75,15 +80,20 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Regular expressions", regex::REGEX),
     ("Networks", network::NETWORK),
     ("URLs", urls::URLS),
+    ("Paths", paths::PATHS),
+    ("Versions and quantities", versions::VERSIONS),
     ("Command lines", shell::SHELL),
     ("Documents", documents::DOCUMENTS),
 ];
 
 /// An argument that a function takes together with constants behind it that are well-formed, for who asks whether they are; nothing
 /// for functions whose constants may be anything.
-pub(crate) fn sample<'a>(function: &str, _constants: &[Value<'a>]) -> Option<Value<'a>> {
+pub(crate) fn sample<'a>(function: &str, constants: &[Value<'a>]) -> Option<Value<'a>> {
     Some(match function {
         "regex.extract" | "regex.extractAll" | "regex.replace" => Value::text(""),
+        GLOB => Value::text("a"),
+        // each folder is within itself
+        "path.within" => constants.first()?.clone(),
         name if times::is_calendar(name) => Value::Timestamp(Timestamp::from_unix(0).ok()?),
         _ => return None,
     })

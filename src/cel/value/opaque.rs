@@ -1,9 +1,10 @@
-//! Values of a library's own, which the language only carries, compares and prints: addresses, networks, URLs.
+//! Values of a library's own, which the language only carries, compares and prints: addresses, networks, URLs,
+//! versions, quantities.
 //!
 //! They are a closed set, so that the language needs no trait objects for them. What can be done with
 //! them stands in their library. The addresses are those of `core`, where there is no network to reach.
 
-use crate::formats::Url;
+use crate::formats::{Quantity, Semver, Url};
 use crate::types::Kind;
 use core::net::IpAddr;
 use std::fmt;
@@ -18,11 +19,16 @@ pub enum Opaque {
     Cidr(Cidr),
     /// `url('https://example.com/')`
     Url(Arc<Url>),
+    /// `semver('1.2.3')`
+    Semver(Arc<Semver>),
+    /// `quantity('1.5Gi')`
+    Quantity(Arc<Quantity>),
 }
 
 impl Opaque {
     /// The names of the types.
-    pub const TYPES: [&'static str; 3] = [Kind::Ip.name(), Kind::Cidr.name(), Kind::Url.name()];
+    pub const TYPES: [&'static str; 5] =
+        [Kind::Ip.name(), Kind::Cidr.name(), Kind::Url.name(), Kind::Semver.name(), Kind::Quantity.name()];
 
     /// The kind of the value.
     #[must_use]
@@ -31,6 +37,8 @@ impl Opaque {
             Self::Ip(_) => Kind::Ip,
             Self::Cidr(_) => Kind::Cidr,
             Self::Url(_) => Kind::Url,
+            Self::Semver(_) => Kind::Semver,
+            Self::Quantity(_) => Kind::Quantity,
         }
     }
 
@@ -40,11 +48,11 @@ impl Opaque {
         self.kind().name()
     }
 
-    /// The bytes that it holds beside itself, which is what it costs to look at.
+    /// The bytes that it holds beside itself, which is what it costs to look at; none for those that are always short.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
-            Self::Ip(_) | Self::Cidr(_) => 0,
+            Self::Ip(_) | Self::Cidr(_) | Self::Semver(_) | Self::Quantity(_) => 0,
             Self::Url(url) => url.bytes(),
         }
     }
@@ -57,6 +65,8 @@ impl fmt::Display for Opaque {
             Self::Ip(address) => address.fmt(f),
             Self::Cidr(network) => network.fmt(f),
             Self::Url(url) => url.fmt(f),
+            Self::Semver(version) => version.fmt(f),
+            Self::Quantity(quantity) => quantity.fmt(f),
         }
     }
 }

@@ -101,6 +101,8 @@ fn constructor(opaque: &Opaque) -> &'static str {
         Opaque::Ip(_) => "ip",
         Opaque::Cidr(_) => "cidr",
         Opaque::Url(_) => "url",
+        Opaque::Semver(_) => "semver",
+        Opaque::Quantity(_) => "quantity",
     }
 }
 

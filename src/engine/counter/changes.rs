@@ -25,7 +25,8 @@ const LONGEST_KEY: usize = 256;
 /// assert_eq!((kim.policy(), kim.name(), kim.key()), ("acme/payments-baseline", "spend", r#""u-7""#));
 ///
 /// // a number is not the text of its digits, and a long key goes by its digest
-/// assert_ne!(CounterId::keyed("p", "n", &7.into()), CounterId::keyed("p", "n", &Json::string("7")));
+/// let number = serde_json::json!(7).into();
+/// assert_ne!(CounterId::keyed("p", "n", &number), CounterId::keyed("p", "n", &Json::string("7")));
 /// assert!(CounterId::keyed("p", "n", &Json::string(&"x".repeat(1_000))).key().starts_with("sha256:"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,6 +4,7 @@
 //! tighten what the manifests allow: it has no key that grants a call or takes a step away. It never looks at another
 //! document; `applied` says to which agents and calls its steps belong.
 
+use super::agent::{LimitKeys, TaskLimits, read_limits};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
@@ -38,6 +39,8 @@ pub struct DeclaredPolicy {
     pub labels: Labels,
     /// The agents that it is for.
     pub agents: AgentSelector,
+    /// The limits of their tasks. Of several limits of one name the smallest counts.
+    pub limits: TaskLimits,
     /// Steps around calls, by key.
     pub capabilities: Vec<PolicyCapability>,
     /// Steps on each input.
@@ -100,6 +103,8 @@ mapping! {
         labels: ByName<TextOrTexts>,
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
+        /// Bounds of a task; the smallest counts, whoever sets it.
+        limits: LimitKeys,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
@@ -145,6 +150,7 @@ impl DeclaredPolicy {
         let description = fields.description().text(reader);
         let labels = fields.labels().labels(reader);
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
+        let limits = read_limits(&fields.limits(), reader);
         let own = PolicyStep {
             name: format!("{}/{}", namespace.text, name.text).into(),
             id: None,
@@ -170,12 +176,14 @@ impl DeclaredPolicy {
             description,
             labels,
             agents,
+            limits,
             capabilities,
             guardrails_before,
             guardrails_after,
         };
         policy.check_ids(reader);
-        if policy.steps().next().is_none() && !reader.has_errors() {
+        let is_empty = policy.steps().next().is_none() && policy.limits == TaskLimits::default();
+        if is_empty && !reader.has_errors() {
             reader.report(path, messages::empty_policy(&policy.place));
         }
         policy.sound = document.sound && !reader.has_errors();

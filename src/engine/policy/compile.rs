@@ -16,6 +16,7 @@ use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::parameters::{InputOf, Parameters};
 use super::reads::KnownDependencies;
+use super::task_limits::AllLimits;
 use super::tool_template::check_tool_templates;
 use super::{Expose, Policy, secrets};
 use crate::cel::{Cache, Type};
@@ -108,6 +109,7 @@ impl Compiler<'_> {
             guardrails_before: guardrails_before?,
             guardrails_after: guardrails_after?,
             policies: policies?,
+            task_limits: AllLimits::of(self.resolved),
             exposes: exposes?,
             input,
             prompt,

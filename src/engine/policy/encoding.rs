@@ -178,7 +178,7 @@ impl Encoder {
         });
     }
 
-    fn limits(&mut self, limits: &TaskLimits) {
+    pub(super) fn limits(&mut self, limits: &TaskLimits) {
         let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls } =
             limits;
         self.part("limits");

@@ -112,6 +112,7 @@ use encoding::Rules;
 use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use task_limits::AllLimits;
 
 /// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.
 #[derive(Debug)]
@@ -129,6 +130,7 @@ pub struct Policy {
     guardrails_before: Vec<Step>,
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
+    task_limits: AllLimits,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
@@ -174,10 +176,16 @@ impl Policy {
         &self.schema
     }
 
-    /// The limits of its tasks.
+    /// The limits of its tasks: of each name the smallest that the manifest or a policy sets.
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {
-        &self.agent.limits
+        &self.task_limits.limits
+    }
+
+    /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.
+    #[must_use]
+    pub fn limit_policy(&self, name: &str) -> Option<&Arc<str>> {
+        self.task_limits.owner(name)
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.

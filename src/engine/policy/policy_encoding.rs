@@ -4,6 +4,7 @@
 //! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
 
 use super::encoder::{Encoder, RULES_VERSION};
+use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::policy::PolicyCapability;
@@ -33,7 +34,7 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
 }
 
 impl Encoder {
-    /// The steps of all policies, with the functions that they are for.
+    /// The steps of all policies, with the functions that they are for, and the limits that they lower.
     pub(super) fn policies(&mut self, resolved: &ResolvedAgent) {
         let keys =
             || resolved.policies.iter().flat_map(|applied| applied.keys().map(move |key| (applied, key)));
@@ -49,6 +50,11 @@ impl Encoder {
             self.policy_key(resolved, applied, key);
         }
         self.policy_guardrails(resolved);
+        let limits = AllLimits::of(resolved).limits;
+        if limits != resolved.agent.limits {
+            self.part("limits of policies");
+            self.limits(&limits);
+        }
     }
 
     /// The steps of all policies on messages.

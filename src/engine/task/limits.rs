@@ -60,6 +60,7 @@ impl Task {
             which: Cow::Borrowed(exceeded.name),
             bound: exceeded.bound,
             value: exceeded.value,
+            policy: self.policy.limit_policy(exceeded.name).cloned(),
         };
         let reason = TerminationReason::LimitExceeded;
         let termination = Termination { reason, message: messages::limit_exceeded(&limit) };

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
-    Diagnostic::warning("empty_policy", "the policy has no steps", place.clone())
+    Diagnostic::warning("empty_policy", "the policy has no steps and no limits", place.clone())
         .help("put steps under `capabilities` or `guardrails`")
 }
 

@@ -430,12 +430,15 @@ pub struct LimitReached {
     pub bound: u64,
     /// The value that the step would have led to.
     pub value: u64,
+    /// Namespace and name of the policy document that sets it; nothing if the manifest does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Arc<str>>,
 }
 
 impl fmt::Display for LimitReached {
     /// The two numbers and what they count: `16 of 15 tool calls`, `2h1m of 2h since it began`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { which, bound, value } = self;
+        let Self { which, bound, value, policy: _ } = self;
         let counted = match &**which {
             "max_age" => {
                 return write!(f, "{} of {} since it began", age(*value), age(*bound));
