@@ -568,7 +568,10 @@ fn spend(store: &StoredTasks, id: &str, takes_turns: bool, tally: &Tally) {
     let now = || Timestamp::from(SystemTime::now());
     let mut open: Option<Spender<'_>> = None;
     let mut number = 0_u64;
+    let begun = Instant::now();
     loop {
+        // a process whose database went with its parent ends too
+        assert!(begun.elapsed() < Duration::from_secs(180), "there is still something to spend");
         let opened = open.take().map_or_else(
             || match Spender::load(store, id) {
                 Err(StoreError::NotFound) => Spender::create(store, id),
@@ -588,7 +591,14 @@ fn spend(store: &StoredTasks, id: &str, takes_turns: bool, tally: &Tally) {
         let counters = [all(), pace()];
         let at = now();
         let turn = takes_turns.then(|| store.counter_turn(&kim(), &counters));
-        let Ok(seen) = store.counters(&kim(), &counters) else { continue };
+        let seen = match store.counters(&kim(), &counters) {
+            Ok(seen) => seen,
+            Err(error) => {
+                assert!(error.is_temporary(), "{error}");
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+        };
         // a tenth to a one, or what is left
         number += 1;
         let tenths = (number * 7 + id.len() as u64 * 3 + u64::from(id.as_bytes()[id.len() - 1])) % 10 + 1;

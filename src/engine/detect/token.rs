@@ -14,7 +14,7 @@ const CHECKED: usize = 30;
 /// Base 62 as the checksum is written.
 const BASE_62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A token of GitHub or npm: thirty characters and six that are their CRC-32. With a wrong checksum it was never issued, as in examples
+/// A token of GitHub or npm: thirty characters and six that are their CRC32. With a wrong checksum it was never issued, as in examples
 /// of documentation. A longer one is of a form that is not published, and counts.
 pub(super) fn checksummed(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(Range<usize>)) {
     let token = text.get(candidate.clone()).and_then(|token| token.get(4..)).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn checksummed(text: &str, candidate: Range<usize>, found: &mut dyn F
     }
 }
 
-/// CRC-32 as zip and PNG have it (ISO 3309). A crate for this would be one more for every user, to check some tokens.
+/// CRC32 as zip and PNG have it (ISO 3309). A crate for this would be one more for every user, to check some tokens.
 fn crc_32(bytes: &[u8]) -> u32 {
     let rest = bytes.iter().fold(u32::MAX, |rest, byte| {
         (0..8).fold(rest ^ u32::from(*byte), |rest, _| {
