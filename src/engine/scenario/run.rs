@@ -1,5 +1,5 @@
 //! A case through the engine: its past put on record, its operation carried out, its expectations compared. Of a case with steps
-//! [`story`](super::story) does the latter two.
+//! [`story`] does the latter two.
 //!
 //! In: a [`Case`]. Out: a [`Report`]. Only public operations of the engine and the task are used, in the order in which a
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
