@@ -82,6 +82,46 @@ fn several_reviews_are_open_and_each_is_answered_by_its_name() {
     assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));
 }
 
+/// Two calls of one turn that are each checked first and then reviewed: whoever checks answers one after the other, and the
+/// reviews are asked together.
+#[test]
+fn a_call_whose_check_is_made_gets_to_its_own_review_while_another_is_open() {
+    const CHECKED: &str = r#"
+capabilities:
+  probe: "*"
+  ledger:
+    before:
+    - {match: lookup, invoke: 'probe:check'}
+    - match: lookup
+      assert: review('lead')
+"#;
+    let mut task = task(CHECKED);
+    let lookup = |task: &mut Task, account: &str| {
+        asks(task.before(&call("ledger_lookup", json!({"account": account})), noon()).unwrap())
+    };
+    let checks = ["a", "b"].map(|account| lookup(&mut task, account));
+    let reviews = checks.map(|check| {
+        let result = Answer::Result(CallResult::successful(json!({"ok": true}).into()));
+        asks(task.answer(check.id, result, noon()).unwrap())
+    });
+    assert!(reviews.iter().all(|review| matches!(&review.request, Request::Review { .. })));
+    // a third one may not even be checked before they are answered
+    let third = decided(task.before(&call("ledger_lookup", json!({"account": "c"})), noon()).unwrap());
+    assert_eq!(third.verdict, Verdict::Wait);
+    // an edit goes through the steps anew, and what was checked is not checked again
+    let edited = json!({"answer": "edit", "arguments": {"account": "d"}});
+    let edited = Answer::Review(serde_json::from_value(edited).unwrap());
+    let [first, second] = reviews;
+    let edited = decided(task.answer(first.id, edited, noon()).unwrap());
+    assert_eq!(edited.verdict, Verdict::Wait, "it is held behind the other review");
+    let approved = decided(task.answer(second.id, Answer::approve(), noon()).unwrap());
+    assert_eq!(approved.verdict, Verdict::Allow);
+    // the third one begins with its check, and the edited one is let through
+    let told = approved.decided.iter().map(|told| (told.call.as_str(), told.decision.verdict));
+    assert_eq!(told.collect::<Vec<_>>(), [("3", Verdict::Suspend), ("1", Verdict::Allow)]);
+    assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(2));
+}
+
 #[test]
 fn a_lock_closes_what_else_waits() {
     let (mut task, [first, second, probe], lead) = busy();

@@ -102,10 +102,13 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
-                Due::Action if self.is_held(operation) => return Flow::Held,
                 Due::Action if operation.course.has_invoked() => {
                     operation.course.next_step();
                     continue;
+                }
+                // what was let through before a review was asked goes on with its result
+                Due::Action if self.is_held(operation) && !operation.course.is_invoking() => {
+                    return Flow::Held;
                 }
                 Due::Action => self.act(policy, step, operation, now),
             };

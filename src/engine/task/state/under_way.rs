@@ -420,6 +420,11 @@ impl Course {
         self.invoked.contains(&(self.stage, self.step))
     }
 
+    /// Whether the step under way has been let through to the capability that it invokes.
+    pub(in crate::task) fn is_invoking(&self) -> bool {
+        self.formed.is_some()
+    }
+
     /// Goes on with the next step of the list.
     pub(in crate::task) fn next_step(&mut self) {
         self.step = self.step.saturating_add(1);
