@@ -3,7 +3,8 @@
 //! In: what is about to happen, or has happened, and when. Out: an [`Operation`], or where nothing can be asked, the
 //! [`Decision`]. What an operation does stands in the file that is named after what it is about.
 
-use super::allowed;
+use super::calls::allowed;
+use super::calls::turn::{Reported, Turned};
 use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
@@ -11,7 +12,6 @@ use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
     QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
 };
-use super::turn::{Reported, Turned};
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
 use crate::policy::Policy;

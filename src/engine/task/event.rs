@@ -7,14 +7,15 @@
 
 use super::driver::Host;
 use super::flow::Stopped;
+use super::messages;
 use super::operation::Operation;
 use super::outcome::RoutedEvent;
+use super::size;
 use super::state::delivery_name;
 use super::state::{
     CallId, Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Progress, Sender, Stage,
     Subject, Task, TaskError, UnderWay, Verdict, Wanted,
 };
-use super::{messages, size};
 use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
 use crate::policy::{Event, EventSource, FilterRefusal, Policy};

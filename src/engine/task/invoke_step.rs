@@ -4,10 +4,10 @@
 //! (MW-09); its call is on record under its own key (MW-10), also where its arguments could not be formed, and no turn tells
 //! of it. An error that nothing recovers fails the step like any other: what then happens its `on_fail` says.
 
+use super::evaluation::replay::Halt;
 use super::execution::{Carried, held_to_schema};
 use super::flow::{StepEnd, function_id};
 use super::messages;
-use super::replay::Halt;
 use super::state::{
     CallResult, CallStatus, DecidedKind, Decision, Finding, Invocation, OpenCall, QuestionId, Request, Task,
     UnderWay,

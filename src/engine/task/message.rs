@@ -3,8 +3,8 @@
 //! The entry under test is the last of `context.input` or `context.output` while its guardrails run (GR-08); it stays if they
 //! let it through and is taken back if not. A turn of an input is added when the input is admitted.
 
+use super::evaluation::replay::{Halt, Replay};
 use super::messages;
-use super::replay::{Halt, Replay};
 use super::state::{
     CallId, Decision, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict, Wanted,
 };

@@ -25,55 +25,45 @@
 //! no step any more. Several operations may wait at once: while one does, the task takes results of calls that were let through,
 //! withdrawals and answers; calls, inputs and events that may not be decided yet are [`Verdict::Wait`]; whatever else is tried is [`Verdict::Rejected`].
 //!
-//! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `values` and `replay`
-//! are what expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `capability_call`, `message`, `event` and
-//! `script` are what operations are about, `queue` has the operations that wait for others, `call_id` knows calls that come again, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
+//! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `evaluation` is what
+//! expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `calls`, `message` and `event` are what operations
+//! are about, `waiting` has the operations that wait for others or for people, `limits`, `switches` and `ending` say why one may not
+//! begin. `door` is on top.
 
-mod allowed;
-mod call_id;
-mod capability_call;
+mod calls;
 mod change;
-mod delegation;
 mod door;
 mod driver;
 mod ending;
+mod evaluation;
 mod event;
 mod execution;
-mod file_reference;
 mod flow;
-mod interpolation;
 mod invoke_step;
 mod judge;
 mod limits;
 mod message;
 mod messages;
-mod mount_path;
 mod operation;
 mod outcome;
-mod queue;
 mod record;
-mod replay;
-mod review;
 mod save;
-mod script;
 mod secret;
 mod size;
-mod standing;
 mod state;
 mod steps;
 mod switches;
-mod trial;
-mod turn;
-mod values;
-mod withdrawal;
+mod waiting;
 
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
+pub use calls::turn::{Reported, Turned};
 pub use change::{TaskChange, TaskMark};
 pub use driver::Host;
+pub use evaluation::file_reference::FileReference;
+pub use evaluation::interpolation::{Given, InterpolationError, TemplateKind};
+pub use evaluation::trial::{Trial, Tried};
 pub use event::{Content, Delivery, Routing, Subscription};
-pub use file_reference::FileReference;
-pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use operation::Operation;
 pub use outcome::{
     AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Queued, Received, Refusal, RoutedEvent,
@@ -88,5 +78,3 @@ pub use state::{
     StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
     TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
 };
-pub use trial::{Trial, Tried};
-pub use turn::{Reported, Turned};

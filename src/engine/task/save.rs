@@ -5,7 +5,7 @@
 //! policy: a step that was already passed might not be there any more. Which policy it was cannot be told of a task that an
 //! earlier release saved; there whoever restores it says whether the manifests are the same.
 
-use super::allowed::lists;
+use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
 use super::state::{

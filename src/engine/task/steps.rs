@@ -3,10 +3,10 @@
 //! Steps run in order (MW-02); each is skipped, passes, fails or asks. What fails does what its `on_fail` says, and every
 //! error is a failure: of the condition (MW-26), of the expression, of the call. A finished step never runs again (RV-04).
 
+use super::evaluation::replay::Halt;
 use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
-use super::replay::Halt;
 use super::state::{
     Course, Finding, Pending, Progress, QuestionId, Request, Said, Stage, StepOutcome, Subject, Task,
     UnderWay, Verdict,

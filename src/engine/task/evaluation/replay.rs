@@ -6,17 +6,17 @@
 
 use super::file_reference::FileReference;
 use super::mount_path;
-use super::state::{Answer, Exchange, Invocation, Request};
 use crate::cel::{
     ErrorCode, EvalError, Fault, HostFunctions, Interruption, Json, JsonRef, Key, Stop, Text, Value,
 };
 use crate::context::Caller;
 use crate::limits::EngineLimits;
 use crate::policy::Policy;
+use crate::task::state::{Answer, Exchange, Invocation, Request};
 
 /// The host of one evaluation.
 #[derive(Debug)]
-pub(super) struct Replay<'e> {
+pub(in crate::task) struct Replay<'e> {
     exchanges: &'e [Exchange],
     /// Reviewers who have approved of what is handled, and are not asked again.
     approved: &'e [String],
@@ -30,7 +30,7 @@ pub(super) struct Replay<'e> {
 
 /// Why an evaluation gave no value.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(in crate::task) enum Halt {
     /// It failed.
     Failed(EvalError),
     /// It asks; this many answers are still good.
@@ -39,23 +39,23 @@ pub(super) enum Halt {
 
 impl<'e> Replay<'e> {
     /// A host with these answers. One without a mount reads and writes no files.
-    pub(super) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EngineLimits) -> Self {
+    pub(in crate::task) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EngineLimits) -> Self {
         let max_questions = limits.max_questions;
         Self { exchanges, approved: &[], used: 0, asked: None, has_mount, script: None, max_questions }
     }
 
     /// The same where reviewers have approved already.
-    pub(super) fn approved(self, approved: &'e [String]) -> Self {
+    pub(in crate::task) fn approved(self, approved: &'e [String]) -> Self {
         Self { approved, ..self }
     }
 
     /// A host for a script of the model: it calls capabilities, and refers to files where its scope lets it.
-    pub(super) fn of_script(exchanges: &'e [Exchange], policy: &'e Policy) -> Self {
+    pub(in crate::task) fn of_script(exchanges: &'e [Exchange], policy: &'e Policy) -> Self {
         Self { script: Some(policy), ..Self::new(exchanges, true, policy.limits()) }
     }
 
     /// A host for scopes that have nothing to ask.
-    pub(super) fn mute() -> Self {
+    pub(in crate::task) fn mute() -> Self {
         Self {
             exchanges: &[],
             approved: &[],
@@ -69,7 +69,7 @@ impl<'e> Replay<'e> {
 
     /// What came of the evaluation. The next one with this host goes on where this one stopped reading the log.
     #[inline]
-    pub(super) fn settle<T>(&mut self, result: Result<T, Stop>) -> Result<T, Halt> {
+    pub(in crate::task) fn settle<T>(&mut self, result: Result<T, Stop>) -> Result<T, Halt> {
         result.map_err(|stop| self.halt(stop))
     }
 
@@ -149,7 +149,7 @@ impl HostFunctions for Replay<'_> {
 
 impl Answer {
     /// Whether it is of the kind that a request asks for.
-    pub(super) fn fits(&self, request: &Request) -> bool {
+    pub(in crate::task) fn fits(&self, request: &Request) -> bool {
         matches!(
             (self, request),
             (Self::Result(_), Request::Invoke(_))

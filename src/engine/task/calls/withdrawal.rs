@@ -4,16 +4,16 @@
 //! told. A call that has certainly not run is on record as restricted, as if a step had stopped it. One of which nobody knows is
 //! on record as an error that ran: whatever counts calls or sums amounts must count it, for it may have paid.
 
-use super::messages;
-use super::state::{
+use crate::cel::{Json, Timestamp};
+use crate::context::{Caller, InvocationStatus, Moment, TurnKind};
+use crate::task::messages;
+use crate::task::state::{
     CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedOperation, Ran, Request,
     ReviewState, Stage, Subject, Task, TaskError, UnderWay, Verdict, Wanted,
 };
-use crate::cel::{Json, Timestamp};
-use crate::context::{Caller, InvocationStatus, Moment, TurnKind};
 
 impl Task {
-    pub(super) fn begin_withdraw(
+    pub(in crate::task) fn begin_withdraw(
         &mut self,
         call: &CallId,
         ran: Ran,
@@ -47,7 +47,7 @@ impl Task {
         Ok(decision)
     }
 
-    pub(super) fn begin_take_back(
+    pub(in crate::task) fn begin_take_back(
         &mut self,
         question: QuestionId,
         ran: Ran,
@@ -83,7 +83,11 @@ impl Task {
     }
 
     /// An operation is withdrawn that still waits for others: no step has seen it. Of an input or an event nothing is on record.
-    pub(super) fn withdrawn_unheard(&mut self, queued: &QueuedOperation, now: Timestamp) -> Decision {
+    pub(in crate::task) fn withdrawn_unheard(
+        &mut self,
+        queued: &QueuedOperation,
+        now: Timestamp,
+    ) -> Decision {
         self.take_step_unless_ended(now);
         let Wanted::Call { call, extent } = &queued.wanted else {
             let message = Some(messages::withdrawn_unjudged());

@@ -4,10 +4,10 @@
 //! again with it. The programs come from the engine's cache.
 
 use super::replay::Halt;
-use super::state::{Exchange, Request, Task};
 use crate::cel::{EvalError, Issue, Json, Timestamp};
 use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
 use crate::policy::run_to_json;
+use crate::task::state::{Exchange, Request, Task};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! whoever reads one out of arguments has its path tested anew.
 
 use super::mount_path;
-use super::state::Answer;
 use crate::cel::{Json, JsonRef, Value};
+use crate::task::state::Answer;
 
 /// A reference to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl FileReference {
     }
 
     /// A reference to a path that was tested, with the answer to the question for its size.
-    pub(super) fn measured(path: &str, answer: &Answer) -> Self {
+    pub(in crate::task) fn measured(path: &str, answer: &Answer) -> Self {
         let size = if let Answer::Size(size) = answer { Some(*size) } else { None };
         Self { path: path.to_owned(), size }
     }

@@ -3,19 +3,19 @@
 //! In: the task, and what an operation is about. Out: names with their values, borrowed from both; nothing is copied.
 
 use super::replay::Replay;
-use super::state::{Exchange, Subject, Task};
 use crate::cel::Json;
 use crate::context::{Bound, Moment};
+use crate::task::state::{Exchange, Subject, Task};
 
 impl Task {
     /// The host of an expression, with the answers that it was given.
-    pub(super) fn replay<'e>(&self, exchanges: &'e [Exchange]) -> Replay<'e> {
+    pub(in crate::task) fn replay<'e>(&self, exchanges: &'e [Exchange]) -> Replay<'e> {
         Replay::new(exchanges, self.mount.is_some(), self.policy.limits())
     }
 
     /// The values that the expressions of an operation see.
     #[inline]
-    pub(super) fn bound<'a>(&'a self, subject: &'a Subject, now: &'a Moment) -> Bound<'a> {
+    pub(in crate::task) fn bound<'a>(&'a self, subject: &'a Subject, now: &'a Moment) -> Bound<'a> {
         let mut bound = self.surroundings(now);
         match subject {
             Subject::Call(call) => {
@@ -33,7 +33,7 @@ impl Task {
 
     /// The values that any expression of the task sees.
     #[inline]
-    pub(super) fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
+    pub(in crate::task) fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
         Bound {
             context: Some(&self.context),
             now: Some(now),

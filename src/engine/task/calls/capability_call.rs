@@ -4,20 +4,21 @@
 //! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
-use super::execution::{Carried, held_to_schema};
-use super::flow::{Flow, Stopped, ended, function_id};
-use super::state::{
+use crate::cel::{Json, Timestamp};
+use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
+use crate::policy::{AgentFunction, Policy, Resolution};
+use crate::task::execution::{Carried, held_to_schema};
+use crate::task::flow::{Flow, Stopped, ended, function_id};
+use crate::task::messages;
+use crate::task::size;
+use crate::task::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Extent, Finding, Hidden,
     Made, Mark, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage, Subject, Task, TaskError,
     Termination, TerminationReason, UnderWay, Verdict,
 };
-use super::{messages, size};
-use crate::cel::{Json, Timestamp};
-use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
-use crate::policy::{AgentFunction, Policy, Resolution};
 
 impl Task {
-    pub(super) fn begin_after(
+    pub(in crate::task) fn begin_after(
         &mut self,
         call: &CallId,
         result: CallResult,
@@ -49,7 +50,11 @@ impl Task {
         Ok(progress)
     }
 
-    pub(super) fn begin_execute(&mut self, call: &CallId, now: Timestamp) -> Result<Progress, TaskError> {
+    pub(in crate::task) fn begin_execute(
+        &mut self,
+        call: &CallId,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
         let position = self.open_position(call)?;
         if self.is_invoked(position) {
             return Err(TaskError::UnknownCall(call.clone()));
@@ -105,13 +110,13 @@ impl Task {
         self.policy.function(open.function).map(|function| &*function.key)
     }
 
-    pub(super) fn open_position(&self, call: &CallId) -> Result<usize, TaskError> {
+    pub(in crate::task) fn open_position(&self, call: &CallId) -> Result<usize, TaskError> {
         let position = self.open.iter().position(|open| open.id == *call);
         position.ok_or_else(|| TaskError::UnknownCall(call.clone()))
     }
 
     /// Takes a call from those that are open.
-    pub(super) fn close_open(&mut self, position: usize) -> OpenCall {
+    pub(in crate::task) fn close_open(&mut self, position: usize) -> OpenCall {
         let open = self.open.remove(position);
         self.context.close_call(position);
         self.open_bytes = self.open_bytes.saturating_sub(size::of(&open.arguments));
@@ -120,7 +125,7 @@ impl Task {
     }
 
     /// A call that was let through, as an operation that goes on from there.
-    pub(super) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
+    pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
         let OpenCall { id, function, arguments, .. } = self.close_open(position);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
         UnderWay::new(Subject::Call(call), stage)
@@ -161,7 +166,7 @@ impl Task {
     }
 
     /// Begins a call whose id no other has.
-    pub(super) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
+    pub(in crate::task) fn begin(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Progress {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
@@ -177,7 +182,7 @@ impl Task {
     }
 
     /// Begins a call that waits for no other, under its id if it has one by now.
-    pub(super) fn begin_as(
+    pub(in crate::task) fn begin_as(
         &mut self,
         call: &Call,
         extent: Extent,
@@ -214,7 +219,11 @@ impl Task {
     }
 
     /// A function that the model may call, with its position.
-    pub(super) fn offered<'p>(&self, policy: &'p Policy, key: &str) -> Option<(usize, &'p AgentFunction)> {
+    pub(in crate::task) fn offered<'p>(
+        &self,
+        policy: &'p Policy,
+        key: &str,
+    ) -> Option<(usize, &'p AgentFunction)> {
         let position = policy.position(key)?;
         let function = policy.function(position)?;
         function.offered.then_some((position, function))
@@ -222,7 +231,7 @@ impl Task {
 
     /// Bindings, then the model's arguments, then defaults. What is wrong with a binding is a finding; the call is told
     /// of it when its steps had their say (BND-08).
-    pub(super) fn resolve_parameters(
+    pub(in crate::task) fn resolve_parameters(
         &self,
         function: &AgentFunction,
         given: &Json,
@@ -248,7 +257,12 @@ impl Task {
     }
 
     /// Carries the call out and records what came of it.
-    pub(super) fn run_call(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
+    pub(in crate::task) fn run_call(
+        &mut self,
+        policy: &Policy,
+        operation: &mut UnderWay,
+        now: &Moment,
+    ) -> Flow {
         let Some(call) = operation.subject.call() else { return Flow::Passed };
         let Some(function) = policy.function(call.function) else { return Flow::Passed };
         let arguments = call.arguments.clone();
@@ -300,7 +314,7 @@ impl Task {
         Flow::Passed
     }
 
-    pub(super) fn record_call(
+    pub(in crate::task) fn record_call(
         &mut self,
         call: &CallUnderWay,
         result: Option<CallResult>,
@@ -326,7 +340,7 @@ impl Task {
 
     /// Keeps what is in the hands of the host when an operation is taken back: it may have run, so its result is awaited, by the
     /// question or by its id. Whether that is the call itself that the operation is about.
-    pub(super) fn keep_in_hands(&mut self, pending: &Pending) -> bool {
+    pub(in crate::task) fn keep_in_hands(&mut self, pending: &Pending) -> bool {
         let Pending { id, operation, request, .. } = pending;
         let Request::Invoke(invocation) = request else { return false };
         if invocation.caller == Caller::Middleware {
@@ -346,12 +360,12 @@ impl Task {
     }
 
     /// The call whose operation was taken back after the host was asked to carry it out by this question.
-    pub(super) fn in_hands(&self, question: QuestionId) -> Option<CallId> {
+    pub(in crate::task) fn in_hands(&self, question: QuestionId) -> Option<CallId> {
         let open = self.open.iter().find(|open| open.asked == Some(question))?;
         Some(open.id.clone())
     }
 
-    pub(super) fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
+    pub(in crate::task) fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let admitted = self.policy.fingerprint();
         self.context.open_call(function_id(function), arguments.clone());
@@ -359,7 +373,7 @@ impl Task {
     }
 
     /// Ends an operation in which nothing stood in the way.
-    pub(super) fn finish(&mut self, mut operation: UnderWay, now: Moment) -> Decision {
+    pub(in crate::task) fn finish(&mut self, mut operation: UnderWay, now: Moment) -> Decision {
         if operation.course.stage != Stage::After
             && let Some(switch) = self.stopped_subject(&self.policy, &operation.subject)
         {
@@ -398,7 +412,7 @@ impl Task {
     }
 
     /// Ends an operation that a step stopped.
-    pub(super) fn stop(&mut self, operation: UnderWay, stopped: Stopped, now: Moment) -> Decision {
+    pub(in crate::task) fn stop(&mut self, operation: UnderWay, stopped: Stopped, now: Moment) -> Decision {
         if let Subject::Event(_) = &operation.subject {
             return self.stop_event(operation, stopped);
         }
@@ -429,7 +443,7 @@ impl Task {
 
     /// Takes back what an operation that does not come through was about: a call becomes restricted (REC-05, REC-06), an
     /// input was never accepted, a response never delivered.
-    pub(super) fn revoke(&mut self, operation: &UnderWay, now: Moment) {
+    pub(in crate::task) fn revoke(&mut self, operation: &UnderWay, now: Moment) {
         match &operation.subject {
             Subject::Event(_) => {}
             Subject::Input(_) => drop(self.context.pop_input()),

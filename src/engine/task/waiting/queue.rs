@@ -13,19 +13,20 @@
 //! was decided before it, all that it reads, and nothing of any other. A count, a sum or a "once" holds for calls that are made
 //! in parallel, and what is said is judged in the order in which it was said.
 
-use super::operation::Operation;
-use super::outcome::HandedOver;
-use super::state::{
+use crate::cel::Timestamp;
+use crate::policy::Dependencies;
+use crate::task::messages;
+use crate::task::operation::Operation;
+use crate::task::outcome::HandedOver;
+use crate::task::size;
+use crate::task::state::{
     Call, CallId, Decision, Extent, Named, Next, Pending, Progress, QuestionId, QueuedOperation, Subject,
     Task, UnderWay, Verdict, Wanted,
 };
-use super::{messages, size};
-use crate::cel::Timestamp;
-use crate::policy::Dependencies;
 
 impl Task {
     /// Why no call may begin now: an operation waits that is about more than one call, or a limit would be exceeded.
-    pub(super) fn hindrance_of_calls(&mut self, now: Timestamp) -> Option<Decision> {
+    pub(in crate::task) fn hindrance_of_calls(&mut self, now: Timestamp) -> Option<Decision> {
         let hindrance = if self.holds_calls() { self.hindrance(now) } else { self.hindrance_at_end(now) };
         hindrance.or_else(|| self.beyond(Next::Capability, now))
     }
@@ -37,7 +38,7 @@ impl Task {
     }
 
     /// What the decision on an operation depends on; nothing of what the policy does not know.
-    pub(super) fn dependencies_of(&self, wanted: &Wanted) -> Option<&Dependencies> {
+    pub(in crate::task) fn dependencies_of(&self, wanted: &Wanted) -> Option<&Dependencies> {
         match wanted {
             Wanted::Call { call, .. } => self.policy.dependencies(self.policy.position(&call.function)?),
             Wanted::Input { .. } => Some(self.policy.dependencies_of_input()),
@@ -49,18 +50,23 @@ impl Task {
     }
 
     /// Whether a call of this function has to wait for one that is open.
-    pub(super) fn must_wait(&self, function: &str) -> bool {
+    pub(in crate::task) fn must_wait(&self, function: &str) -> bool {
         let own = self.policy.position(function).and_then(|position| self.policy.dependencies(position));
         own.is_some_and(|own| self.awaits(own))
     }
 
     /// Whether an operation with these dependencies that comes now has to wait for another.
-    pub(super) fn awaits(&self, own: &Dependencies) -> bool {
+    pub(in crate::task) fn awaits(&self, own: &Dependencies) -> bool {
         self.awaited_by(own, self.queue.waiting.len()).is_some()
     }
 
     /// The call has to wait, if it does: then it is in the queue, or turned away where that is full.
-    pub(super) fn enqueue(&mut self, call: &Call, extent: Extent, now: Timestamp) -> Option<Decision> {
+    pub(in crate::task) fn enqueue(
+        &mut self,
+        call: &Call,
+        extent: Extent,
+        now: Timestamp,
+    ) -> Option<Decision> {
         let position = self.policy.position(&call.function)?;
         let awaited = self.awaited_by(self.policy.dependencies(position)?, self.queue.waiting.len());
         if awaited.is_none() && !self.is_in_review() {
@@ -83,7 +89,7 @@ impl Task {
 
     /// The input or event has to wait, if it does: then it is in the queue, or turned away where that is full. It never ends the task:
     /// anybody may send a message, and whoever sends many must not close a review.
-    pub(super) fn put_off(
+    pub(in crate::task) fn put_off(
         &mut self,
         wanted: impl FnOnce() -> Wanted,
         own: &Dependencies,
@@ -129,7 +135,7 @@ impl Task {
 
     /// The operations that one with these dependencies waits for, those that have names; `ahead` operations of the queue came before
     /// it. Nothing if it waits for no operation.
-    pub(super) fn awaited_by(&self, own: &Dependencies, ahead: usize) -> Option<Vec<CallId>> {
+    pub(in crate::task) fn awaited_by(&self, own: &Dependencies, ahead: usize) -> Option<Vec<CallId>> {
         if self.open.is_empty() && self.waiting.is_empty() && self.queue.waiting.is_empty() {
             return None;
         }
@@ -171,13 +177,13 @@ impl Task {
         awaited
     }
 
-    pub(super) fn wait_decision(call: CallId, waits_for: Vec<CallId>, message: String) -> Decision {
+    pub(in crate::task) fn wait_decision(call: CallId, waits_for: Vec<CallId>, message: String) -> Decision {
         Decision { call: Some(call), waits_for, message: Some(message), ..Decision::new(Verdict::Wait) }
     }
 
     /// Whether an operation has come as far as it may while reviews of other calls are open. A script knows the verdicts of its calls, and
     /// none of them waits.
-    pub(super) fn is_held(&self, operation: &UnderWay) -> bool {
+    pub(in crate::task) fn is_held(&self, operation: &UnderWay) -> bool {
         operation.course.stage.is_ahead_of_call()
             && operation.subject.call().is_some()
             && self.script_bytes == 0
@@ -185,7 +191,7 @@ impl Task {
     }
 
     /// Keeps a call that has come as far as it may until the reviews are closed.
-    pub(super) fn hold(&mut self, operation: UnderWay) -> Decision {
+    pub(in crate::task) fn hold(&mut self, operation: UnderWay) -> Decision {
         let operation = self.with_name(operation);
         let (Some(Named { id, function, .. }), Some(call)) =
             (self.named(&operation), operation.subject.call())
@@ -200,7 +206,7 @@ impl Task {
     }
 
     /// The verdict of a call that waits until the reviews of other calls are closed.
-    pub(super) fn hold_decision(&self, call: &CallId) -> Decision {
+    pub(in crate::task) fn hold_decision(&self, call: &CallId) -> Decision {
         let reviewed = self.waiting.iter().filter(|pending| pending.is_in_review());
         let waits_for = reviewed.filter_map(|pending| pending.operation.name().cloned()).collect();
         Self::wait_decision(call.clone(), waits_for, messages::waits_for_reviews())
@@ -318,7 +324,7 @@ impl Task {
     }
 
     /// How far an operation came, as a decision.
-    pub(super) fn told(&self, progress: Progress) -> Decision {
+    pub(in crate::task) fn told(&self, progress: Progress) -> Decision {
         match progress {
             Progress::Decided(decision) => decision,
             Progress::Asks(question) => self.suspension_at(question.id).unwrap_or_else(Decision::suspended),
@@ -326,7 +332,7 @@ impl Task {
     }
 
     /// What an operation came to, once the calls are decided that have waited for it.
-    pub(super) fn with_decided(&mut self, progress: Progress, now: Timestamp) -> Progress {
+    pub(in crate::task) fn with_decided(&mut self, progress: Progress, now: Timestamp) -> Progress {
         match progress {
             Progress::Decided(decision) => Progress::Decided(self.decision_with_decided(decision, now)),
             // what asks has closed no call
@@ -335,7 +341,11 @@ impl Task {
     }
 
     /// The same for what is decided.
-    pub(super) fn decision_with_decided(&mut self, mut decision: Decision, now: Timestamp) -> Decision {
+    pub(in crate::task) fn decision_with_decided(
+        &mut self,
+        mut decision: Decision,
+        now: Timestamp,
+    ) -> Decision {
         self.close_questions_at_end(now);
         if !self.queue.waiting.is_empty() {
             self.decide_queued(now);
@@ -356,13 +366,17 @@ impl Task {
     }
 
     /// An operation that has begun.
-    pub(super) fn begun<T: HandedOver>(&mut self, progress: Progress, now: Timestamp) -> Operation<'_, T> {
+    pub(in crate::task) fn begun<T: HandedOver>(
+        &mut self,
+        progress: Progress,
+        now: Timestamp,
+    ) -> Operation<'_, T> {
         let progress = self.with_decided(progress, now);
         Operation::new(self, progress)
     }
 
     /// Keeps what an operation came to that has asked: whoever wanted it hears of it, too, if somebody else has answered.
-    pub(super) fn settle_answered(&mut self, named: Option<Named>, decision: &Decision) {
+    pub(in crate::task) fn settle_answered(&mut self, named: Option<Named>, decision: &Decision) {
         if let Some(named) = named
             && decision.verdict != Verdict::Wait
         {
@@ -372,13 +386,13 @@ impl Task {
     }
 
     /// The question that an operation asks, if it asks one.
-    pub(super) fn question_of(&self, name: &CallId) -> Option<QuestionId> {
+    pub(in crate::task) fn question_of(&self, name: &CallId) -> Option<QuestionId> {
         let is_it = |pending: &&Pending| pending.operation.name() == Some(name);
         self.waiting.iter().find(is_it).map(|pending| pending.id)
     }
 
     /// Takes an operation out of the queue, if it is there.
-    pub(super) fn leave_queue(&mut self, name: &CallId) -> Option<QueuedOperation> {
+    pub(in crate::task) fn leave_queue(&mut self, name: &CallId) -> Option<QueuedOperation> {
         let position = self.queue.waiting.iter().position(|queued| queued.id == *name)?;
         Some(self.queue.waiting.remove(position))
     }

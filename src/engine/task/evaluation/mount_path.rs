@@ -20,7 +20,7 @@ static INVISIBLE: LazyLock<Option<Regex>> =
 
 /// Why a path is refused. Holds nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(in crate::task) enum Refusal {
     /// It names no file.
     Empty,
     /// `../a`, `a/..`
@@ -41,7 +41,7 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// What was expected, in words; a backend's error would come too late.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(in crate::task) const fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "a path below the mount is not empty",
             Self::Climbs => "a path below the mount has no segment `..`",
@@ -63,7 +63,7 @@ impl Refusal {
 ///
 /// # Errors
 /// The first reason why not.
-pub(super) fn check(path: &str) -> Result<(), Refusal> {
+pub(in crate::task) fn check(path: &str) -> Result<(), Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
     }

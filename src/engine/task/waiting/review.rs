@@ -4,14 +4,14 @@
 //! the `review` that asked. An edit gives the call other arguments, which pass the steps ahead of it from their beginning. A
 //! response is the result of a call that does not run. Nobody's answer in time is a denial.
 
-use super::messages;
-use super::state::{
-    Answer, Asked, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError, UnderWay, Verdict,
-};
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{InvocationStatus, Moment, TaskIo};
 use crate::policy::Resolution;
+use crate::task::messages;
+use crate::task::state::{
+    Answer, Asked, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review, ReviewAnswer,
+    ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError, UnderWay, Verdict,
+};
 use std::sync::Arc;
 
 const NANOS_PER_MILLI: i128 = 1_000_000;
@@ -76,7 +76,7 @@ impl Task {
     }
 
     /// What is known of a review from the moment when it is asked.
-    pub(super) fn asked(&self, operation: &UnderWay, now: &Moment) -> Option<Asked> {
+    pub(in crate::task) fn asked(&self, operation: &UnderWay, now: &Moment) -> Option<Asked> {
         let step = operation.step_under_way(&self.policy);
         let said = step.and_then(|step| self.message_of(step, &operation.subject, now));
         let text = said.map(|said| said.shown().to_owned());
@@ -88,7 +88,12 @@ impl Task {
     }
 
     /// Puts a review on record that needs no answer any more.
-    pub(super) fn close_review(&mut self, pending: &Pending, state: ReviewState, answered: Option<Reviewed>) {
+    pub(in crate::task) fn close_review(
+        &mut self,
+        pending: &Pending,
+        state: ReviewState,
+        answered: Option<Reviewed>,
+    ) {
         if let Some(review) = self.open_review(pending) {
             // what the call gave is on record with the call, as far as the task has room for it
             let closed = Review { state, answered, result: None, message: None, ..review };
@@ -98,7 +103,7 @@ impl Task {
     }
 
     /// The parameters that an edit comes to, if the answer is one.
-    pub(super) fn edited(
+    pub(in crate::task) fn edited(
         &self,
         pending: &Pending,
         answer: &ReviewAnswer,
@@ -139,7 +144,7 @@ impl Task {
     }
 
     /// Gives an answer to the operation that has asked.
-    pub(super) fn give(
+    pub(in crate::task) fn give(
         &mut self,
         operation: &mut UnderWay,
         question: Request,
@@ -171,7 +176,7 @@ impl Task {
     }
 
     /// Denies the reviews that nobody has answered in time, and keeps the decisions of their calls for the runtime.
-    pub(super) fn deny_expired(&mut self, now: Timestamp) {
+    pub(in crate::task) fn deny_expired(&mut self, now: Timestamp) {
         while self.end.is_none()
             && let Some(position) = self.waiting.iter().position(|pending| pending.has_expired(now))
         {
@@ -192,7 +197,7 @@ impl Task {
     }
 
     /// Names an operation that has no name yet: somebody is about to wait for it.
-    pub(super) fn with_name(&mut self, operation: UnderWay) -> UnderWay {
+    pub(in crate::task) fn with_name(&mut self, operation: UnderWay) -> UnderWay {
         match (operation.name(), operation.subject.kind()) {
             (None, Some(kind)) => operation.under(Some(self.made_up_id(kind))),
             _ => operation,
@@ -200,7 +205,7 @@ impl Task {
     }
 
     /// An operation by its name, if it has one.
-    pub(super) fn named(&self, operation: &UnderWay) -> Option<Named> {
+    pub(in crate::task) fn named(&self, operation: &UnderWay) -> Option<Named> {
         let function = match operation.subject.call() {
             Some(call) => self.policy.function(call.function)?.key.to_string(),
             None => String::new(),

@@ -3,11 +3,11 @@
 //! In: what the model used and all that it asked for, or what came back. Out: what each alone would have come to, in their order.
 //! What is wrong with one of them is told before anything happens: an operation is taken whole or not at all.
 
-use super::state::{
+use crate::cel::Timestamp;
+use crate::task::state::{
     Call, CallId, CallResult, DecidedCall, DecidedKind, Decision, Extent, Named, Task, TaskError, Turn,
     Verdict,
 };
-use crate::cel::Timestamp;
 
 /// What a turn of the model came to.
 ///
@@ -89,7 +89,7 @@ impl Reported {
 }
 
 impl Task {
-    pub(super) fn begin_turn(&mut self, turn: &Turn, now: Timestamp) -> Result<Turned, TaskError> {
+    pub(in crate::task) fn begin_turn(&mut self, turn: &Turn, now: Timestamp) -> Result<Turned, TaskError> {
         let mut known: usize = 0;
         for (at, call) in turn.calls.iter().enumerate() {
             let is_same = |other: &Call| call.id.is_some() && other.id == call.id;
@@ -127,7 +127,7 @@ impl Task {
         Ok(Turned { limits: self.decision_with_decided(limits, now), calls })
     }
 
-    pub(super) fn begin_results(
+    pub(in crate::task) fn begin_results(
         &mut self,
         results: Vec<(CallId, CallResult)>,
         now: Timestamp,

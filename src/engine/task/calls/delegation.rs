@@ -4,12 +4,12 @@
 //! invocation's arguments, and the result that the parent's call is answered with. Nothing else goes from one to the
 //! other: a child has a context, limits and guardrails of its own (CTX-24, DEL-06), and its end is a result to its parent.
 
-use super::messages;
-use super::state::{
-    CallResult, CallStatus, Decision, Invocation, Parent, Pending, Request, StartTask, Task, User,
-};
 use crate::cel::{Json, Timestamp};
 use crate::policy::InvocationTarget;
+use crate::task::messages;
+use crate::task::state::{
+    CallResult, CallStatus, Decision, Invocation, Parent, Pending, Request, StartTask, Task, User,
+};
 
 impl Task {
     /// The start of the child task of a delegation: the invoked agent, for the same user (DEL-06), on the same platform.

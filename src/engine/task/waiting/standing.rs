@@ -1,7 +1,7 @@
 //! How far a call, or another operation that has waited or asked, has come: asked by its name, at any time, and nothing happens.
 
-use super::messages;
-use super::state::{CallId, Decision, Task, Verdict};
+use crate::task::messages;
+use crate::task::state::{CallId, Decision, Task, Verdict};
 
 impl Task {
     /// How far a call, or an input, event or response that has waited or asked, has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,

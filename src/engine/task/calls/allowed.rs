@@ -4,11 +4,11 @@
 //! is sealed when the task starts; while its binding gives nothing it has no value, and each step tries again (ALW-10).
 //! A call of the model that ran adds its arguments; what was stopped and what middleware calls adds nothing (ALW-11, ALW-13).
 
-use super::replay::Replay;
-use super::state::Task;
 use crate::cel::{Json, Timestamp};
 use crate::context::{Activations, Moment};
 use crate::policy::{AllowList, InvocationTarget, Policy};
+use crate::task::evaluation::replay::Replay;
+use crate::task::state::Task;
 
 impl Task {
     /// The allow list of a capability, by its reference in the manifest; nothing of one that the agent does not have.
@@ -18,13 +18,13 @@ impl Task {
     }
 
     /// The task takes a step: its subscriptions live on (SUB-07), and bindings that had no value may have one now.
-    pub(super) fn take_step(&mut self, now: Timestamp) {
+    pub(in crate::task) fn take_step(&mut self, now: Timestamp) {
         self.activity.step(now);
         self.seal(now);
     }
 
     /// Gives the sealed names that wait for one the value of their binding, if there is one.
-    pub(super) fn seal(&mut self, now: Timestamp) {
+    pub(in crate::task) fn seal(&mut self, now: Timestamp) {
         if !self.allowed.iter().any(AllowList::awaits_any) {
             return;
         }
@@ -48,7 +48,7 @@ impl Task {
     }
 
     /// The model's call of a function has run with these arguments (ALW-03, ALW-12).
-    pub(super) fn allow_arguments(&mut self, function: usize, arguments: &Json) {
+    pub(in crate::task) fn allow_arguments(&mut self, function: usize, arguments: &Json) {
         let Some(function) = self.policy.function(function) else { return };
         // sub-agents bring no events
         if let (InvocationTarget::Action { .. }, Some(list)) =
@@ -61,7 +61,7 @@ impl Task {
 
 /// The lists of a task that starts, one for each capability of the manifest: all names with a binding are sealed (ALW-08),
 /// and no others (ALW-19).
-pub(super) fn lists(policy: &Policy) -> Vec<AllowList> {
+pub(in crate::task) fn lists(policy: &Policy) -> Vec<AllowList> {
     let capabilities = 0..policy.agent().capabilities.len();
     capabilities
         .map(|at| AllowList::sealed(policy.bindings(at).iter().map(|binding| &binding.name)))

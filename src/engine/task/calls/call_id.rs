@@ -3,15 +3,19 @@
 //! In: a call as the host makes it, or a result as it reports it. Out: nothing for what is new; how far the call has come for what
 //! was there before, and nothing happens. So a host that does not know whether its request arrived sends it again.
 
-use super::messages;
-use super::state::{
+use crate::task::messages;
+use crate::task::state::{
     Call, CallId, CallResult, Closed, DecidedKind, Decision, Extent, KnownCall, Mark, Progress, Task,
     TaskError,
 };
 
 impl Task {
     /// How far a call has come that is made once more.
-    pub(super) fn made_before(&self, call: &Call, extent: Extent) -> Result<Option<Progress>, TaskError> {
+    pub(in crate::task) fn made_before(
+        &self,
+        call: &Call,
+        extent: Extent,
+    ) -> Result<Option<Progress>, TaskError> {
         let Some(id) = &call.id else { return Ok(None) };
         let max = self.policy.limits().max_id_bytes;
         if !id.is_sound(max) {
@@ -30,7 +34,7 @@ impl Task {
     }
 
     /// What the result came to that is reported once more; nothing of a call whose result nobody has reported.
-    pub(super) fn reported_again(
+    pub(in crate::task) fn reported_again(
         &self,
         call: &CallId,
         result: &CallResult,
@@ -54,7 +58,7 @@ impl Task {
     }
 
     /// How far a call has come that is over.
-    pub(super) fn over(&self, known: &KnownCall, id: &CallId) -> Decision {
+    pub(in crate::task) fn over(&self, known: &KnownCall, id: &CallId) -> Decision {
         let decision = match known.result() {
             Some(_) => Decision::turned_away(messages::reported()),
             None => self.came_to(known),
@@ -83,7 +87,7 @@ impl Task {
     }
 
     /// The id of a call that begins: its own, or one that is made up.
-    pub(super) fn name(&mut self, call: &Call, extent: Extent) -> CallId {
+    pub(in crate::task) fn name(&mut self, call: &Call, extent: Extent) -> CallId {
         match &call.id {
             Some(id) => {
                 self.known.make(id.clone(), Some(Mark::of_call(call, extent)));
@@ -94,7 +98,7 @@ impl Task {
     }
 
     /// An id for a call that was given none, or for another operation that somebody waits for.
-    pub(super) fn made_up_id(&mut self, kind: DecidedKind) -> CallId {
+    pub(in crate::task) fn made_up_id(&mut self, kind: DecidedKind) -> CallId {
         loop {
             let id = CallId::of_kind(kind, self.next_call);
             self.next_call = self.next_call.saturating_add(1);
@@ -106,14 +110,14 @@ impl Task {
     }
 
     /// Closes a call that came to its end with this decision, and that has an id.
-    pub(super) fn close_with(&mut self, id: Option<&CallId>, progress: &Progress) {
+    pub(in crate::task) fn close_with(&mut self, id: Option<&CallId>, progress: &Progress) {
         if let Progress::Decided(decision) = progress {
             self.close_unless_open(id, decision);
         }
     }
 
     /// The same for a call that is decided. One that was let through, or that waits, is open.
-    pub(super) fn close_unless_open(&mut self, id: Option<&CallId>, decision: &Decision) {
+    pub(in crate::task) fn close_unless_open(&mut self, id: Option<&CallId>, decision: &Decision) {
         let Some(id) = id.filter(|id| !self.is_under_way(id)) else { return };
         let record = self.known.get(id).and_then(KnownCall::on_record);
         let output = record.and_then(|record| self.context.invocation(record)?.output.as_ref());

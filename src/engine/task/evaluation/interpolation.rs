@@ -3,10 +3,10 @@
 //! In: a template, its kind, and what the host knows besides the task: settings, tokens, the parameters of a call. Secrets
 //! are arguments here and nowhere else; they go into the text that comes out and into nothing of the task (INT-24).
 
-use super::state::Task;
 use crate::cel::{Json, Timestamp, Value};
 use crate::context::Moment;
 use crate::policy::{BadPlaceholder, Placeholder, Template, setting};
+use crate::task::state::Task;
 use std::collections::BTreeMap;
 
 /// Where a template stands: it decides which roots it has and what becomes of a hole.

@@ -5,21 +5,25 @@
 //! call, with the results so far in their order: a script has no variables, so it asks the same each time, and a finished
 //! call never runs twice. What is asked is absorbed by nothing, neither `||` nor a macro.
 
-use super::file_reference::FileReference;
-use super::messages;
-use super::replay::{Halt, Replay};
-use super::state::{
+use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
+use crate::context::{Bound, Scope};
+use crate::policy::{Policy, run_to_json};
+use crate::task::evaluation::file_reference::FileReference;
+use crate::task::evaluation::replay::{Halt, Replay};
+use crate::task::messages;
+use crate::task::state::{
     Answer, Call, CallResult, Decision, Exchange, Extent, Finding, Next, Pending, Progress, QuestionId,
     Request, ReviewState, Reviewed, ScriptUnderWay, Sender, Stage, Subject, Task, TaskError, UnderWay,
     Verdict,
 };
-use crate::cel::{Issue, Json, JsonRef, Program, Timestamp, Value};
-use crate::context::{Bound, Scope};
-use crate::policy::{Policy, run_to_json};
 use std::borrow::Cow;
 
 impl Task {
-    pub(super) fn begin_script(&mut self, source: &str, now: Timestamp) -> Result<Progress, Vec<Issue>> {
+    pub(in crate::task) fn begin_script(
+        &mut self,
+        source: &str,
+        now: Timestamp,
+    ) -> Result<Progress, Vec<Issue>> {
         if let Some(refusal) = self.hindrance(now) {
             return Ok(refusal.into());
         }
@@ -33,7 +37,7 @@ impl Task {
     }
 
     /// Goes on with the operation whose question was answered.
-    pub(super) fn go_on_with(
+    pub(in crate::task) fn go_on_with(
         &mut self,
         question: QuestionId,
         answer: Answer,
@@ -95,7 +99,7 @@ impl Task {
     }
 
     /// Goes on with an operation that was answered, and with the script whose call it is.
-    pub(super) fn go_on(
+    pub(in crate::task) fn go_on(
         &mut self,
         operation: UnderWay,
         script: Option<Box<UnderWay>>,
