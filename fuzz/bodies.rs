@@ -8,17 +8,23 @@ pub mod grammar;
 mod guards;
 #[cfg(feature = "server")]
 mod requests;
+mod shell;
 #[cfg(feature = "store")]
 mod stored;
 
 pub use foreign::foreign;
 #[cfg(feature = "server")]
 pub use requests::requests;
+pub use shell::shell;
 #[cfg(feature = "store")]
 pub use stored::stored;
 
-use celador::cel::{Activation, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value, parse};
+use celador::cel::{
+    Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Json, LANGUAGE, LIBRARIES, Meter, Program, STANDARD,
+    Stop, Type, Value, parse,
+};
 use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
+use celador::detect::{DETECTION, PII, SECRETS};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::{EngineLimits, EvalLimits};
@@ -68,6 +74,93 @@ pub fn expression(data: &[u8]) {
             assert_eq!(value.kind(), kind, "the checker said otherwise");
         }
         let _ = Json::from_value(&value, &EvalLimits::default());
+    }
+}
+
+/// Reads a text as a URL, a path, a version and a quantity, and what stands behind its first line as a glob: what is taken keeps to
+/// laws, and what is refused is refused for a reason, never for its size.
+pub fn formats(data: &[u8]) {
+    static LAWS: LazyLock<(Env, Vec<Program>)> = LazyLock::new(|| {
+        let scope = Env::builder().variable("text", Type::String).variable("glob", Type::String);
+        let env = LANGUAGE.iter().copied().fold(scope, EnvBuilder::library).build();
+        let laws = [
+            "url(string(url(text))) == url(text) ? isURL(text) : false",
+            "url(text).getHostname().contains(':') == url(text).getHost().startsWith('[')",
+            "isIP(url(text).getHostname()) || !url(text).getHostname().contains(':')",
+            "url(text).getHostname() == url(text).getHostname().lowerAscii() && url(text).getQuery().size() >= 0",
+            "path.clean(path.clean(text)) == path.clean(text) && path.within(text, text) && path.clean(text).glob('**')",
+            "text.glob(glob) == path.clean(text).glob(glob)",
+            "glob.contains(',') || text.glob(glob) == text.glob('{' + glob + ',' + glob + '}')",
+            "string(semver(text)) == text && semver(text).compareTo(semver(text, true)) == 0 ? isSemver(text) : false",
+            "semver(string(semver(text, true))) == semver(text, true) ? isSemver(text, true) : false",
+            "quantity(string(quantity(text))) == quantity(text) ? isQuantity(text) : false",
+            "quantity(text).sub(quantity(text)).sign() == 0 && quantity(text).add(0) == quantity(text)",
+        ];
+        let program = |law| Program::compile(&env, law).unwrap_or_else(|issues| panic!("{law}: {issues:?}"));
+        let laws = laws.into_iter().map(program).collect();
+        (env, laws)
+    });
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (text, glob) = text.split_once('\n').unwrap_or((text, text));
+    // so short that nothing may cost too much
+    if text.len() > 400 || glob.len() > 100 {
+        return;
+    }
+    let (env, laws) = &*LAWS;
+    let activation =
+        Activation::new(env).with(env, "text", Value::text(text)).with(env, "glob", Value::text(glob));
+    for law in laws {
+        match law.run(&activation, None) {
+            Ok(value) => assert!(value.is_truthy(), "{}", law.source()),
+            // `&&` and `||` would take an error of one side for nothing if the other side decided, so laws have none that could
+            Err(Stop::Failed(error)) => {
+                let code = error.code.as_str();
+                let is_refused = matches!(code, "invalid_argument" | "overflow");
+                let is_large = code == "budget_exceeded" && law.source().contains("glob");
+                assert!(is_refused || is_large, "{}: {code}", law.source());
+            }
+            Err(Stop::Asked) => panic!("nobody is asked"),
+        }
+    }
+}
+
+/// What a text is asked: each is true of every text.
+static DETECTED: LazyLock<(Env, Vec<Program>)> = LazyLock::new(|| {
+    let limits = EvalLimits { max_cost: 1_000_000, max_built_bytes: 1 << 22, ..EvalLimits::default() };
+    let scope = Env::builder().variable("input", Type::String).limits(limits);
+    let env = LANGUAGE.iter().copied().fold(scope, EnvBuilder::library).library(DETECTION).build();
+    let mut laws = Vec::new();
+    for (family, kinds) in [("pii", PII), ("secrets", SECRETS)] {
+        let names: Vec<String> = kinds.iter().map(|kind| format!("'{}'", kind.name)).collect();
+        let all = format!(", [{}]", names.join(", "));
+        for kinds in ["", &*all] {
+            laws.push(format!("!{family}.has({family}.redact(input{kinds}){kinds})"));
+            laws.push(format!("{family}.has(input{kinds}) == ({family}.redact(input{kinds}) != input)"));
+            laws.push(format!("{family}.has([{{'a': input}}]{kinds}) == {family}.has(input{kinds})"));
+            laws.push(format!(
+                "{family}.has({{input: 1}}{kinds}) == ({family}.find(input{kinds}).size() > 0)"
+            ));
+            laws.push(format!(
+                "{family}.find(input{kinds}).all(f, f.start < f.end && f.end <= input.size() && f.path == '')"
+            ));
+        }
+    }
+    laws.push("pii.find(input).map(f, input.substring(f.start, f.end)) == pii.texts(input)".to_owned());
+    let laws = laws.iter().map(|law| Program::compile(&env, law).expect("a law compiles")).collect();
+    (env, laws)
+});
+
+/// Looks for personal data and secrets in a text and takes them away: nothing of them is left, and all functions are of one mind.
+pub fn detect(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (env, laws) = &*DETECTED;
+    let activation = Activation::new(env).with(env, "input", Value::text(&text));
+    for law in laws {
+        match law.holds(&activation, None) {
+            Ok(holds) => assert!(holds, "{}", law.expr()),
+            Err(Stop::Failed(error)) => assert_eq!(error.code, ErrorCode::BudgetExceeded, "{}", law.expr()),
+            Err(Stop::Asked) => panic!("nobody is asked"),
+        }
     }
 }
 
@@ -131,15 +224,50 @@ pub fn manifest(data: &[u8]) {
     tell(&findings);
 }
 
-/// Reads JSON, looks at every part, and writes it again.
+/// Reads JSON, looks at every part, and writes it again. An expression that finds it in a text reads the same, or refuses a
+/// key that stands twice.
 pub fn json(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(document) = Json::parse(text, &EvalLimits::default()) else { return };
+    let limits = EvalLimits::default();
+    let parsed = call("json.parse", &Value::text(text), &limits);
+    let Ok(document) = Json::parse(text, &limits) else {
+        assert!(parsed.is_err(), "JSON in a text that is none by itself");
+        return;
+    };
+    match parsed {
+        Ok(value) => {
+            let again = Json::from_value(&value, &limits).map(|again| again.to_string());
+            assert_eq!(again.ok(), Some(document.to_string()));
+            assert_eq!(whole_text(&value, &limits), whole_text(&document.value(), &limits));
+        }
+        Err(fault) => {
+            assert!(matches!(fault.code, ErrorCode::DuplicateKey | ErrorCode::BudgetExceeded), "{fault}");
+        }
+    }
     for (key, value) in document.root().entries() {
         assert_eq!(document.root().get(key).map(|found| found.to_string()), Some(value.to_string()));
     }
     let again = Json::parse(&document.to_string(), &EvalLimits::default());
     assert_eq!(again.ok().map(|again| again.to_string()), Some(document.to_string()));
+}
+
+/// The text of a value, which has no line more than the texts in it.
+fn whole_text(value: &Value<'_>, limits: &EvalLimits) -> Option<String> {
+    let text = call("text", value, limits).ok()?;
+    let text = text.as_str()?;
+    if let Value::List(items) = value {
+        assert!(items.iter().all(|item| item.as_str().is_none_or(|item| text.contains(item))));
+    }
+    Some(text.to_owned())
+}
+
+/// What a function of the library gives for one argument.
+fn call<'a>(name: &str, argument: &Value<'a>, limits: &EvalLimits) -> Result<Value<'a>, Fault> {
+    let row = LIBRARIES.iter().flat_map(|(_, rows)| *rows).find(|row| row.name == name);
+    match row.map(|row| row.code) {
+        Some(Code::Pure(code)) => code(&mut Meter::new(limits), &[argument]),
+        _ => panic!("`{name}` is a function"),
+    }
 }
 
 /// Reads a template both ways, renders it on its own words, and on a task as each kind of template.

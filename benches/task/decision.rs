@@ -56,7 +56,7 @@ fn warm(mut task: Task, call: &Call) -> Task {
         let decision = desk::decided(task.before(call, desk::now()).expect("the id is its own"));
         let result = CallResult::successful(Json::from(serde_json::json!({ "id": "P-1" })));
         let call = decision.call.expect("it is allowed");
-        task.after(&call, result, desk::now()).expect("the call is open");
+        desk::decided(task.after(&call, result, desk::now()).expect("the call is open"));
     }
     task
 }

@@ -15,6 +15,7 @@
 
 mod allocations;
 mod celador;
+mod detect;
 mod native;
 mod questions;
 
@@ -32,19 +33,30 @@ fn allocations<T>(mut call: impl FnMut() -> T) -> u64 {
 }
 
 /// The nanoseconds of one call in the quietest of many rounds: what the code takes, whatever else the machine does.
-fn quietest<T>(mut call: impl FnMut() -> T) -> f64 {
-    const CALLS: u32 = 500;
+fn quietest<T>(call: impl FnMut() -> T) -> f64 {
+    quietest_of(500, 400, call)
+}
+
+/// The same with so many calls a round, and so many rounds.
+fn quietest_of<T>(calls: u32, rounds: u32, mut call: impl FnMut() -> T) -> f64 {
     let round = |_| {
         let start = Instant::now();
-        for _ in 0..CALLS {
+        for _ in 0..calls {
             black_box(call());
         }
-        start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
     };
-    (0..400).map(round).fold(f64::INFINITY, f64::min)
+    (0..rounds).map(round).fold(f64::INFINITY, f64::min)
 }
 
 const N: usize = 100;
+
+/// Whether a part of the benches was asked for by its name: `cargo bench --bench workload -- detect`.
+fn detect(_: &mut Criterion) {
+    if std::env::args().any(|argument| argument == "detect") {
+        detect::detect();
+    }
+}
 
 /// One line an expression: the quietest times side by side, their ratio, and the allocations.
 fn ratios(_: &mut Criterion) {
@@ -142,6 +154,6 @@ fn compile(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(50).measurement_time(std::time::Duration::from_secs(1)).warm_up_time(std::time::Duration::from_millis(300));
-    targets = ratios, eval, bind, step_and_eval, compile
+    targets = detect, ratios, eval, bind, step_and_eval, compile
 }
 criterion_main!(benches);

@@ -233,7 +233,7 @@ impl Runtime {
             ready.into_iter().partition(|it| self.outside.has(&it.function));
         let results = tools.into_iter().map(|it| (it.call, self.outside.run(&it.function, &it.arguments)));
         let Reported { calls, decided } = work.task.results(results.collect(), now)?;
-        for DecidedCall { call, function, decision } in calls {
+        for DecidedCall { call, function, decision, .. } in calls {
             self.follow(work, &format!("{function} has run as {call}"), decision, now)?;
         }
         self.follow_all(work, decided, now)?;
@@ -272,22 +272,22 @@ impl Runtime {
             (Verdict::Block | Verdict::Error, _) => work.told.extend(decision.message),
             (Verdict::LockTask | Verdict::Terminate, _) => work.end = Some(decision),
             (Verdict::Suspend, _) => self.delegate(&work.task, decision.question)?,
-            // A call that waits for others goes on by itself. A runtime with people keeps for later what was rejected only because
-            // the task waits.
+            // A call that waits for others goes on by itself, and what is said meanwhile is judged by itself.
             _ => {}
         }
         self.follow_all(work, decided, now)
     }
 
-    /// The same for calls that have waited.
+    /// The same for calls that have waited, and for what was said meanwhile.
     fn follow_all(
         &mut self,
         work: &mut Work,
         decided: Vec<DecidedCall>,
         now: Timestamp,
     ) -> Result<(), Failure> {
-        for DecidedCall { call, function, decision } in decided {
-            self.follow(work, &format!("{function} has waited as {call}"), decision, now)?;
+        for DecidedCall { call, kind, function, decision } in decided {
+            let what = if kind.is_call() { &*function } else { kind.as_str() };
+            self.follow(work, &format!("{what} has waited as {call}"), decision, now)?;
         }
         Ok(())
     }

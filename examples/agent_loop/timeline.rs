@@ -48,7 +48,7 @@ impl Timeline {
             self.below("reviewer", reviewer);
         }
         if let Some(limit) = &decision.limit {
-            let LimitReached { which, bound, value } = limit;
+            let LimitReached { which, bound, value, .. } = limit;
             self.below("limit", &format!("{which} is {bound}, this would be {value}"));
         }
         if let Some(stage) = &decision.stage {

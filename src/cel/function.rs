@@ -16,8 +16,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use celador_cel::{
-///     Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Function, Meter, Program, PureCode, STANDARD, Stop, TestCode,
-///     Type, Value,
+///     Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Function, Meter, NamesCode, Program, PureCode, STANDARD, Stop,
+///     TestCode, Type, Value,
 /// };
 ///
 /// // the number of an account without blanks; looking at a text is paid for first
@@ -35,6 +35,11 @@ use std::sync::Arc;
 ///     }
 ///     _ => Err(ErrorCode::NoMatchingOverload.into()),
 /// };
+/// const IS_OF: PureCode = |meter, arguments| match arguments {
+///     [account, Value::String(country)] => Ok(Value::Bool(number(meter, account)?.starts_with(&**country))),
+///     _ => Err(ErrorCode::NoMatchingOverload.into()),
+/// };
+/// const COUNTRIES: NamesCode = || vec!["DE", "FR"];
 /// const SAME_ACCOUNT: TestCode = |meter, one, other| Ok(number(meter, one)? == number(meter, other)?);
 ///
 /// static ACCOUNTS: &[Function] = &[
@@ -54,6 +59,14 @@ use std::sync::Arc;
 ///         examples: &[("sameAccount('DE02 1203', 'DE021203')", "true")],
 ///         code: Code::Test(SAME_ACCOUNT),
 ///     },
+///     Function {
+///         name: "isOf",
+///         doc: "whether an account is of a country",
+///         cost: "a tenth of the length of the text",
+///         overloads: &[("is_of", "isOf(string, string) -> bool")],
+///         examples: &[("isOf('DE02 1203', 'DE')", "true")],
+///         code: Code::Named(IS_OF, COUNTRIES),
+///     },
 /// ];
 ///
 /// let scope = Env::builder().variable("account", Type::Dyn).library(ACCOUNTS);
@@ -62,6 +75,10 @@ use std::sync::Arc;
 /// let program = Program::compile(&env, text).unwrap();
 /// let activation = Activation::new(&env).with(&env, "account", Value::from("DE02 1203"));
 /// assert_eq!(program.holds(&activation, None), Ok(true));
+///
+/// // a country that the table does not have is found before anything runs
+/// let issues = Program::compile(&env, "isOf(account, 'ED')").unwrap_err();
+/// assert_eq!((issues[0].code, &*issues[0].message), ("unknown_row", "`isOf` does not know `ED`"));
 ///
 /// // a fault says which kinds were found, and no value
 /// let activation = activation.with(&env, "account", Value::Int(1203));
@@ -90,8 +107,22 @@ pub struct Function {
 pub enum Code {
     /// By this code, which finds the overload by the kinds of its arguments, the receiver first.
     Pure(PureCode),
+    /// The same where the last argument, if there is more than one, names rows of a table of the library's: a text, or a list of
+    /// texts. A constant that names no row of it is an error of the expression, found before it runs.
+    Named(PureCode, NamesCode),
     /// The same for a question about two values, which needs no value of its own to say yes or no.
     Test(TestCode),
+    /// As [`Code::Pure`], with the value of a variable of the scope behind the arguments: of a function of time that of `now`.
+    /// Where the scope has no such variable, each call fails.
+    Given {
+        /// The variable.
+        variable: &'static str,
+        /// The code.
+        code: PureCode,
+        /// Whether a call can succeed with this constant as the argument at this position, the receiver first: if not, it is
+        /// reported when the expression is compiled.
+        accepts: fn(usize, &Value<'_>) -> bool,
+    },
     /// By the evaluator itself: an operator, or a macro that decides which of its arguments are evaluated.
     Plan,
     /// By the host, which may have to ask somebody: `review`, `mount.read`.
@@ -100,6 +131,9 @@ pub enum Code {
 
 /// The code of a function: budget and arguments in, value out.
 pub type PureCode = for<'a> fn(&mut Meter<'_>, &[&Value<'a>]) -> Result<Value<'a>, Fault>;
+
+/// The names of a table's rows, for who checks constants.
+pub type NamesCode = fn() -> Vec<&'static str>;
 
 /// The code of a question about two values.
 pub type TestCode = fn(&mut Meter<'_>, &Value<'_>, &Value<'_>) -> Result<bool, Fault>;

@@ -103,6 +103,8 @@ bounds! {
     max_built_bytes: u64 = 16_777_216, "bytes";
     /// Loops over growing lists whose outcomes are kept from one evaluation to the next.
     max_folds: usize = 64, "loops";
+    /// What is kept to find the elements of growing lists by a value, so that a loop need not ask each of them.
+    max_index_bytes: usize = 16_777_216, "bytes";
     /// Size of one compiled regular expression.
     max_regex_bytes: usize = 262_144, "bytes";
     /// The compiled regular expressions of one expression together.

@@ -98,6 +98,10 @@ impl Program {
             }
         }
         issues.extend(plan.bad_patterns().map(messages::bad_pattern));
+        let refused = plan.refused_constants(limits);
+        issues.extend(refused.map(|(span, name, expected)| messages::refused_constant(span, name, expected)));
+        let bad = plan.bad_arguments.iter();
+        issues.extend(bad.map(|&(span, name)| messages::refused_constant(span, name, None)));
         let result = checked.type_of(checked.expr.id).clone();
         Ok(Self {
             source: text.into(),

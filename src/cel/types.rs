@@ -119,6 +119,9 @@ pub struct Field {
     /// For a record in the structs of the host that holds this one, too: which part of them it always is. A plan then
     /// goes to it without a step in between.
     pub part: Option<At>,
+    /// Whether it shows in another way what other fields hold: it is found by its name and is not among the keys of the
+    /// map, so that the record as JSON says nothing twice. Such fields stand behind all others.
+    pub derived: bool,
 }
 
 /// Which part of a host's structs a view speaks of; its meaning is the host's.
@@ -129,7 +132,7 @@ impl Field {
     /// A field that every value has, of which nothing more is known.
     #[must_use]
     pub fn required(ty: Type) -> Self {
-        Self { ty, required: true, doc: String::new(), domain: None, part: None }
+        Self { ty, required: true, doc: String::new(), domain: None, part: None, derived: false }
     }
 
     /// A field that a value may lack.
@@ -185,6 +188,13 @@ impl RecordType {
         self.fields.get_index_of(field).or_else(alias)
     }
 
+    /// How many of the fields are keys of the map. Linear in the fields that are not.
+    #[must_use]
+    pub fn key_count(&self) -> usize {
+        let derived = self.fields.values().rev().take_while(|field| field.derived);
+        self.fields.len().saturating_sub(derived.count())
+    }
+
     /// The field that was probably meant by a name that no field has.
     #[must_use]
     pub fn slip(&self, name: &str) -> Option<&str> {
@@ -192,10 +202,10 @@ impl RecordType {
         if fair { None } else { slip(name, self.fields.keys().map(|field| &**field)) }
     }
 
-    /// The name of the field in a slot.
+    /// The name of the field in a slot, if it is a key of the map.
     #[must_use]
-    pub fn field_name(&self, slot: usize) -> Option<&Arc<str>> {
-        self.fields.get_index(slot).map(|(name, _)| name)
+    pub fn key(&self, slot: usize) -> Option<&Arc<str>> {
+        self.fields.get_index(slot).filter(|(_, field)| !field.derived).map(|(name, _)| name)
     }
 }
 
@@ -282,6 +292,9 @@ impl Type {
             Self::Opaque(own) => match own.name.as_str() {
                 "net.IP" => Kind::Ip,
                 "net.CIDR" => Kind::Cidr,
+                "kubernetes.URL" => Kind::Url,
+                "kubernetes.Semver" => Kind::Semver,
+                "kubernetes.Quantity" => Kind::Quantity,
                 _ => Kind::Opaque,
             },
         })
@@ -378,6 +391,12 @@ pub enum Kind {
     Ip,
     /// `net.CIDR`.
     Cidr,
+    /// `kubernetes.URL`.
+    Url,
+    /// `kubernetes.Semver`.
+    Semver,
+    /// `kubernetes.Quantity`.
+    Quantity,
     /// Of a type that a host declares for its functions' signatures.
     Opaque,
     /// Of a value that its host did not keep whole. No expression gets to ask for it.
@@ -404,6 +423,9 @@ impl Kind {
             Self::Type => "type",
             Self::Ip => "net.IP",
             Self::Cidr => "net.CIDR",
+            Self::Url => "kubernetes.URL",
+            Self::Semver => "kubernetes.Semver",
+            Self::Quantity => "kubernetes.Quantity",
             Self::Opaque => "opaque",
             Self::Shortened => "shortened",
         }

@@ -2,7 +2,8 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
-use celador::context::{FILE, MOUNT, PUT, REVIEW};
+use celador::context::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
+use celador::detect::{DETECTION, Kind, PII, SECRETS};
 use celador::diagnostic::nearest;
 use celador::scenario::Palette;
 use clap::Args;
@@ -39,7 +40,7 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        let known = LANGUAGE.iter().chain([&PUT, &REVIEW, &MOUNT, &FILE]);
+        let known = LANGUAGE.iter().chain([&PUT, &HASH, &WITHIN, &REVIEW, &MOUNT, &FILE, &DETECTION]);
         let rows = macros().chain(known.copied().flatten().map(Row::Function));
         write(&rows.collect::<Vec<_>>(), self.name.as_deref(), screen)?;
         Ok(ExitCode::Yes)
@@ -176,8 +177,11 @@ fn page() -> String {
     for (heading, library) in LIBRARIES.iter().take(STANDARD.len()) {
         section(&mut page, heading, library.iter().map(Row::Function));
     }
-    let own = [PUT, REVIEW, MOUNT, FILE].into_iter().flatten();
+    let own = [PUT, HASH, WITHIN, REVIEW, MOUNT, FILE].into_iter().flatten();
     section(&mut page, "Policies", own.map(Row::Function));
+    section(&mut page, "Personal data and secrets", DETECTION.iter().map(Row::Function));
+    kinds(&mut page, "pii", "personal data", PII);
+    kinds(&mut page, "secrets", "secrets", SECRETS);
     for (heading, library) in LIBRARIES.iter().skip(STANDARD.len()) {
         section(&mut page, &format!("Extension: {heading}"), library.iter().map(Row::Function));
     }
@@ -205,6 +209,20 @@ fn section<'r>(page: &mut String, heading: &str, rows: impl Iterator<Item = Row<
             }
             let _ = writeln!(page, "```");
         }
+    }
+}
+
+/// The kinds that a family of functions knows, as a table.
+fn kinds(page: &mut String, family: &str, of: &str, kinds: &[Kind]) {
+    let _ = write!(
+        page,
+        "\n### Kinds of {of}\n\nThe names that the functions of `{family}` take. Those marked \"by name\" are looked for only where an \
+         expression names them; what all of them can and cannot see stands in [Security](security.md).\n\n\
+         | kind | what counts | published in | |\n|---|---|---|---|\n"
+    );
+    for kind in kinds {
+        let usual = if kind.on_request { "by name" } else { "" };
+        let _ = writeln!(page, "| `{}` | {} | {} | {usual} |", kind.name, kind.about, kind.source);
     }
 }
 

@@ -295,7 +295,7 @@ fn list(client: &Client, state: &str, agent: Option<&str>, screen: &mut Screen) 
         }
     }
     if count == 0 && screen.format() == Format::Human {
-        screen.line(messages::no_reviews(&state))?;
+        screen.line(messages::no_reviews(state))?;
     }
     Ok(ExitCode::Yes)
 }

@@ -15,11 +15,15 @@ use std::path::PathBuf;
 /// time `at`, if it is not that of the step before, and one of
 ///
 ///   input: {message: …}                          somebody says something
-///   llm: {prompt_tokens: 900, completion_tokens: 60}
+///   llm: {prompt_tokens: 900, completion_tokens: 60, calls: [{id: c1, fn: f, args: {…}}, …]}
+///                                                the model has answered, with calls of one turn
 ///   call: {id: c1, fn: f, args: {…}}             the model calls a function, and with it
 ///   result: {status: successful, output: {…}}    its result, if it is let through at once
 ///   result: {id: c1, status: …, output: …}       the result of a call, later
-///   review: {reviewer: someone@example.com, verdict: approved}
+///   results: [{id: c1, output: …}, …]            the results of several calls, together
+///   withdraw: {id: c1, ran: false}               a call is taken back; or ran: unknown
+///   review: {call: c1, verdict: approved}        or reviewer: …, or both; denied, edited with
+///                                                args: {…}, responded with output: …
 ///   event: {capability: c, event: e, payload: {…}}   or raw_body: text, headers: {…}
 ///   output: {message: …}                         the model has a response
 ///
@@ -37,7 +41,7 @@ Examples:
 Exit codes, by how the task ends; a call that was blocked on the way is part of a good story:
   0  the last step went on
   2  it did not: blocked, locked, terminated, rejected, or an error to the model
-  4  a review is pending, or has no answer under --reviews by-case
+  4  a review is pending, a call waits for others, or a review has no answer under --reviews by-case
   1  a step cannot have happened, such as the result of a call that was blocked
   3  the agent's manifests are not valid"
 )]
@@ -105,7 +109,8 @@ impl Arguments {
                 steps = steps.saturating_add(1);
                 last = event.decision.verdict;
                 let event = event.masked(replay.task().policy());
-                let goes_on = matches!(last, Verdict::Allow | Verdict::Route | Verdict::Suspend);
+                let goes_on =
+                    matches!(last, Verdict::Allow | Verdict::Route | Verdict::Suspend | Verdict::Wait);
                 refused = refused.saturating_add(usize::from(!goes_on));
                 match screen.format() {
                     Format::Human => screen.text(&timeline::render(&event, &screen.palette()))?,
@@ -124,7 +129,7 @@ impl Arguments {
         }
         Ok(match last {
             Verdict::Allow | Verdict::Route => ExitCode::Yes,
-            Verdict::Suspend => ExitCode::Undecided,
+            Verdict::Suspend | Verdict::Wait => ExitCode::Undecided,
             _ => ExitCode::No,
         })
     }

@@ -5,7 +5,7 @@
 
 use celador::cel::Json;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
-use celador::task::{Decision, StepOutcome, TaskState, Termination, Verdict};
+use celador::task::{Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) fn render(event: &ReplayedEvent, palette: &Palette) -> String {
     let decision = &event.decision;
     let color = match decision.verdict {
         Verdict::Allow | Verdict::Route => palette.green,
-        Verdict::Suspend | Verdict::Discard => palette.yellow,
+        Verdict::Suspend | Verdict::Wait | Verdict::Discard => palette.yellow,
         _ => palette.red,
     };
     let said = decision.message.as_deref().map(visible).unwrap_or_default();
@@ -51,10 +51,17 @@ fn subject(happened: &Happened) -> (String, String) {
         Happened::Event { capability, event } => {
             ("event".to_owned(), format!("{} of {}", visible(event), visible(capability)))
         }
-        Happened::Review { reviewer, approved, recorded } => {
-            let word = if *approved { "approved" } else { "denied" };
+        Happened::Withdrawn { id, ran } => {
+            let about = match ran {
+                Ran::Never => "it has not run",
+                Ran::Unknown => "nobody knows whether it has run",
+            };
+            (format!("withdrawal {}", visible(id)), about.to_owned())
+        }
+        Happened::Review { reviewer, call, verdict, recorded } => {
+            let whose = call.as_ref().map(|call| format!("review of call {}", visible(call)));
             let by = if *recorded { "by" } else { "by --reviews in the place of" };
-            ("review".to_owned(), format!("{word} {by} {reviewer}"))
+            (whose.unwrap_or_else(|| "review".to_owned()), format!("{verdict} {by} {reviewer}"))
         }
     }
 }
@@ -84,7 +91,8 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     }
     if let Some(origin) = &decision.decided_by {
         let place = format!("{}:{}:{}", origin.file, origin.line, origin.column);
-        lines.push(("by", format!("{} at {place}", origin.path)));
+        let step = origin.policy.as_ref().map(|step| format!("{step}, ")).unwrap_or_default();
+        lines.push(("by", format!("{step}{} at {place}", origin.path)));
     }
     let executed = invoked
         .iter()
@@ -114,7 +122,10 @@ fn shown_value(event: &ReplayedEvent) -> Option<String> {
             return Some(message_text(value)).filter(|text| *text != message_text(message));
         }
         Happened::Event { .. } => return Some(message_text(value)),
-        Happened::ModelTurn(_) | Happened::Review { .. } | Happened::Decided { .. } => false,
+        Happened::ModelTurn(_)
+        | Happened::Review { .. }
+        | Happened::Withdrawn { .. }
+        | Happened::Decided { .. } => false,
     };
     (!unchanged).then(|| compact(value))
 }
@@ -124,8 +135,8 @@ fn describe_trace(decision: &Decision) -> Option<String> {
         let note = entry.message.as_ref().filter(|message| Some(*message) != decision.message.as_ref());
         let note = note.map(|note| format!(" ({})", visible(note))).unwrap_or_default();
         match entry.outcome {
-            StepOutcome::Pass => entry.step.to_string(),
-            outcome => format!("{} {}{note}", entry.step, outcome.as_str()),
+            StepOutcome::Pass => entry.called(),
+            outcome => format!("{} {}{note}", entry.called(), outcome.as_str()),
         }
     });
     let steps: Vec<String> = steps.collect();
@@ -182,9 +193,16 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
         Happened::Event { capability, event } => {
             json!({ "event": { "capability": capability, "event": event } })
         }
-        Happened::Review { reviewer, approved, recorded } => {
-            json!({ "review": { "reviewer": reviewer, "approved": approved, "recorded": recorded } })
+        Happened::Withdrawn { id, ran } => {
+            let ran = match ran {
+                Ran::Never => json!(false),
+                Ran::Unknown => json!("unknown"),
+            };
+            json!({ "withdraw": { "id": id, "ran": ran } })
         }
+        Happened::Review { reviewer, call, verdict, recorded } => json!({ "review": {
+            "reviewer": reviewer, "call": call, "verdict": verdict, "recorded": recorded,
+        } }),
     };
     let invoked: Vec<Value> =
         event.invoked.iter().map(|(function, input)| json!({ "fn": function, "input": input })).collect();

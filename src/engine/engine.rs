@@ -12,7 +12,7 @@ use crate::lint::Allowances;
 use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::{Catalog, load};
-use crate::policy::{InvocationTarget, Policy, Trigger, check_inputs};
+use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inputs, of_all_agents};
 use crate::source::Source;
 use crate::task::{SavedTask, StartTask, Switches, Task, TaskError};
 use std::collections::{HashMap, HashSet};
@@ -386,10 +386,13 @@ impl Engine {
 fn compile(door: Door, catalog: &Catalog, limits: &EngineLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
-    let mut known = HashSet::new();
+    let (mut known, mut of_policies) = (HashSet::new(), Vec::new());
     for resolved in catalog.agents() {
-        let (policy, found) = Policy::compile(resolved, catalog.mount(), limits, cache);
-        loaded.layers.add(resolved, catalog.mount(), &found);
+        let CompiledAgent { policy, findings: found, of_policies: steps } =
+            Policy::compile_agent(resolved, catalog.mount(), limits, cache);
+        let all = found.iter().chain(steps.iter().flat_map(|step| &step.findings));
+        loaded.layers.add(resolved, catalog.mount(), all);
+        of_policies.extend(steps);
         // an expression of a tool is compiled for each agent that uses it, and mostly has the same to say
         findings.extend(found.into_iter().filter(|finding| {
             let place = (finding.place.source.name().to_owned(), finding.place.span);
@@ -398,6 +401,7 @@ fn compile(door: Door, catalog: &Catalog, limits: &EngineLimits, cache: &Cache) 
         let agent = &resolved.agent;
         loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
     }
+    findings.extend(of_all_agents(of_policies));
     for resolved in catalog.triggers() {
         let (trigger, found) = Trigger::compile(resolved, limits, cache);
         findings.extend(found);

@@ -49,13 +49,13 @@ fn about(finding: &Diagnostic) -> (String, Span, String) {
 
 impl Layers {
     /// Takes an agent in, with what compiling it has found.
-    pub(crate) fn add(
+    pub(crate) fn add<'d>(
         &mut self,
         resolved: &ResolvedAgent,
         mount: Option<&Arc<Mount>>,
-        findings: &[Diagnostic],
+        findings: impl Iterator<Item = &'d Diagnostic>,
     ) {
-        let known = findings.iter().filter(|_| takes_tools(resolved)).map(about).collect();
+        let known = findings.filter(|_| takes_tools(resolved)).map(about).collect();
         let name = (resolved.agent.namespace.text.to_string(), resolved.agent.name.text.to_string());
         self.agents.insert(name, Taker { resolved: resolved.clone(), mount: mount.cloned(), known });
     }

@@ -80,6 +80,7 @@
 //! - [`Task::event`] and [`Task::route`] bring what happens outside to a task that runs.
 //! - [`engine`] opens manifests and starts tasks; [`task`] is what happens to one; [`Outcome`] is what an operation comes to and [`Decision`] how it is written down.
 //! - [`cel`] is the language alone: scopes, programs, values, the cache of compiled expressions.
+//! - [`counter`] has amounts that count across tasks, users and days.
 //! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.
 //! - [`limits`] has every bound.
 //!
@@ -94,6 +95,8 @@
 
 pub mod context;
 pub mod copies;
+pub mod counter;
+pub mod detect;
 pub mod digest;
 pub mod engine;
 mod layers;
@@ -112,9 +115,9 @@ pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{
-    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, DecidedCall, Decision,
-    DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next, Offer, Operation, Outcome,
-    Parent, Progress, Question, QuestionId, Queued, Ran, Received, Refusal, Reported, Request, Review,
-    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,
-    TaskError, Turn, Turned, Usage, User, Verdict, Waiting,
+    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, DecidedCall, DecidedKind,
+    Decision, DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next, Offer,
+    Operation, Outcome, Parent, Progress, Question, QuestionId, Queued, Ran, Received, Refusal, Reported,
+    Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask,
+    StartTask, Task, TaskError, Turn, Turned, Usage, User, Verdict, Waiting,
 };

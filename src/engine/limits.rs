@@ -34,6 +34,8 @@ bounds! {
     max_schema_depth: usize = 16, "levels";
     /// What the schemas of one document weigh together, references written out and patterns compiled.
     max_schema_bytes: usize = 33_554_432, "bytes";
+    /// Steps of policies that the functions of one agent have, each counted for each function.
+    max_rule_matches: usize = 100_000, "steps";
     /// Tools that one task brings.
     max_brought_tools: usize = 512, "tools";
     /// The tools that one task brings, as JSON.
@@ -50,6 +52,10 @@ bounds! {
     max_kept_value_bytes: usize = 16_777_216, "bytes";
     /// Calls of a task that wait for other calls at once; one more is turned away.
     max_queued_calls: usize = 1_000, "calls";
+    /// Inputs and events of a task that wait for calls or reviews at once; one more is turned away.
+    max_queued_inputs: usize = 100, "inputs";
+    /// What the inputs and events of a task that wait hold together; one that exceeds it is turned away.
+    max_queued_input_bytes: usize = 1_048_576, "bytes";
     /// How long a call waits for other calls; after that it is refused. Most tools answer in less, and a model that is told that a call was not reported can do something else.
     max_queued_ms: u64 = 600_000, "milliseconds";
     /// How long a review waits for its answer; after that it counts as denied.

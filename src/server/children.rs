@@ -1,15 +1,18 @@
 //! Tasks to which another task has delegated: they begin under it, and end with it.
 //!
 //! In: a task that begins with a parent, or one that has ended. Out: whether it may begin; the children ended, and theirs. A task
-//! looks at its parent with each step, so that one whose parent ended in another process, or just before this one died, ends
-//! before it takes the step.
+//! looks at its parent with each step, so that one whose parent ended in another process ends before it takes the step. Those whose
+//! parent ended just before a process died are looked for when a server starts, and with each sweep.
 
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::tasks::Tasks;
 use celador::task::{StartTask, Task, TaskState};
-use celador_store::{Ending, Owner, StoreError, TaskFilter};
+use celador_store::{Ending, Orphan, Owner, StoreError, TaskFilter};
 use tracing::warn;
+
+/// Whose word an end is that no caller asked for.
+const NOBODY: &str = "";
 
 impl Tasks {
     /// Whether a task may begin under its parent, if it has one: that is a task of the same caller which has not ended, has the call
@@ -83,6 +86,29 @@ impl Tasks {
                         Ok(()) | Err(StoreError::HasEnded) => ended.push(id.clone()),
                         Err(error) => warn!(%error, "a task under one that has ended could not be ended"),
                     }
+                }
+            }
+        }
+    }
+
+    /// Ends the tasks whose parent was ended by a process that died before it came to them, until it is to stop.
+    pub(super) fn end_orphans(&self, stop: &dyn Fn() -> bool) {
+        let mut last: Option<Orphan> = None;
+        while !stop() {
+            let after = last.as_ref().map(|last| (&last.owner, &*last.task));
+            let found = match self.store.orphans(after, self.page) {
+                Ok(found) => found,
+                Err(error) => return warn!(%error, "tasks under ones that have ended could not be looked up"),
+            };
+            let Some(end) = found.last() else { return };
+            last = Some(end.clone());
+            for Orphan { owner, task, parent } in &found {
+                // a task that nobody has in memory takes no seat there
+                let seat = self.live.peek(&(owner.clone(), task.clone()));
+                let seated = seat.as_ref().map(|seat| super::seat::sit(seat));
+                match self.end_child(owner, task, parent, NOBODY, seated) {
+                    Ok(()) | Err(StoreError::HasEnded) => self.end_children(owner, task, NOBODY),
+                    Err(error) => warn!(%error, "a task under one that has ended could not be ended"),
                 }
             }
         }

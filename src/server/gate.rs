@@ -231,8 +231,8 @@ impl Gate {
         }
     }
 
-    /// Waits until the calls are decided that an answer leaves pending. Meanwhile the request holds nothing; it looks at them from
-    /// time to time, in its turn. An answer that cannot be looked for any more is the last one that was true.
+    /// Waits until the calls are decided that an answer leaves pending, or the server stops. Meanwhile the request holds nothing; it looks
+    /// at them from time to time, in its turn. An answer that cannot be looked for any more is the last one that was true.
     async fn until_decided(
         &self,
         mut answer: Answer,
@@ -248,14 +248,24 @@ impl Gate {
             }
             let next = pause_after(pause);
             pause = Some(next);
-            sleep(next.min(left)).await;
-            // a server with much to do is asked again later
-            let Ok(held) = self.room.enter(Work::Step, 0, holder).await else { continue };
+            let stops = tokio::select! {
+                () = sleep(next.min(left)) => false,
+                () = self.service.tasks.feed.closed() => true,
+            };
+            let held = match self.room.enter(Work::Step, 0, holder).await {
+                Ok(held) => held,
+                Err(_) if stops => break,
+                // a server with much to do is asked again later
+                Err(_) => continue,
+            };
             let body = answer.body.clone();
             let request = Request { caller: caller.clone(), body, ..Request::of_server(&task) };
             match self.work(standing_now, request, held, time).await {
                 Ok(present) => answer = Answer { headers: answer.headers, ..present },
                 Err(_) => break,
+            }
+            if stops {
+                break;
             }
         }
         answer

@@ -320,6 +320,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         function: taken.function,
         verdict: "asks",
         step: None,
+        policy_step: None,
         limit: None,
         ended: None,
         switch: None,

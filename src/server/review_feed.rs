@@ -64,6 +64,12 @@ impl ReviewFeed {
         self.0.closed.send_replace(true);
     }
 
+    /// Waits until the server stops.
+    pub(super) async fn closed(&self) {
+        // a sender that is gone is a server that is gone
+        let _ = self.0.closed.subscribe().wait_for(|closed| *closed).await;
+    }
+
     /// Listens from now on.
     pub(super) fn listen(&self) -> Listening {
         let listening = Listening { last: self.0.last.subscribe(), closed: self.0.closed.subscribe() };

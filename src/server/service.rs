@@ -134,8 +134,9 @@ impl Service {
         }
     }
 
-    /// Takes away what is too old, until it is told to stop.
+    /// Ends tasks that have outlived the one that had delegated to them, and takes away what is too old, until it is told to stop.
     pub(super) fn sweep(&self, stop: &dyn Fn() -> bool) {
+        self.tasks.end_orphans(stop);
         let Self { tasks, conversations, metrics, .. } = self;
         self.sweeper.sweep(&Swept { tasks, conversations, metrics, now: self.now() }, stop);
     }

@@ -15,7 +15,7 @@ use celador_store::conversation::Conversations;
 use celador_store::decision_log::{Notice, Removal};
 use celador_store::{
     Age, Ending, Fate, LogBehind, Owner, Purge, Retention, StoreError, TaskSummary, sweep_answers,
-    sweep_tombstones,
+    sweep_counters, sweep_tombstones,
 };
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -87,13 +87,16 @@ impl Sweeper {
         (!failing.is_empty()).then(|| Reason::told("retention-failed", messages::retention_failed(&failing)))
     }
 
-    /// Keeps every rule once, or as far as it comes until it is to stop.
+    /// Keeps every rule once, or as far as it comes until it is to stop. Counters go by their windows, whatever the rules are.
     pub(super) fn sweep(&self, of: &Swept<'_>, stop: &dyn Fn() -> bool) {
-        if self.retention == Retention::default() {
-            return;
-        }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sweep = Sweep { of, stop, failing: Vec::new() };
+        let counters = sweep.counters(self.page).map(|gone| {
+            if gone > 0 {
+                of.metrics.swept("counters", gone);
+            }
+        });
+        sweep.note("counters", counters);
         let Retention { ended_tasks, idle_tasks, tombstones, answers, contexts, log_files, .. } =
             self.retention;
         // tombstones last: they outlive what they stand for
@@ -206,6 +209,16 @@ impl Sweep<'_> {
         let mut last = [(); 2].map(|()| String::new());
         self.pages(|database| {
             let swept = sweep_tombstones(database, (age, self.of.now), &last, page)?;
+            let goes_on = swept.last.is_some();
+            last = swept.last.unwrap_or_default();
+            Ok((swept.gone, goes_on))
+        })
+    }
+
+    fn counters(&self, page: usize) -> Result<u64, Failed> {
+        let mut last = [(); 4].map(|()| String::new());
+        self.pages(|database| {
+            let swept = sweep_counters(database, self.of.now, &last, page)?;
             let goes_on = swept.last.is_some();
             last = swept.last.unwrap_or_default();
             Ok((swept.gone, goes_on))

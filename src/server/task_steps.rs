@@ -13,7 +13,7 @@ use super::service::Service;
 use super::steps::{Answers, Circumstances, StepBody, WhileHeld};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{CallId, DecidedCall, Decision, Progress, Question, QuestionId, Task};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Progress, Question, QuestionId, Task};
 use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -49,7 +49,7 @@ enum Shown<'p> {
         asks: &'p celador::task::Request,
         /// Its name, which `resume` needs where several questions are open.
         question: QuestionId,
-        /// The call that asks; absent where an input, an event or a response does.
+        /// The call that asks, or the input, event or response, by the id that the task has made up for it. Absent where a script asks.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
         /// The places in `asks` that a manifest marks as secret, as JSON pointers; views do not show them. Absent if there are none.
@@ -72,17 +72,21 @@ pub(super) struct SteppedTogether<'p> {
     limits: Option<Decision>,
     /// How far each call came, in the order of the request.
     calls: Vec<SteppedCall<'p>>,
-    /// The calls that have waited and were decided because of these.
+    /// The calls, inputs and events that have waited and were decided because of these.
     decided: Vec<SteppedCall<'p>>,
 }
 
-/// How far one of several calls came.
+/// How far one of several calls came, or an input or event that has waited for them.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "OneOfSeveralCalls"))]
 struct SteppedCall<'p> {
     /// Its id.
     id: &'p CallId,
-    /// Its function.
+    /// The kind of operation; absent for a call.
+    #[serde(skip_serializing_if = "DecidedKind::is_call")]
+    kind: DecidedKind,
+    /// The function of a call; absent for all else.
+    #[serde(skip_serializing_if = "str::is_empty")]
     function: &'p str,
     #[serde(flatten)]
     decision: &'p Decision,
@@ -94,9 +98,15 @@ struct SteppedCall<'p> {
 impl<'p> SteppedTogether<'p> {
     fn of(task: &'p Task, version: u64, decision: &'p Decision, is_turn: bool, count: usize) -> Self {
         let called = |decided: &'p DecidedCall| {
-            let DecidedCall { call, function, decision } = decided;
+            let DecidedCall { call, kind, function, decision } = decided;
             let asked = task.questions().find(|question| decision.question == Some(question.id));
-            SteppedCall { id: call, function, decision, asks: asked.map(|question| question.request) }
+            SteppedCall {
+                id: call,
+                kind: *kind,
+                function,
+                decision,
+                asks: asked.map(|question| question.request),
+            }
         };
         Self {
             task: task.id(),
@@ -187,7 +197,8 @@ fn stand_together(open: &Open, answer: &[u8], pending: &[CallId]) -> Result<Answ
         let decision = if open.is_borrowed { decision.masked() } else { decision };
         let asked = open.task.questions().find(|question| decision.question == Some(question.id));
         let asks = asked.map(|it| if open.is_borrowed { it.request.masked() } else { it.request });
-        let stands = SteppedCall { id: &id, function: &function, decision: &decision, asks };
+        let kind = DecidedKind::Call;
+        let stands = SteppedCall { id: &id, kind, function: &function, decision: &decision, asks };
         *call = serde_json::value::to_raw_value(&stands).map_err(internal)?;
     }
     Answer::json(200, &told)
@@ -323,8 +334,8 @@ impl Tasks {
             let taken = Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
-            let terms =
-                Terms { switches, due: due.clone(), manifests, passed_on: step.passes_on(), decided: None };
+            let passed_on = step.passes_on();
+            let terms = Terms { switches, due: due.clone(), manifests, passed_on, ..Terms::default() };
             match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
                     if head.has_reviews() || found.head.has_reviews() {
@@ -346,7 +357,9 @@ impl Tasks {
                     return recorded.map(|()| answer);
                 }
                 // what is in memory is no more than an attempt now, and goes
-                Err(StoreError::Conflict { .. } | StoreError::AlreadyExists) => self.metrics().conflict(),
+                Err(StoreError::Conflict { .. } | StoreError::AlreadyExists | StoreError::CountersMoved) => {
+                    self.metrics().conflict();
+                }
                 Err(StoreError::SwitchesTurned) => {
                     self.learn_switches().map_err(|error| self.problem(&error))?;
                 }

@@ -236,7 +236,9 @@ impl Tasks {
         match error {
             StoreError::NotFound => Kind::UnknownTask.into(),
             StoreError::Purged => Kind::Purged.into(),
-            StoreError::Conflict { .. } | StoreError::AlreadyExists => Kind::Contended.into(),
+            StoreError::Conflict { .. } | StoreError::AlreadyExists | StoreError::CountersMoved => {
+                Kind::Contended.into()
+            }
             StoreError::NotStorable(_) => Problem::new(Kind::BadRequest, messages::not_storable()),
             error if error.is_temporary() => {
                 self.metrics().store_error();

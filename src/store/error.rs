@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The operator's switches were turned since the step was decided: read them, and decide anew. Nothing was written.
     #[error("{}", messages::switches_turned())]
     SwitchesTurned,
+    /// A counter was reserved since the step read it: read it, and decide anew. Nothing was written.
+    #[error("{}", messages::counters_moved())]
+    CountersMoved,
     /// A row of this id exists already. Nothing was written.
     #[error("{}", messages::already_exists())]
     AlreadyExists,

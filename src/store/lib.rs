@@ -31,12 +31,14 @@
 //! |---|---|
 //! | [`decision_log`] | every decision as one line, chained to the one before it |
 //! | [`conversation`] | conversation contexts: their rules as functions of data, the store behind them, JSON-RPC without a transport |
+//! | `counters` | amounts that count across tasks |
 //! | `database` | connections, transactions, migrations |
 //! | `tasks` | tasks and what was done to them, in tables |
 
 #![forbid(unsafe_code)]
 
 pub mod conversation;
+mod counters;
 mod database;
 pub mod decision_log;
 mod error;
@@ -46,16 +48,17 @@ mod row_digest;
 mod same_file;
 mod tasks;
 
+pub use counters::CounterTurn;
 pub use database::{Database, FaultPlan, Faults, Location, Row, Sql, SqlValue};
 pub(crate) use database::{PostgresAddress, PostgresFailure, read_certificates, read_file};
 pub use error::StoreError;
 pub use limits::StoreLimits;
 pub use tasks::{
     Age, CompareError, Compared, Difference, DueLine, Ended, Ending, Fate, FoundTask, KeptLine, LoadedTask,
-    LogBehind, ManifestSet, NewEvent, Once, OperationKind, Owner, PolicyDecided, PolicyDecision, Purge,
-    Retention, RetentionError, RetentionRow, ReviewAnswered, ReviewFilter, ReviewRow, ReviewRule,
+    LogBehind, ManifestSet, NewEvent, Once, OperationKind, Orphan, Owner, PolicyDecided, PolicyDecision,
+    Purge, Retention, RetentionError, RetentionRow, ReviewAnswered, ReviewFilter, ReviewRow, ReviewRule,
     ReviewViewer, ReviewedAgent, ReviewedUser, StoredEvent, StoredReview, StoredSwitches, StoredTasks,
     SweptPage, SwitchTurn, SwitchesOn, TaskFilter, TaskHead, TaskLabels, TaskPolicy, TaskSummary, Terms,
     Tombstone, Verified, compare, forget, lines_from, lines_of_purged, put_turns, review_id, reviewer_name,
-    sweep_answers, sweep_tombstones, take_over, write_waiting,
+    sweep_answers, sweep_counters, sweep_tombstones, take_over, write_waiting,
 };

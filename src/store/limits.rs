@@ -18,6 +18,8 @@ bounds! {
     max_events_to_replay: u64 = 256, "events";
     /// Writes that wait for one commit of a store.
     max_commit_batch: usize = 256, "writes";
+    /// How long a step waits for its turn at a counter that another step of the same process has read; then it goes on, and may have to be decided anew.
+    max_counter_wait_ms: u64 = 5_000, "milliseconds";
     /// Manifests that a store keeps for the tasks under them, those that are served together; a task under more of them cannot go on under them after a restart.
     max_kept_manifests_bytes: usize = 16_777_216, "bytes";
     /// One page of a list that is read from a store.

@@ -31,6 +31,20 @@ pub(crate) fn switches_turned() -> String {
     "the switches were turned since the step was decided".to_owned()
 }
 
+pub(crate) fn counters_moved() -> String {
+    "a counter was reserved since the step was decided".to_owned()
+}
+
+pub(crate) fn altered_counter(name: &str) -> String {
+    format!("a counter `{}` is not what was written", name.escape_debug())
+}
+
+pub(crate) fn altered_hold(name: &str) -> String {
+    format!("what a call holds of a counter `{}` is not what was written", name.escape_debug())
+}
+
+pub(crate) const HELD_TWICE: &str = "a call that holds something of one counter twice";
+
 pub(crate) fn altered_turn(number: u64) -> String {
     format!("turn {number} of the switches is not what was written")
 }
@@ -166,6 +180,10 @@ pub(crate) fn altered_answer(task: &str) -> String {
 
 pub(crate) fn altered_review(id: &str) -> String {
     format!("the review `{}` is not what was written", id.escape_debug())
+}
+
+pub(crate) fn lost_review(id: &str, task: &str) -> String {
+    format!("the review `{id}` of task `{}` is not there", task.escape_debug())
 }
 
 pub(crate) const OWN_COUNT: &str = "the count of changes of reviews, which counts by itself";

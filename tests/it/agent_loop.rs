@@ -38,7 +38,7 @@ const DECISIONS: &[(&str, &str, Verdict)] = &[
     ("t-2", "the model calls verdict", Wait),
     ("t-2", "repository_read_file has run as call_2_1", Allow),
     // another process: the first answer lets nothing through while the second is awaited
-    ("t-1", "input", Rejected),
+    ("t-1", "input", Wait),
     ("t-2", "payments@example.com approves", Wait),
     // a third process: with the second answer the calls that waited go on by themselves
     ("t-2", "performance@example.com approves", Allow),
@@ -51,6 +51,7 @@ const DECISIONS: &[(&str, &str, Verdict)] = &[
     ("t-2", "verdict is carried out as call_2_5", Allow),
     ("t-2", "the model says", Allow),
     ("t-1", "t-2 answers", Allow),
+    ("t-1", "input has waited as input-3", Allow),
     ("t-1", "the model calls github_publish", Block),
     ("t-1", "the model says", Allow),
     // a forged event, a real one, and the release lead
@@ -174,7 +175,7 @@ fn a_child_has_a_context_of_its_own_and_its_parent_knows_its_task() {
         (&parent, "c.cap.code_reviewer.task_ids", json!(["t-2"])),
         (&parent, "c.cap.code_reviewer.outputs[0].files_read", json!(2)),
         (&parent, "c.cap._meta.delegation_count", json!(1)),
-        (&parent, "size(c.input)", json!(2)),
+        (&parent, "size(c.input)", json!(3)),
         (&parent, "c.llm.tokens.prompt", json!(9 * 900)),
         (&child, "c.llm.tokens.prompt", json!(4 * 900)),
         (&child, "c.user", json!({"id": "u-7", "email": "kim@example.com"})),

@@ -37,17 +37,23 @@ const OF_MANIFESTS: [&str; 8] = [
 /// what all of them weigh in `schema_bounds.rs`.
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
+/// Tested in `tests/data/manifest/policy-many.yaml`.
+const OF_POLICIES: [&str; 1] = ["max_rule_matches"];
+
 /// Tested in `brought_tools.rs`.
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 13] = [
+const OF_TASKS: [&str; 16] = [
     "max_folds",
+    "max_index_bytes",
     "max_deliveries",
     "max_questions",
     "max_task_bytes",
     "max_kept_value_bytes",
     "max_queued_calls",
+    "max_queued_inputs",
+    "max_queued_input_bytes",
     "max_queued_ms",
     "max_review_ms",
     "max_id_bytes",
@@ -58,12 +64,13 @@ const OF_TASKS: [&str; 13] = [
 ];
 
 /// Tested with the stores.
-const OF_STORES: [&str; 9] = [
+const OF_STORES: [&str; 10] = [
     "max_connections",
     "max_connection_wait",
     "max_checked_file_bytes",
     "max_events_to_replay",
     "max_commit_batch",
+    "max_counter_wait_ms",
     "max_kept_manifests_bytes",
     "max_page",
     "max_page_bytes",
@@ -74,9 +81,16 @@ const OF_STORES: [&str; 9] = [
 fn every_bound_is_tested_and_has_a_value_by_name() {
     let limits = StoreLimits::default();
     for row in [EvalLimits::ROWS, EngineLimits::ROWS, StoreLimits::ROWS].concat() {
-        let tested =
-            [&OF_THE_LANGUAGE[..], &OF_MANIFESTS, &OF_SCHEMAS, &OF_BROUGHT_TOOLS, &OF_TASKS, &OF_STORES]
-                .concat();
+        let tested = [
+            &OF_THE_LANGUAGE[..],
+            &OF_MANIFESTS,
+            &OF_SCHEMAS,
+            &OF_POLICIES,
+            &OF_BROUGHT_TOOLS,
+            &OF_TASKS,
+            &OF_STORES,
+        ]
+        .concat();
         assert!(tested.contains(&row.name), "{}", row.name);
         assert_eq!(limits.get(row.name), Some(row.default));
     }

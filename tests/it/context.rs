@@ -97,6 +97,8 @@ enum Change {
         child: bool,
     },
     Restrict(usize),
+    Open(u32),
+    Close(usize),
 }
 
 /// The context as the specification prints it: everything is kept as it is shown, and recounted on every look.
@@ -107,6 +109,7 @@ struct Model {
     turns: Vec<&'static str>,
     tokens: (i64, i64),
     calls: Vec<(u32, Plain, InvocationStatus, Caller, bool)>,
+    open: Vec<(u32, Plain)>,
 }
 
 fn entry(message: &Plain, extra: &Plain) -> Plain {
@@ -153,6 +156,14 @@ impl Model {
                     call.2 = InvocationStatus::Restricted;
                 }
             }
+            Change::Open(function) => {
+                self.open.push((*function, json!({ "n": self.open.len() })));
+            }
+            Change::Close(position) => {
+                if *position < self.open.len() {
+                    self.open.remove(*position);
+                }
+            }
         }
     }
 
@@ -173,6 +184,25 @@ impl Model {
             "restricted": flags(InvocationStatus::Restricted),
             "task_ids": if child { list("task_ids") } else { Plain::Null },
         })
+    }
+
+    /// The calls as objects.
+    fn calls(&self, members: &[u32]) -> Plain {
+        let open = self.open.iter().rev().filter(|call| members.contains(&call.0));
+        let open = open.map(|(function, input)| {
+            json!({
+                "seq": null, "at": null, "fn": FUNCTIONS[*function as usize], "input": input, "output": null,
+                "status": "open", "open": true,
+            })
+        });
+        let closed = self.calls.iter().enumerate().rev().filter(|(_, call)| members.contains(&call.0));
+        let closed = closed.map(|(position, (function, shown, status, ..))| {
+            json!({
+                "seq": position + 1, "at": shown["timestamps"], "fn": FUNCTIONS[*function as usize], "input": shown["inputs"],
+                "output": shown["outputs"], "status": serde_json::to_value(status).unwrap(), "open": false,
+            })
+        });
+        open.chain(closed).collect()
     }
 
     fn shown(&self) -> Plain {
@@ -239,7 +269,18 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
                 task.restrict(*id);
             }
         }
+        Change::Open(function) => {
+            let input = json!({ "n": task_open(task) });
+            task.open_call(FunctionId(*function), input.into());
+        }
+        Change::Close(position) => task.close_call(*position),
     }
+}
+
+/// How many calls are open.
+fn task_open(task: &TaskContext) -> usize {
+    let Some(Value::List(calls)) = read(task.value(), "calls") else { panic!("a list") };
+    calls.len() - task.invocations().len()
 }
 
 fn scalars() -> impl Strategy<Value = Plain> {
@@ -294,6 +335,8 @@ fn changes() -> impl Strategy<Value = Change> {
         1 => any::<(u32, u32)>().prop_map(|(prompt, completion)| Change::Tokens(prompt, completion)),
         8 => record,
         2 => (0..40_usize).prop_map(Change::Restrict),
+        3 => (0..4_u32).prop_map(Change::Open),
+        2 => (0..4_usize).prop_map(Change::Close),
     ]
 }
 
@@ -331,6 +374,16 @@ proptest! {
         let json = task.to_json().unwrap();
         prop_assert_eq!(&json, &Json::from(model.shown()));
         agrees(&task.value());
+        for (path, members) in [
+            ("calls", &[0, 1, 2, 3][..]),
+            ("capabilities.ledger_lookup.calls", &[0]),
+            ("cap.ledger.calls", &[0, 1]),
+            ("cap.fact_checker.calls", &[3]),
+        ] {
+            let calls = read(task.value(), path).unwrap();
+            agrees(&calls);
+            prop_assert_eq!(text(&calls), Json::from(model.calls(members)).to_string(), "{}", path);
+        }
 
         let by_model = |call: &&(u32, Plain, InvocationStatus, Caller, bool)| call.3 == Caller::Model;
         prop_assert_eq!(task.calls_by_model() as usize, model.calls.iter().filter(by_model).count());

@@ -30,6 +30,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         function: Some("payments_refund"),
         verdict: "block",
         step: Some("before[0]"),
+        policy_step: None,
         limit: None,
         ended: None,
         switch: None,

@@ -108,3 +108,51 @@ fn a_child_whose_parent_ended_in_another_process_ends_before_its_next_step() {
         );
     }
 }
+
+/// A server that died between the end of a task and those of the tasks under it leaves them, with their reviews. They end when the
+/// next server starts, and with each sweep, without a step of theirs.
+#[test]
+fn children_that_a_crash_left_behind_end_with_their_reviews() {
+    for at_start in [true, false] {
+        let serving = Serving::with(&Location::Memory, |settings, _| settings.policies = vec![bank()]);
+        let begin = |parent: Option<&str>| {
+            let agent = if parent.is_some() { "auditor" } else { "teller" };
+            serving.post("/v1/tasks", &begin(agent, parent)).json()["task"].as_str().unwrap().to_owned()
+        };
+        let (parent, other) = (begin(None), begin(None));
+        let child = begin(Some(&parent));
+        let grandchild = begin(Some(&child));
+        let of_other = begin(Some(&other));
+        for task in [&child, &grandchild, &of_other] {
+            let asked = serving.post(&format!("/v1/tasks/{task}/before"), &pay(500)).json();
+            assert_eq!(asked["asks"]["review"]["reviewer"], "lead", "{asked}");
+        }
+        let store = StoredTasks::new(serving.database.clone(), &StoreLimits::default());
+        let at = "2026-06-01T12:00:00Z".parse().unwrap();
+        let ending = Ending { at, who: "kim", reason: "done", with_parent: false, expected: None };
+        store.end(&Owner::nobody(), &parent, &ending, None, |_| None).unwrap();
+
+        let serving = if at_start {
+            let database = serving.stop();
+            Serving::over(database, |settings, _| settings.policies = vec![bank()])
+        } else {
+            serving.server.as_ref().unwrap().sweep();
+            serving
+        };
+        let state = |task: &str| serving.get(&format!("/v1/tasks/{task}")).json();
+        // a server that has just started does it beside its requests
+        let waited = std::time::Instant::now();
+        while state(&grandchild)["reason"].is_null() && waited.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        for task in [&child, &grandchild] {
+            assert_eq!(state(task)["reason"], "ended_with_parent", "{at_start}");
+        }
+        assert_eq!(state(&of_other)["state"], "suspended", "its parent goes on");
+        let open = serving.get("/v1/reviews?state=open").json();
+        let open: Vec<_> = open["reviews"].as_array().unwrap().iter().map(|it| &it["task"]).collect();
+        assert_eq!(open, [&json!(of_other)]);
+        let withdrawn = serving.get("/v1/reviews?state=withdrawn").json();
+        assert_eq!(withdrawn["reviews"].as_array().unwrap().len(), 2, "{withdrawn}");
+    }
+}

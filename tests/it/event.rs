@@ -9,8 +9,8 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
-    Answer, CallResult, Content, Decision, Delivery, EventStage, Host, Invocation, Next, Progress, Request,
-    SavedTask, Task, Verdict,
+    Answer, CallResult, Content, Decision, Delivery, EventStage, Host, Invocation, Next, Progress, Ran,
+    Request, SavedTask, Task, Verdict,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ fn nothing_of_a_payload_or_secret_is_told() {
 }
 
 #[test]
-fn a_task_that_waits_takes_no_event_and_one_at_its_end_has_none() {
+fn an_event_waits_for_the_one_that_is_reviewed_and_a_task_at_its_end_has_none() {
     // MW-32, RV-13, SUB-12
     let agent = "capabilities:\n  desk:\n    before: [{assert: \"has(event) ? review('lead') : input.who != 'x'\", on_fail: lock_task}]\n";
     let engine = engine(agent);
@@ -213,7 +213,12 @@ fn a_task_that_waits_takes_no_event_and_one_at_its_end_has_none() {
     let asked = happens(&mut task, "desk", "asked", &payload, noon());
     assert!(matches!(asked, Progress::Asks(celador::Question { request: Request::Review { .. }, .. })));
     let waiting = decided(happens(&mut task, "desk", "asked", &payload, noon()));
-    assert_eq!((waiting.verdict, waiting.stage), (Verdict::Rejected, None));
+    assert_eq!((waiting.verdict, waiting.stage), (Verdict::Wait, None));
+    assert_eq!(
+        (waiting.call.as_ref().unwrap().as_str(), &*waiting.waits_for),
+        ("event-2", &["event-1".into()][..])
+    );
+    task.withdraw(&"event-2".into(), Ran::Never, noon()).unwrap();
 
     // the event waits in a store and goes on
     let saved = serde_json::to_string(&task.save()).unwrap();
@@ -230,6 +235,77 @@ fn a_task_that_waits_takes_no_event_and_one_at_its_end_has_none() {
     let after = decided(happens(&mut denied, "desk", "asked", &payload, noon()));
     assert_eq!(discarded(&after), Some(EventStage::Inactive));
     assert_eq!(see(&denied, "size(context.input)"), 0);
+}
+
+/// What was decided with an operation: ids and verdicts.
+fn told(decision: &Decision) -> Vec<(String, Verdict)> {
+    decision
+        .decided
+        .iter()
+        .map(|it| (format!("{} {}", it.kind.as_str(), it.call), it.decision.verdict))
+        .collect()
+}
+
+#[test]
+fn events_that_come_during_a_review_are_judged_after_it_in_order() {
+    let agent = "capabilities:\n  desk:\n    before: [{assert: \"has(event) || input.who != 'x' || review('lead')\"}]\n  board: '*'\n";
+    let engine = engine(agent);
+    let mut task = start(&engine);
+    assert!(run_call(&mut task, "board_open", "ann").is_allowed());
+    let Progress::Asks(review) =
+        task.before(&call("desk_open", json!({ "who": "x" })), noon()).unwrap().into_progress()
+    else {
+        panic!("the lead is asked")
+    };
+    let payload = |who: &str| json!({ "who": who, "queue": "none", "text": who });
+    // a filter that nothing under way can change is asked at once: what it does not let through takes no place
+    let dropped = decided(happens(&mut task, "board", "replied", &payload("bob"), noon()));
+    assert_eq!(discarded(&dropped), Some(EventStage::Filter));
+    let first = decided(happens(&mut task, "board", "replied", &payload("ann"), noon()));
+    assert_eq!(first.verdict, Verdict::Wait);
+    // the call under review may still let this one through
+    let second = decided(happens(&mut task, "desk", "replied", &payload("x"), noon()));
+    let third = decided(happens(&mut task, "desk", "replied", &payload("y"), noon()));
+    assert_eq!((second.verdict, third.verdict), (Verdict::Wait, Verdict::Wait));
+    // a delivery that waits is known, and one that is forged does not wait
+    assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).verdict, Verdict::Wait);
+    assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).message.as_deref(), Some(REPLAYED));
+    let forged = Delivery { content: Content::Request { headers: &[], body: BODY }, settings: &settings() };
+    let forged = decided(task.event("desk", "signed", &forged, noon()));
+    assert_eq!(discarded(&forged), Some(EventStage::Signature));
+    // in a store there is no more of them than their payloads
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    assert!(!saved.contains(SIGNED) && !saved.contains("s3cr3t"));
+    let mut task = engine.restore(serde_json::from_str::<SavedTask>(&saved).unwrap()).unwrap();
+    assert_eq!(see(&task, "size(context.input)"), 0);
+    let approved = decided(task.answer(review.id, Answer::approve(), noon()).unwrap());
+    // the last three wait for the call, which was let through
+    assert_eq!(told(&approved), [("event event-3".to_owned(), Verdict::Route)]);
+    let open = approved.call.unwrap();
+    assert_eq!(task.standing(&second.call.unwrap()).unwrap().waits_for, std::slice::from_ref(&open));
+    let reported = decided(task.after(&open, CallResult::successful(json!({}).into()), noon()).unwrap());
+    let expected = [("4", Verdict::Route), ("5", Verdict::Discard), ("6", Verdict::Route)];
+    assert_eq!(told(&reported), expected.map(|(id, verdict)| (format!("event event-{id}"), verdict)));
+    assert_eq!(reported.decided[1].decision.stage, Some(EventStage::Filter));
+    assert_eq!(see(&task, "context.input.map(i, i.message[0].text)"), json!(["ann", "x", "signed"]));
+}
+
+#[test]
+fn an_event_that_came_in_time_is_heard_however_long_it_waits() {
+    // SUB-07, SUB-08
+    let agent = "capabilities:\n  board:\n    before: [{assert: \"has(event) || input.who != 'x' || review('lead')\"}]\n";
+    let mut task = start(&engine(agent));
+    assert!(run_call(&mut task, "board_open", "ann").is_allowed());
+    let asked = task.before(&call("board_open", json!({ "who": "x" })), noon()).unwrap().into_progress();
+    let Progress::Asks(review) = asked else { panic!("the lead is asked") };
+    let payload = json!({ "who": "ann", "text": "hi" });
+    let waits = decided(happens(&mut task, "board", "replied", &payload, at("2026-06-03T12:00:00Z")));
+    assert_eq!(waits.verdict, Verdict::Wait);
+    let later = at("2026-06-09T12:00:00Z");
+    let gone = decided(happens(&mut task, "board", "replied", &payload, later));
+    assert_eq!(discarded(&gone), Some(EventStage::Inactive));
+    let denied = decided(task.answer(review.id, Answer::deny(), later).unwrap());
+    assert_eq!(told(&denied), [(format!("event {}", waits.call.unwrap()), Verdict::Route)]);
 }
 
 #[test]

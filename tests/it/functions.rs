@@ -2,29 +2,41 @@
 //! once, and every example gives what stands beside it, value and type.
 
 use celador::cel::{
-    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, ErrorCode, Function, Issue, Key, LIBRARIES,
-    MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
+    Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, EnvBuilder, ErrorCode, Function, Issue, Key,
+    LIBRARIES, MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName, Value,
 };
-use celador::context::PUT;
+use celador::context::{HASH, PUT, WITHIN};
+use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
 
+/// The functions of the language, and those of policies that need no host.
 fn libraries() -> impl Iterator<Item = &'static Function> {
-    STANDARD.iter().chain(EXTENSIONS).copied().flatten()
+    STANDARD.iter().chain(EXTENSIONS).copied().flatten().chain(DETECTION).chain(HASH)
+}
+
+fn builder() -> EnvBuilder {
+    let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
+    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(HASH).library(DETECTION)
 }
 
 fn scope() -> Env {
-    let libraries = STANDARD.iter().chain(EXTENSIONS);
-    libraries.fold(Env::builder(), |scope, library| scope.library(library)).library(PUT).build()
+    builder().variable("now", Type::String).library(WITHIN).build()
+}
+
+/// The value that examples give `now`.
+fn at_a_quarter_to_four(env: &Env) -> Activation<'static> {
+    Activation::new(env).with(env, "now", Value::from("2026-05-20T03:45:00Z"))
 }
 
 /// What is written about a function or macro: its name, its lines, its examples.
 type Written = (&'static str, [&'static str; 2], &'static [(&'static str, &'static str)]);
 
 fn written() -> impl Iterator<Item = Written> {
-    let functions = libraries().chain(PUT).map(|row| (row.name, [row.doc, row.cost], row.examples));
+    let functions =
+        libraries().chain(PUT).chain(WITHIN).map(|row| (row.name, [row.doc, row.cost], row.examples));
     functions.chain(MACROS.iter().map(|row| (row.name, [row.doc, row.cost], row.examples)))
 }
 
@@ -80,7 +92,7 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
     let env = scope();
     for (_, (expression, _)) in examples() {
         let Ok(program) = Program::compile(&env, expression) else { continue };
-        if let Ok(value) = program.run(&Activation::new(&env), None) {
+        if let Ok(value) = program.run(&at_a_quarter_to_four(&env), None) {
             assert!(is_of(&value, program.result_type()), "`{expression}`: {}", program.result_type());
         }
     }
@@ -88,9 +100,7 @@ fn examples_have_the_types_that_they_are_checked_to_have() {
 
 #[test]
 fn what_would_be_too_large_is_refused_before_it_is_built() {
-    let libraries = STANDARD.iter().chain(EXTENSIONS);
-    let scope = libraries.fold(Env::builder(), |scope, library| scope.library(library));
-    let env = scope.variable("text", Type::String).build();
+    let env = builder().variable("text", Type::String).build();
     let text = "a".repeat(1_000);
     for expression in [
         "text.replace('a', text).replace('a', text).replace('a', text)",
@@ -102,6 +112,10 @@ fn what_would_be_too_large_is_refused_before_it_is_built() {
         "sets.contains(lists.range(10000).map(x, [x]), lists.range(10000).map(x, [x]))",
         "regex.extractAll(text.replace('a', text), 'a')",
         "regex.extract(text, '(((a{99}){99}){99}){99}')",
+        "pii.redact(lists.range(100000).map(x, text))",
+        "secrets.has(lists.range(1000000))",
+        "pii.find(lists.range(200000).map(x, 'a@b.example'))",
+        "pii.redact([text.replace('a', text).replace('a', 'a@b.example ')])",
     ] {
         let program = Program::compile(&env, expression).unwrap();
         let activation = Activation::new(&env).with(&env, "text", Value::text(&text));
@@ -129,9 +143,17 @@ fn nothing_panics_whatever_a_function_is_given() {
         Value::text("é%.3e%s%"),
         Value::text("(a?)"),
         Value::text("::1/64"),
+        Value::text("https://a.example/%2e?k=é"),
+        Value::text("email"),
+        Value::text("４１１１-1111%2D1111\u{200B}1111 ann@é.com"),
+        Value::Shortened,
         Value::Bytes(Blob::Borrowed(b"\xff")),
         sample(&Type::Timestamp),
         sample(&Type::opaque("net.CIDR", [])),
+        sample(&Type::opaque("kubernetes.URL", [])),
+        sample(&Type::opaque("kubernetes.Semver", [])),
+        sample(&Type::opaque("kubernetes.Quantity", [])),
+        Value::text("-1.5e-3"),
         Value::Optional(None),
     ];
     let lists = [
@@ -142,7 +164,7 @@ fn nothing_panics_whatever_a_function_is_given() {
     ];
     let pool: Vec<Value<'_>> = scalars.iter().cloned().chain(lists.map(Value::list)).collect();
     for function in libraries() {
-        let Code::Pure(code) = function.code else { continue };
+        let (Code::Pure(code) | Code::Named(code, _)) = function.code else { continue };
         let run = |args: &[&Value<'static>]| {
             let _ = code(&mut Meter::new(&limits.eval), args);
         };
@@ -185,8 +207,7 @@ fn every_overload_keeps_to_its_result_type_and_to_the_estimate_of_its_cost() {
             let overload = Overload::parse(id, signature).unwrap();
             let names: Vec<String> =
                 (0..overload.parameters.len()).map(|index| format!("v{index}")).collect();
-            let mut scope =
-                STANDARD.iter().chain(EXTENSIONS).fold(Env::builder(), |scope, it| scope.library(it));
+            let mut scope = builder();
             for (name, ty) in names.iter().zip(&overload.parameters) {
                 scope = scope.variable(name, if ty.is_generic() { Type::Dyn } else { ty.clone() });
             }
@@ -246,7 +267,20 @@ fn sample(ty: &Type) -> Value<'static> {
         Type::Optional(value) => Value::Optional(Some(Arc::new(sample(value)))),
         Type::TypeOf(_) => Value::Type(TypeName("int".into())),
         Type::Opaque(opaque) if opaque.name == "net.IP" => Value::Opaque(Opaque::Ip([10, 0, 0, 1].into())),
-        Type::Opaque(_) => Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap())),
+        Type::Opaque(opaque) if opaque.name == "net.CIDR" => {
+            Value::Opaque(Opaque::Cidr(Cidr::new([10, 0, 0, 1].into(), 8).unwrap()))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.URL" => {
+            let url = format!("https://example.com/{}?a=b", "a".repeat(950));
+            Value::Opaque(Opaque::Url(Arc::new(url.parse().unwrap())))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.Semver" => {
+            Value::Opaque(Opaque::Semver(Arc::new("1.2.3-rc.1".parse().unwrap())))
+        }
+        Type::Opaque(opaque) if opaque.name == "kubernetes.Quantity" => {
+            Value::Opaque(Opaque::Quantity(Arc::new("1.5Gi".parse().unwrap())))
+        }
+        Type::Opaque(opaque) => panic!("no sample of {}", opaque.name),
         _ => Value::Int(3),
     }
 }
@@ -257,7 +291,7 @@ fn outcome(env: &Env, expression: &str) -> String {
         Ok(program) => program,
         Err(issues) => return issues.iter().map(|issue: &Issue| issue.message.as_str()).collect(),
     };
-    match program.run(&Activation::new(env), None) {
+    match program.run(&at_a_quarter_to_four(env), None) {
         Ok(value) => shown(&value),
         Err(Stop::Failed(error)) => format!("error: {}", error.code),
         Err(Stop::Asked) => "a question".to_owned(),
@@ -325,7 +359,8 @@ fn forms_of_macros_are_calls_of_them() {
 #[test]
 fn every_library_has_a_heading() {
     let headed: Vec<&str> = LIBRARIES.iter().flat_map(|(_, library)| *library).map(|row| row.name).collect();
-    assert_eq!(headed, libraries().map(|row| row.name).collect::<Vec<_>>());
+    let language = STANDARD.iter().chain(EXTENSIONS).copied().flatten();
+    assert_eq!(headed, language.map(|row| row.name).collect::<Vec<_>>());
 }
 
 /// The page is made of the rows; `UPDATE_EXPECT=1` writes it.

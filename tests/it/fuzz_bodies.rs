@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 12] = [
+const TARGETS: [(&str, Body); 15] = [
     ("context", bodies::context),
+    ("detect", bodies::detect),
     ("expression", bodies::expression),
     ("foreign", bodies::foreign),
+    ("formats", bodies::formats),
     ("grammar", bodies::grammar),
     ("guard", bodies::guard),
     ("json", bodies::json),
@@ -20,6 +22,7 @@ const TARGETS: [(&str, Body); 12] = [
     ("requests", requests),
     ("rpc", rpc),
     ("script", bodies::script),
+    ("shell", bodies::shell),
     ("stored", stored),
     ("template", bodies::template),
 ];
@@ -46,12 +49,14 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 12] = [
+const FOLDERS: [(&str, Body); 14] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
+    ("fuzz/seeds/formats", bodies::formats),
+    ("tests/data/detect", bodies::detect),
     ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/requests", requests),
@@ -75,13 +80,17 @@ fn seeds(folder: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// The lines of files of expressions; a row of one begins with `> `, and what is found in it follows.
-fn expressions() -> Vec<Vec<u8>> {
+/// The lines of files of expressions, or of command lines; a row of one begins with `> `, and what is found in it follows.
+fn rows(folders: &[&str]) -> Vec<Vec<u8>> {
     let lines = |file: Vec<u8>| {
         let text = |line: &str| line.strip_prefix("> ").unwrap_or(line).as_bytes().to_vec();
         String::from_utf8_lossy(&file).lines().map(text).collect::<Vec<_>>()
     };
-    ["tests/data/syntax", "tests/data/check"].into_iter().flat_map(seeds).flat_map(lines).collect()
+    folders.iter().copied().flat_map(seeds).flat_map(lines).collect()
+}
+
+fn expressions() -> Vec<Vec<u8>> {
+    rows(&["tests/data/syntax", "tests/data/check"])
 }
 
 /// Cuts, doubles and overwrites some bytes.
@@ -109,6 +118,7 @@ fn seeds_do_no_harm() {
         bodies::expression(&seed);
         bodies::grammar(&seed);
     }
+    rows(&["tests/data/shell"]).iter().for_each(|line| bodies::shell(line));
     for (folder, body) in FOLDERS {
         let seeds = seeds(folder);
         assert!(!seeds.is_empty(), "{folder}");
@@ -156,6 +166,11 @@ proptest! {
     }
 
     #[test]
+    fn mutated_formats_do_no_harm(bytes in mutated(seeds("fuzz/seeds/formats"))) {
+        bodies::formats(&bytes);
+    }
+
+    #[test]
     fn mutated_templates_do_no_harm(bytes in mutated(seeds("fuzz/seeds/template"))) {
         bodies::template(&bytes);
     }
@@ -167,6 +182,11 @@ proptest! {
     #[test]
     fn mutated_manifests_do_no_harm(bytes in mutated(seeds("tests/data/manifest"))) {
         bodies::manifest(&bytes);
+    }
+
+    #[test]
+    fn mutated_lines_do_no_harm(bytes in mutated(rows(&["tests/data/shell"]))) {
+        bodies::shell(&bytes);
     }
 
     #[test]

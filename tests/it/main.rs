@@ -26,6 +26,7 @@ mod brought_tools;
 mod browser;
 mod cache;
 mod call_ids;
+mod calls;
 mod cases;
 mod cel_interpreter;
 mod check_rows;
@@ -44,9 +45,12 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+mod counters;
 mod counting;
 mod decision_log;
+mod detect;
 mod differential;
+mod documents;
 mod doors;
 mod ends;
 #[cfg(feature = "server")]
@@ -57,6 +61,7 @@ mod folds;
 mod from_cel_interpreter;
 mod functions;
 mod fuzz_bodies;
+mod globs;
 mod grammar;
 mod growth;
 mod guards;
@@ -90,6 +95,7 @@ mod openapi;
 mod parallel_calls;
 #[cfg(feature = "server")]
 mod pending;
+mod policies;
 mod policy;
 mod policy_messages;
 mod programs;
@@ -125,6 +131,7 @@ mod schema_suite;
 mod schema_values;
 mod schemas;
 mod secrets;
+mod serial_order;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "server")]
@@ -147,12 +154,15 @@ mod server_tokens;
 mod servers;
 #[cfg(feature = "server")]
 mod serving;
+mod shell;
 mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
 #[cfg(feature = "server")]
 mod store_commands;
+#[cfg(feature = "store")]
+mod store_counters;
 #[cfg(feature = "store")]
 mod store_crash;
 #[cfg(feature = "store")]
@@ -186,9 +196,13 @@ mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
+mod totals;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(feature = "server")]
 mod turns;
+mod urls;
 #[cfg(feature = "server")]
 mod vectors;
+mod versions;
+mod waiting_inputs;

@@ -291,9 +291,11 @@ fn story(teller: &Teller<'_>) {
     assert_eq!(asks["asks"]["invoke"]["arguments"]["what"], "HUSH-trailed");
     assert_eq!(asks["secret"], json!(["/invoke/arguments/what"]));
     assert_hushed(&teller.views());
-    // turned away while something waits
-    let input = json!({ "message": "Hello", "session": "HUSH-rejected" });
-    assert_eq!(teller.step("input", &input)["decided"]["verdict"], "rejected");
+    // what waits for the call, and what is turned away meanwhile
+    let input = json!({ "message": "Hello", "session": "HUSH-waiting" });
+    assert_eq!(teller.step("input", &input)["decided"]["verdict"], "allow");
+    assert_hushed(&teller.views());
+    assert_eq!(teller.step("output", &json!({ "message": "Too early." }))["decided"]["verdict"], "rejected");
     teller.step("resume", &json!({ "answer": { "result": { "status": "successful", "output": {} } } }));
 
     // the response says what is made of secrets

@@ -202,3 +202,25 @@ fn a_turn_waits_for_all_of_its_calls_and_a_replay_tells_how_they_stand() {
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(verdicts(&again)[0], "block");
 }
+
+/// A server that stops does not cut off a request that waits: it is told how the call stands.
+#[test]
+fn a_request_that_waits_is_answered_when_the_server_stops() {
+    let mut serving = Serving::start();
+    let task = task(&serving);
+    let server = serving.server.take().unwrap();
+    let call = format!("{task}/calls/refund");
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| serving.post(&format!("{task}/before?wait_ms=30000"), &refund("refund")));
+        while serving.get(&call).status != 200 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let looks = scope.spawn(|| serving.get(&format!("{call}?wait_ms=30000")));
+        thread::sleep(Duration::from_millis(100));
+        let begun = Instant::now();
+        server.stop();
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert_eq!(verdict(&waiter.join().unwrap()), "wait");
+        assert_eq!(verdict(&looks.join().unwrap()), "wait");
+    });
+}

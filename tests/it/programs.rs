@@ -168,3 +168,37 @@ fn an_overload_that_fits_exactly_is_the_one_others_give_what_they_have_in_common
         assert_eq!(program.result_type().to_string(), ty, "`{expression}`");
     }
 }
+
+/// A call that fails for its constants alone is told of where it stands; one that fails for what it costs, or only may fail, is not.
+#[test]
+fn constants_that_a_function_refuses_are_told_of() {
+    let env = scope().variable("any", Type::Dyn).build();
+    for (expression, found) in [
+        ("url('https://user@example.com/').getHost() == any", Some("url('https://user@example.com/')")),
+        ("any.getHours('Europe/Berln') > 8", Some("'Europe/Berln'")),
+        (
+            "timestamp('2026-05-20T03:45:00Z').getHours('Europe/Berln') > 8",
+            Some("timestamp('2026-05-20T03:45:00Z').getHours('Europe/Berln')"),
+        ),
+        ("any.getHours('Europe/Berlin') > 8", None),
+        ("any.getHours(any) > 8", None),
+        ("any > duration('1 hour')", Some("duration('1 hour')")),
+        ("any > duration('1h')", None),
+        ("regex.extract(any, '(').hasValue()", Some("'('")),
+        ("regex.extract(any, '(a)').hasValue()", None),
+        ("any in cidr('10.0.0.0/33').ip() || any", Some("cidr('10.0.0.0/33')")),
+        ("any.glob('src/**.rs')", Some("'src/**.rs'")),
+        ("any.glob('src/**/*.rs')", None),
+        ("path.within(any, '/work/../etc')", Some("'/work/../etc'")),
+        ("path.within(any, '/work/')", None),
+        ("lists.range(100000000).size() > any", None),
+        ("[1][3] > any", None),
+        ("1 / 0 > any", None),
+    ] {
+        let program = Program::compile_unchecked(&env, expression).unwrap();
+        let issues = program.issues().iter().filter(|issue| issue.code == "refused_constant");
+        let places: Vec<&str> =
+            issues.map(|issue| &expression[issue.span.start as usize..issue.span.end as usize]).collect();
+        assert_eq!(places, found.into_iter().collect::<Vec<_>>(), "`{expression}`");
+    }
+}

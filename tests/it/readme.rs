@@ -1,4 +1,4 @@
-//! What the README and the page of diagnostics say is run: its console blocks are compared with what the command prints, its YAML with the files.
+//! What the README and the pages of diagnostics and cases say is run: its console blocks are compared with what the command prints, its YAML with the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn the_console_shows_what_the_command_prints() {
-    for (page, least) in [("README.md", 5), ("docs/diagnostics.md", 3)] {
+    for (page, least) in [("README.md", 5), ("docs/diagnostics.md", 3), ("docs/cases.md", 1)] {
         let path = root().join(page);
         let text = fs::read_to_string(&path).unwrap();
         let mut shown = text.clone();
@@ -101,11 +101,19 @@ fn the_curl_lines_give_what_is_shown() {
 
 #[test]
 fn the_yaml_stands_in_the_files() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let files = ["agent.yaml", "cases/large-needs-review.yaml"]
-        .map(|file| fs::read_to_string(root().join("examples/first-policy").join(file)).unwrap());
-    for block in blocks(&readme, "yaml") {
-        assert!(files.iter().any(|file| file.contains(&block)), "in no file:\n{block}");
+    let policy = root().join("examples/first-policy");
+    let files = ["agent.yaml", "cases/large-needs-review.yaml", "cases/both-at-once.yaml"]
+        .map(|file| fs::read_to_string(policy.join(file)).unwrap());
+    for (page, least) in [("README.md", 2), ("docs/cases.md", 2)] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let blocks = blocks(&text, "yaml");
+        assert!(blocks.len() >= least, "only {} blocks are in {page}", blocks.len());
+        for block in blocks {
+            assert!(
+                files.iter().any(|file| file.contains(&block)),
+                "{page} has what is in no file:\n{block}"
+            );
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::task_fixture::task;
 use celador::policy::Policy;
 
-/// What the decision on a call of `ledger_post_entry` reads under these entries of the manifest: keys, or `*` for every call.
+/// What the decision on a call of `ledger_post_entry` reads under these entries of the manifest: keys, or `*` for every call;
+/// with `+` where it reads no more of the calls than that they were made and their arguments.
 fn read(capabilities: &str) -> Vec<String> {
     let task = task(&format!("capabilities:\n{capabilities}"));
     let policy: &Policy = task.policy();
@@ -12,7 +13,10 @@ fn read(capabilities: &str) -> Vec<String> {
     if reads.is_everything() {
         return vec!["*".to_owned()];
     }
-    reads.functions().map(|at| policy.function(at).unwrap().key.to_string()).collect()
+    let key = |at| policy.function(at).unwrap().key.to_string();
+    let made = if reads.is_everything_made() { vec!["+*".to_owned()] } else { Vec::new() };
+    let made = made.into_iter().chain(reads.functions_made().map(|at| format!("+{}", key(at))));
+    reads.functions().map(key).chain(made).collect()
 }
 
 fn read_by(expression: &str) -> String {
@@ -48,6 +52,45 @@ fn expressions_read_the_records_that_they_name() {
         ("c.cap.ledger.count_successful < 1", "ledger_lookup ledger_post_entry"),
         ("c.cap.ledger_lookup.count_successful < c.cap.probe.count_successful", "probe ledger_lookup"),
         ("false ? c.cap.probe.count_successful < 1 : true", "probe"),
+        // calls as objects: that they were made, and with what
+        ("c.cap.probe.calls.exists(t, t.input.depth == 3)", "+probe"),
+        ("c.cap.probe.calls.exists(t, t.open && t.fn == 'probe' && has(t.input.depth))", "+probe"),
+        ("c.cap.probe.calls.all(t, t.input.depth < int(input.amount))", "+probe"),
+        ("c.cap.probe.calls.exists_one(t, true)", "+probe"),
+        ("size(c.cap.probe.calls) < 3 && c.cap.probe.calls.size() < 3", "+probe"),
+        ("c.cap.probe.calls.filter(t, t.open).size() < 3", "+probe"),
+        ("c.cap.probe.calls.filter(t, t.open).exists(u, u.input.depth == 3)", "+probe"),
+        ("size(c.cap.probe.calls.map(t, t.input.depth)) < 3", "+probe"),
+        ("c.cap.probe.calls.map(t, t.input.depth).exists(d, d == 3)", "+probe"),
+        ("context['cap']['ledger']['calls'].all(t, t.fn != '')", "+ledger_lookup +ledger_post_entry"),
+        ("c.calls.exists(t, t.fn == 'probe')", "+*"),
+        ("c.calls.filter(t, t.open).size() < c.cap.probe.count_errored", "probe +*"),
+        (
+            "c.cap.probe.calls.exists(t, c.cap.ledger_lookup.calls.exists(u, u.input.account == t.input.account))",
+            "+probe +ledger_lookup",
+        ),
+        // the same and more, for which a call must be closed
+        ("c.cap.probe.calls.exists(t, t.status == 'successful')", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, t.output.ok)", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, within(t, '1h'))", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, t.at > now)", "probe +probe"),
+        ("c.cap.probe.calls.all(t, t.seq > 3)", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, t['status'] == 'errored')", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, t[input.memo] == '')", "probe +probe"),
+        ("c.cap.probe.calls.filter(t, t.status == 'errored').size() < 3", "probe +probe"),
+        ("c.cap.probe.calls.filter(t, t.open).exists(u, u.status == 'errored')", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, cel.bind(u, t, u.open))", "probe +probe"),
+        ("c.cap.probe.calls.exists(t, [t].exists(u, u.status == ''))", "probe +probe"),
+        // or their order matters
+        ("c.cap.probe.calls[0].input.depth == 3", "probe"),
+        ("c.cap.probe.calls[int(input.amount)].input.depth == 3", "probe"),
+        ("c.cap.probe.calls.filter(t, t.open)[0].input.depth == 3", "probe"),
+        ("c.cap.probe.calls.map(t, t.input.depth)[0] == 3", "probe"),
+        ("c.cap.probe.calls.exists(n, t, n == 0 && t.open)", "probe"),
+        ("c.cap.probe.calls.transformList(n, t, n == 0, t.open).size() == 1", "probe"),
+        ("c.cap.probe.calls == []", "probe"),
+        ("c.calls[0].fn == 'probe'", "*"),
+        ("c.calls.exists(t, t.status == 'errored')", "*"),
         // every record
         ("c.cap[input.memo].count_successful < 1", "*"),
         ("c.cap._meta.count < 1", "*"),

@@ -98,7 +98,69 @@ fn a_case_that_checks_nothing_is_refused() {
         &["nothing_expected probe.yaml:4:9: `expect` has no keys: the case would always pass"],
     );
     assert_findings("call: {op: validate}\n", &["missing_key probe.yaml:1:1: `expect` is missing"]);
-    assert_findings("expect: {decision: valid}\n", &["missing_key probe.yaml:1:1: `call` is missing"]);
+    assert_findings(
+        "expect: {decision: valid}\n",
+        &["one_key probe.yaml:1:1: a case has exactly one of `call` or `steps`"],
+    );
+}
+
+/// What is wrong with a step of a case, and with its expectations.
+#[track_caller]
+fn assert_step(step: &str, expected: &[&str]) {
+    assert_findings(&format!("steps:\n  - {step}\nexpect: {{task: active}}\n"), expected);
+}
+
+#[test]
+fn a_wrong_step_is_an_error_at_its_place() {
+    assert_step(
+        "{llm: {calls: [{id: c1, fn: f}]}, expect: {calls: {c1: {decision: wait, waits_for: [c0]}}}}",
+        &[],
+    );
+    assert_step("review: {call: c1, verdict: edited, args: {a: 1}}", &[]);
+    assert_findings("steps: []\nexpect: {task: active}\n", &["no_steps probe.yaml:3:8: `steps` has no step"]);
+    assert_findings(
+        "steps: [{llm: {}}]\ncall: {op: validate}\nexpect: {task: active}\n",
+        &["one_key probe.yaml:1:1: a case has exactly one of `call` or `steps`"],
+    );
+    assert_findings(
+        "steps: [{llm: {}}]\nresume: [{a: approved}]\nexpect: {task: active}\n",
+        &["resume_of_steps probe.yaml:4:1: `resume` goes with `call`; among `steps` a step `review` answers"],
+    );
+    assert_step(
+        "{llm: {}, result: {id: c1}}",
+        &["one_key probe.yaml:4:5: a step has exactly one of `input`, `llm`, `call`, `result`, `results`, \
+           `withdraw`, `review`, `event` or `output`"],
+    );
+    assert_step("llm: {call: []}", &["unknown_key probe.yaml:4:11: a model turn has no key `call`"]);
+    assert_step(
+        "withdraw: {id: c1, ran: true}",
+        &["not_whether_it_ran probe.yaml:4:29: expected `false` or `unknown`, found a boolean"],
+    );
+    assert_step(
+        "review: {verdict: approved}",
+        &["whose_review probe.yaml:4:13: a review is named by its `call`, its `reviewer`, or both"],
+    );
+    for verdict in ["edited", "responded", "edited, output: 1", "approved, args: {}", "denied, output: 1"] {
+        assert_step(
+            &format!("review: {{call: c1, verdict: {verdict}}}"),
+            &[
+                "other_verdict probe.yaml:4:13: `args` goes with `edited`, `output` with `responded`, and neither with \
+               another verdict",
+            ],
+        );
+    }
+    assert_step(
+        "{llm: {}, expect: {}}",
+        &["nothing_expected probe.yaml:4:23: `expect` has no keys: the case would always pass"],
+    );
+    assert_step(
+        "{llm: {}, expect: {calls: {c1: {calls: {}}}}}",
+        &["unknown_key probe.yaml:4:37: `expect` has no key `calls`"],
+    );
+    assert_step(
+        "{llm: {}, expect: {call: {c1: {}}}}",
+        &["unknown_key probe.yaml:4:24: `expect` has no key `call`"],
+    );
 }
 
 #[test]

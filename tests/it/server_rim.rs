@@ -149,8 +149,11 @@ fn a_task_goes_on_in_the_next_process() {
 
     let second = Serving::with(&location, |_, _| {});
     assert_eq!(second.get(&task).json()["asks"], asked.json()["asks"]);
-    let rejected = second.post(&format!("{task}/input"), &json!({"message": "Hello?"}));
-    assert_eq!(rejected.json()["decided"]["verdict"], "rejected");
+    let waits = second.post(&format!("{task}/input"), &json!({"message": "Hello?"})).json();
+    assert_eq!(
+        (&waits["decided"]["verdict"], &waits["decided"]["waits_for"]),
+        (&json!("wait"), &json!(["1"]))
+    );
     let ticket = json!({"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.", "order_id": "ord-77",
         "order_total": 240, "customer_id": "cus-5", "internal_notes": "Second complaint."});
     let result = json!({"answer": {"result": {"status": "successful", "output": ticket}}});

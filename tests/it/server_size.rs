@@ -103,7 +103,7 @@ fn what_a_waiting_task_turns_away_is_not_stored_either() {
     let task = new_task(&serving);
     let call = json!({"function": "probe", "arguments": {}});
     let asked = serving.post(&format!("{task}/before"), &call).json();
-    let (version, decision) = step(&serving, &format!("{task}/input"), &json!({"message": "Well?"}));
+    let (version, decision) = step(&serving, &format!("{task}/output"), &json!({"message": "Well?"}));
     assert_eq!((json!(version), &decision["verdict"]), (asked["version"].clone(), &json!("rejected")));
     let (version, decision) = step(&serving, &format!("{task}/resume"), &json!({"answer": {"review": true}}));
     assert_eq!(

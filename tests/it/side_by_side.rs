@@ -82,6 +82,46 @@ fn several_reviews_are_open_and_each_is_answered_by_its_name() {
     assert_eq!(see(&task, "context.capabilities.ledger_lookup.count_restricted"), json!(1));
 }
 
+/// Two calls of one turn that are each checked first and then reviewed: whoever checks answers one after the other, and the
+/// reviews are asked together.
+#[test]
+fn a_call_whose_check_is_made_gets_to_its_own_review_while_another_is_open() {
+    const CHECKED: &str = r#"
+capabilities:
+  probe: "*"
+  ledger:
+    before:
+    - {match: lookup, invoke: 'probe:check'}
+    - match: lookup
+      assert: review('lead')
+"#;
+    let mut task = task(CHECKED);
+    let lookup = |task: &mut Task, account: &str| {
+        asks(task.before(&call("ledger_lookup", json!({"account": account})), noon()).unwrap())
+    };
+    let checks = ["a", "b"].map(|account| lookup(&mut task, account));
+    let reviews = checks.map(|check| {
+        let result = Answer::Result(CallResult::successful(json!({"ok": true}).into()));
+        asks(task.answer(check.id, result, noon()).unwrap())
+    });
+    assert!(reviews.iter().all(|review| matches!(&review.request, Request::Review { .. })));
+    // a third one may not even be checked before they are answered
+    let third = decided(task.before(&call("ledger_lookup", json!({"account": "c"})), noon()).unwrap());
+    assert_eq!(third.verdict, Verdict::Wait);
+    // an edit goes through the steps anew, and what was checked is not checked again
+    let edited = json!({"answer": "edit", "arguments": {"account": "d"}});
+    let edited = Answer::Review(serde_json::from_value(edited).unwrap());
+    let [first, second] = reviews;
+    let edited = decided(task.answer(first.id, edited, noon()).unwrap());
+    assert_eq!(edited.verdict, Verdict::Wait, "it is held behind the other review");
+    let approved = decided(task.answer(second.id, Answer::approve(), noon()).unwrap());
+    assert_eq!(approved.verdict, Verdict::Allow);
+    // the third one begins with its check, and the edited one is let through
+    let told = approved.decided.iter().map(|told| (told.call.as_str(), told.decision.verdict));
+    assert_eq!(told.collect::<Vec<_>>(), [("3", Verdict::Suspend), ("1", Verdict::Allow)]);
+    assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(2));
+}
+
 #[test]
 fn a_lock_closes_what_else_waits() {
     let (mut task, [first, second, probe], lead) = busy();
@@ -162,4 +202,89 @@ fn a_review_that_outlives_the_task_closes_all_that_wait() {
     let gone = task.take_back(lead.id, Ran::Never, late).unwrap_err();
     assert_eq!(gone, TaskError::UnknownQuestion(lead.id.0));
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(1));
+}
+
+/// A call of `probe` is put on the trail first, and an input is, too.
+const TRAILED: &str = r#"
+guardrails:
+  before:
+  - {invoke: 'audit:append', bindings: {what: "'said'"}}
+capabilities:
+  probe:
+    before:
+    - {invoke: 'audit:append', bindings: {what: "'probe'"}}
+    after:
+    - {invoke: 'audit:append', bindings: {what: "'seen'"}}
+  ledger: "*"
+"#;
+
+#[test]
+fn what_a_step_has_invoked_is_on_record_although_the_task_has_ended_meanwhile() {
+    let engine = engine(TRAILED);
+    let ahead = |task: &mut Task| asks(task.before(&call("probe", json!({})), noon()).unwrap());
+    let behind = |task: &mut Task| {
+        let id = task.await_result(&call("probe", json!({}))).unwrap();
+        asks(report(task, id))
+    };
+    let said = |task: &mut Task| asks(task.input(&celador::Json::string("hello"), noon()));
+    type Begin<'a> = &'a dyn Fn(&mut Task) -> Question;
+    let rows: [(Begin<'_>, u32); 3] = [(&ahead, 1), (&behind, 1), (&said, 0)];
+    let results = [
+        (Some(CallResult::successful(json!({"line": 7}).into())), "successful"),
+        (Some(CallResult::errored(json!({"error": "503"}).into())), "errored"),
+        (None, "restricted"),
+    ];
+    for (begin, by_model) in rows {
+        for (result, count) in &results {
+            let mut task = start(&engine);
+            let question = begin(&mut task);
+            let mut kept = Kept::new(&engine, &task);
+            task.end("enough", noon());
+            let mut task = kept.keep(&task);
+            assert_eq!((task.questions().count(), see(&task, "c.cap.audit.count_successful")), (0, json!(0)));
+            match result {
+                Some(result) => {
+                    assert_eq!(task.function_asked(Some(question.id)), Some("audit"));
+                    let answer = Answer::Result(result.clone());
+                    let told = decided(task.answer(question.id, answer.clone(), noon()).unwrap());
+                    assert_eq!((told.verdict, told.value), (Verdict::Rejected, None));
+                    let again = task.answer(question.id, answer, noon()).unwrap_err();
+                    assert_eq!(again, TaskError::UnknownQuestion(question.id.0));
+                }
+                None => drop(task.take_back(question.id, Ran::Never, noon()).unwrap()),
+            }
+            let task = kept.keep(&task);
+            assert_eq!(see(&task, &format!("c.cap.audit.count_{count}")), json!(1), "{count}");
+            assert_eq!(task.context().calls_by_model(), by_model, "it is no call of the model");
+        }
+    }
+}
+
+#[test]
+fn what_a_step_has_invoked_and_nobody_knows_of_is_on_record_as_an_error() {
+    for (ran, errored) in [(Ran::Never, 0), (Ran::Unknown, 1)] {
+        let mut task = task(TRAILED);
+        let question = asks(task.before(&call("probe", json!({})), noon()).unwrap());
+        task.take_back(question.id, ran, noon()).unwrap();
+        assert_eq!(see(&task, "c.cap.audit.count_errored"), json!(errored), "{ran:?}");
+        assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(1));
+    }
+}
+
+#[test]
+fn a_result_for_a_step_of_an_operation_that_a_lock_has_closed_is_taken_after_an_unlock() {
+    let mut task = task(
+        &TRAILED.replace("  ledger: \"*\"", "  ledger: {before: [{assert: 'false', on_fail: lock_task}]}"),
+    );
+    let question = asks(task.before(&call("probe", json!({})), noon()).unwrap());
+    let locks = call("ledger_lookup", json!({"account": "a"}));
+    assert_eq!(decided(task.before(&locks, noon()).unwrap()).verdict, Verdict::LockTask);
+    task.unlock("looked into").unwrap();
+    let result = Answer::Result(CallResult::successful(json!({}).into()));
+    let told = decided(task.answer(question.id, result, noon()).unwrap());
+    assert_eq!(
+        (told.verdict, told.message.as_deref()),
+        (Verdict::Rejected, Some("the operation that this result is for is over"))
+    );
+    assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(1));
 }

@@ -271,6 +271,34 @@ fn the_command_checks_a_store() {
     assert!(!nothing.exists());
 }
 
+/// A review that was taken out of its table is missed, be it open or answered, as its task says that it was asked.
+#[test]
+fn a_review_that_is_gone_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = written(folder.path());
+    let take_away = |path: &Path| {
+        let file = rusqlite::Connection::open(path).unwrap();
+        assert_eq!(file.execute("DELETE FROM review", []).unwrap(), 1);
+    };
+    let store = open(&path).unwrap();
+    assert_eq!(store.verify().unwrap().reviews, 1);
+    let lost = store.reviews(&celador_store::ReviewFilter::default(), 0, 1).unwrap().0.remove(0).review.id;
+    let expected = Err(StoreError::Corrupt(format!("the review `{lost}` of task `suspended` is not there")));
+    drop(store);
+
+    let open_one = folder.path().join("open.db");
+    fs::copy(&path, &open_one).unwrap();
+    take_away(&open_one);
+    assert_eq!(open(&open_one).unwrap().verify().map(drop), expected);
+
+    let store = open(&path).unwrap();
+    let mut suspended = Kept::load(&store, &kim(), "suspended").unwrap();
+    assert_eq!(suspended.review(true).unwrap().verdict, Verdict::Allow);
+    assert_eq!(store.verify().unwrap().reviews, 1);
+    take_away(&path);
+    assert_eq!(store.verify().map(drop), expected);
+}
+
 /// The file that the first release wrote: every later one opens it and goes on with its tasks.
 #[test]
 fn a_store_of_the_first_release_opens() {

@@ -110,6 +110,7 @@ impl<'r> Running<'r> {
             function: None,
             verdict: "asks",
             step: None,
+            policy_step: None,
             limit: None,
             ended: None,
             switch: None,

@@ -428,8 +428,8 @@ fn while_a_review_is_open_nothing_else_proceeds() {
         assert_eq!(decided(task.before(&call, noon()).unwrap()).verdict, Verdict::Wait);
         assert_eq!(decided(task.invoke(&call, noon()).unwrap()).verdict, Verdict::Wait);
     }
+    assert_eq!(decided(task.input(&message, noon())).verdict, Verdict::Wait);
     let decisions = [
-        decided(task.input(&message, noon())),
         decided(task.output(&message, noon())),
         task.model_turn(Usage::default(), noon()),
         task.limits(Next::ModelTurn, noon()),

@@ -104,9 +104,14 @@ pub fn engine(agent: &str) -> Engine {
 
 /// The same with other bounds.
 pub fn engine_within(agent: &str, change: impl FnOnce(&mut EngineLimits)) -> Engine {
+    engine_of(manifests(agent), change)
+}
+
+/// The same of a whole text.
+pub fn engine_of(text: String, change: impl FnOnce(&mut EngineLimits)) -> Engine {
     let mut limits = EngineLimits::default();
     change(&mut limits);
-    let source = Source::new("test.yaml", manifests(agent));
+    let source = Source::new("test.yaml", text);
     let (catalog, mut findings) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, limits);
     findings.extend(compiled);

@@ -215,7 +215,7 @@ fn carry_out(task: &mut Task, first: Vec<DecidedCall>) -> BTreeMap<String, usize
     let mut open: Vec<(CallId, String)> = Vec::new();
     let mut news = first;
     loop {
-        for DecidedCall { call, function, decision } in std::mem::take(&mut news) {
+        for DecidedCall { call, function, decision, .. } in std::mem::take(&mut news) {
             if decision.verdict == Verdict::Allow {
                 *through.entry(function.clone()).or_default() += 1;
                 open.push((call, function));

@@ -7,9 +7,10 @@
 
 use super::{Assumptions, Checked, CostEstimate, Reference};
 use crate::domain::Domain;
+use crate::formats::glob_to_regex;
 use crate::function::{Code, Function};
 use crate::limits::EvalLimits;
-use crate::stdlib::Extent;
+use crate::stdlib::{Extent, GLOB};
 use crate::syntax::{Comprehension, ComprehensionKind, Element, Expr, ExprKind, Literal, MapEntry, Name};
 use crate::types::{Kind, Type};
 use crate::value::{List, Map, Value};
@@ -25,10 +26,21 @@ const ELEMENT_UNITS: u64 = (size_of::<Value<'_>>() as u64).div_ceil(BYTES_PER_UN
 /// What building an entry of a map costs at most.
 const ENTRY_UNITS: u64 = (Map::ENTRY_BYTES as u64).div_ceil(BYTES_PER_UNIT);
 
-/// Functions of texts and numbers whose work grows faster than those; functions of lists and maps are none of these,
-/// because nothing is known of what is in those.
-const UNBOUNDED: [&str; 6] =
-    ["lists.range", "regex.extract", "regex.extractAll", "regex.replace", "replace", "split"];
+/// Functions of texts and numbers whose work grows faster than those, or that pay for each part which they find; functions
+/// of lists and maps are none of these, because nothing is known of what is in those.
+const UNBOUNDED: [&str; 11] = [
+    "getQuery",
+    "json.parse",
+    "lists.range",
+    "regex.extract",
+    "regex.extractAll",
+    "regex.replace",
+    "replace",
+    "shell.commands",
+    "shell.parse",
+    "split",
+    "text",
+];
 
 /// What an expression costs.
 #[derive(Clone, Copy)]
@@ -156,13 +168,15 @@ impl Estimator<'_> {
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
-        let (name, host, qualified) = match self.checked.reference(expr.id) {
+        let (name, code, qualified) = match self.checked.reference(expr.id) {
             Some(Reference::Function { declaration, qualified, .. }) => {
                 let Function { name, code, .. } = declaration.function;
-                (name, matches!(code, Code::Host), *qualified)
+                (name, code, *qualified)
             }
-            _ => (function.text.as_str(), true, false),
+            _ => (function.text.as_str(), Code::Host, false),
         };
+        // what no constant is: an answer of the host, a variable
+        let varies = matches!(code, Code::Host | Code::Given { .. });
         let operands: Vec<&Expr> = target.filter(|_| !qualified).into_iter().chain(args).collect();
         match (name, operands.as_slice()) {
             ("_&&_" | "_||_", [left, right]) => self.logic(left, right),
@@ -181,10 +195,16 @@ impl Estimator<'_> {
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.counted(operand)),
             (name, operands) => {
                 let arguments = self.all(operands.iter().copied());
-                let work = sum(self.work(name, operands), self.built(name, expr));
+                // a function with a table goes through every part of a value, of which no type says how many there are
+                let work = match code {
+                    Code::Named(..) => None,
+                    _ => sum(self.work(name, operands), self.built(name, expr)),
+                };
                 self.note_unbounded(work, expr);
-                let arguments = Cost { constant: arguments.constant && !host, ..arguments };
-                arguments.step_over(Cost::STEP).at_most(work)
+                let arguments = Cost { constant: arguments.constant && !varies, ..arguments };
+                // the variable is a step too
+                let given = u64::from(matches!(code, Code::Given { .. }));
+                arguments.step_over(Cost::STEP).at_most(sum(work, Some(given)))
             }
         }
     }
@@ -224,6 +244,11 @@ impl Estimator<'_> {
                 // how dear a search is depends on the pattern
                 _ => None,
             },
+            (GLOB, [path, pattern]) => {
+                let ExprKind::Literal(Literal::String(pattern)) = &pattern.kind else { return None };
+                let extent = Extent::of_constant(&glob_to_regex(pattern).ok()?, &mut 0).ok()?;
+                self.text(path)?.checked_mul(extent.factor().checked_add(1)?)
+            }
             _ if UNBOUNDED.contains(&function) => None,
             _ => operands.iter().try_fold(0_u64, |work, operand| {
                 Some(work.saturating_add(self.looked_at(function, operand)?))
@@ -235,7 +260,7 @@ impl Estimator<'_> {
     fn compared(&self, operand: &Expr) -> Option<u64> {
         match self.checked.type_of(operand.id).kind() {
             Some(Kind::List | Kind::Map | Kind::Optional) => None,
-            Some(Kind::String | Kind::Bytes) | None => self.text(operand),
+            Some(Kind::String | Kind::Bytes | Kind::Url) | None => self.text(operand),
             Some(_) => Some(0),
         }
     }
@@ -248,14 +273,15 @@ impl Estimator<'_> {
                 self.elements(operand)?.checked_mul(ELEMENT_UNITS.saturating_add(1))
             }
             Some(Kind::List | Kind::Map) => None,
-            Some(Kind::String | Kind::Bytes) | None => self.text(operand),
+            Some(Kind::String | Kind::Bytes | Kind::Url) | None => self.text(operand),
             Some(_) => Some(0),
         }
     }
 
     /// What the text costs that a function builds; an operator builds no more than it has looked at.
     fn built(&self, function: &str, call: &Expr) -> Option<u64> {
-        let text = matches!(self.checked.type_of(call.id).kind(), Some(Kind::String | Kind::Bytes) | None);
+        let kind = self.checked.type_of(call.id).kind();
+        let text = matches!(kind, Some(Kind::String | Kind::Bytes | Kind::Url) | None);
         let builds = text && function.starts_with(char::is_alphabetic);
         Some(if builds { self.unknown_text(call) } else { 0 })
     }

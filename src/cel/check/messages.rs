@@ -240,6 +240,36 @@ pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
     Issue { help, ..warning(code, span, message.to_owned()) }
 }
 
+/// `duration('1 hour')`
+pub(crate) fn refused_constant(span: Span, function: &str, expected: Option<&str>) -> Issue {
+    let issue = warning(
+        "refused_constant",
+        span,
+        format!("`{function}` refuses this constant, so the call always fails"),
+    );
+    Issue { help: expected.map(str::to_owned), ..issue }
+}
+
+/// `pii.has(input, 'emial')`
+pub(super) fn unknown_row(span: Span, function: &str, name: &str, rows: &[&'static str]) -> Issue {
+    let issue = error("unknown_row", span, format!("`{function}` does not know `{name}`"));
+    match nearest_to(name, rows.iter().copied()) {
+        Some(near) => meant(issue, Some(near)),
+        None => Issue { help: Some(format!("it knows {}", listed(rows))), ..issue },
+    }
+}
+
+/// `pii.has(input, [])`
+pub(super) fn names_no_row(span: Span, function: &str) -> Issue {
+    let issue = error("unknown_row", span, format!("an empty list leaves `{function}` nothing to look for"));
+    Issue { help: Some("leave the list away, or name what is meant".to_owned()), ..issue }
+}
+
+fn listed(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
 pub(crate) fn bad_pattern(span: Span) -> Issue {
     let issue = warning("bad_pattern", span, "the regular expression does not compile".to_owned());
     let help =

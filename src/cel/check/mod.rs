@@ -4,9 +4,10 @@
 //! error; what only fails when it runs (no overload for these types, a field that the record lacks) is a warning, and
 //! the checked expression is there all the same. One line: `infer` walks the tree, `names` finds what names stand
 //! for, `fields` which fields there are, `calls` which overloads apply, `unify` whether types go together; then `decided`
-//! says what asks nothing, and `cost` adds up.
+//! says what asks nothing, `constants` which constants name nothing, and `cost` adds up.
 
 mod calls;
+mod constants;
 mod cost;
 mod decided;
 mod fields;
@@ -146,7 +147,7 @@ impl Checked {
 /// Checks an expression in a scope. The checked expression is there if no issue is an error; its calls that no
 /// overload fits have an empty list of them and fail when they run.
 ///
-/// Codes of errors: `undeclared_name`, `undeclared_function`, `undeclared_type`. Codes of warnings:
+/// Codes of errors: `undeclared_name`, `undeclared_function`, `undeclared_type`, `unknown_row`. Codes of warnings:
 /// `no_matching_overload`, `unknown_field`, `not_selectable`, `not_iterable`, `never_equal`, `always_true`,
 /// `always_false`.
 ///
@@ -167,6 +168,7 @@ pub(crate) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
     let mut checked = Checked { expr, types, references, cost, domains: Vec::new() };
     let (domains, doubts) = decided::decided(&checked);
     issues.extend(doubts);
+    issues.extend(constants::constants(&checked));
     issues.sort_by_key(|issue| issue.span);
     checked.domains = domains;
     checked.cost = cost::estimate(&checked, env.limits());

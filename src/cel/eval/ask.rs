@@ -7,9 +7,10 @@
 use super::operators::compare;
 use super::place::{Find, Variables};
 use crate::fault::Fault;
+use crate::formats::check_clean;
 use crate::meter::{Meter, text_units};
 use crate::plan::{Comparison, Question};
-use crate::stdlib::Pattern;
+use crate::stdlib::{Pattern, is_glob_match};
 use crate::types::Kind;
 use crate::value::{Guess, Value, View, same_bytes};
 
@@ -65,7 +66,8 @@ impl Question {
                 of.has_member(key)
             }
             (Self::Matches(pattern), Value::String(text)) => pattern.is_match(meter, text),
-            (Self::Size(..) | Self::Matches(_), other) => no_overload(&[other.kind()]),
+            (Self::Glob(pattern), Value::String(path)) => is_glob_match(meter, path, pattern),
+            (Self::Size(..) | Self::Matches(_) | Self::Glob(_), other) => no_overload(&[other.kind()]),
         }
     }
 
@@ -86,6 +88,7 @@ impl Question {
             Self::Matches(pattern) => {
                 about_value(place, cost, move |value, purse| matches(value, &pattern, purse))
             }
+            Self::Glob(pattern) => about_value(place, cost, move |value, purse| glob(value, &pattern, purse)),
         }
     }
 
@@ -101,6 +104,7 @@ impl Question {
             Self::Has(key, guess) => has(value, key, guess),
             Self::Size(comparison, bound) => size(value, *comparison, *bound),
             Self::Matches(pattern) => matches(value, pattern, purse),
+            Self::Glob(pattern) => glob(value, pattern, purse),
         }
     }
 }
@@ -195,6 +199,15 @@ fn matches(value: View<'_>, pattern: &Pattern, purse: &mut Purse) -> Option<bool
     Some(pattern.regex().is_match(text))
 }
 
+/// A path that is not in its plain form is out of the ordinary: the long way says what is wrong.
+fn glob(value: View<'_>, pattern: &Pattern, purse: &mut Purse) -> Option<bool> {
+    let path = value.as_str()?;
+    check_clean(path).ok()?;
+    purse.pay(text_units(path.len()))?;
+    purse.pay(pattern.cost(path.len()))?;
+    Some(pattern.regex().is_match(path))
+}
+
 /// Whether the size of a value satisfies a comparison, if that need not be counted.
 #[inline(always)]
 fn size(value: View<'_>, comparison: Comparison, bound: i64) -> Option<bool> {
@@ -205,7 +218,7 @@ fn size(value: View<'_>, comparison: Comparison, bound: i64) -> Option<bool> {
         }
         View::Json(json) => comparison.of_length(json.as_bytes()?.len(), bound),
         View::List { of, at } => Some(comparison.of_size(of.size(at), bound)),
-        View::Record { of, at } => Some(comparison.of_size(of.shape(at).fields.len(), bound)),
+        View::Record { of, at } => Some(comparison.of_size(of.shape(at).key_count(), bound)),
         View::Null | View::Bool(_) | View::Int(_) | View::UInt(_) | View::Double(_) => None,
     }
 }

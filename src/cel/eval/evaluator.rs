@@ -12,7 +12,7 @@ use super::progress::Progress;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::PureCode;
 use crate::plan::{Clause, Item, Local, Node, NodeId, Question};
-use crate::value::{Entries, Key, List, Map, Value, same_bytes};
+use crate::value::{Entries, Key, List, Map, Value, View, same_bytes};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
     pub(super) locals: &'r mut [Value<'a>],
     /// What came out of the bindings that were asked for.
     pub(super) memos: &'r mut [Option<Outcome<'a>>],
-    /// Which variables of loops are null because nothing is there, a bit each.
+    /// Which variables of loops are null because nothing is there, or records with fields that may be, a bit each.
     pub(super) gaps: u64,
     pub(super) progress: Progress<'r>,
     pub(super) host: Option<&'r mut (dyn HostFunctions + 'h)>,
@@ -333,7 +333,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         }
     }
 
-    /// Notes whether a variable of a loop is null because nothing is there.
+    /// Notes whether a variable of a loop is null because nothing is there, or a record with such a field.
     #[inline(always)]
     pub(super) fn mark_gap(&mut self, local: Local, is_gap: bool) {
         if is_gap {
@@ -354,10 +354,18 @@ impl<'a> Evaluator<'a, '_, '_> {
         loop {
             match self.nodes.get(step.0 as usize) {
                 Some(Node::Local(local)) => return self.gaps & bit(*local) != 0,
+                Some(Node::Field { operand, field }) => return self.is_gap_field(*operand, *field),
                 Some(Node::Member { operand, .. } | Node::Index { operand, .. }) => step = *operand,
                 _ => return false,
             }
         }
+    }
+
+    /// Whether a field of a variable of a loop is null because nothing is there, such as the result of a call without one.
+    fn is_gap_field(&self, operand: NodeId, field: usize) -> bool {
+        let Some(Node::Local(local)) = self.nodes.get(operand.0 as usize) else { return false };
+        let Some(Value::Map(Map::Live { of, at })) = self.locals.get(local.0 as usize) else { return false };
+        self.gaps & bit(*local) != 0 && matches!(of.field(*at, field), Some(View::Null))
     }
 }
 

@@ -44,7 +44,7 @@ impl<'a> Range<'a> {
                 other => *place = other.into(),
             },
             Self::List(List::Json(array)) => array.item(index)?.show(place),
-            Self::Map(Map::Live { of, at }) => *place = Value::text(of.shape(*at).field_name(index)?),
+            Self::Map(Map::Live { of, at }) => *place = Value::text(of.shape(*at).key(index)?),
             other => *place = other.element(index)?,
         }
         Some(())
@@ -120,7 +120,10 @@ impl<'a> Evaluator<'a, '_, '_> {
             },
         }
         let element = inner.second.unwrap_or(inner.first);
-        let is_gap = matches!(self.locals.get(element.0 as usize), Some(Value::Null)) && range.has_gaps();
+        let is_gap = match self.locals.get(element.0 as usize) {
+            Some(Value::Null | Value::Map(Map::Live { .. })) => range.has_gaps(),
+            _ => false,
+        };
         self.mark_gap(element, is_gap);
         Some(())
     }

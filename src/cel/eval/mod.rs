@@ -12,6 +12,7 @@ mod error;
 mod evaluator;
 mod guard;
 mod loops;
+mod matches;
 mod operators;
 mod place;
 mod progress;

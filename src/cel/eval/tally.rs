@@ -18,13 +18,13 @@ const MANY: usize = 32;
 
 /// What a run of rounds came to.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+pub(super) struct Tally {
     /// In how many the predicate held.
-    count: i64,
+    pub(super) count: i64,
     /// The first error.
-    error: Option<Halt>,
+    pub(super) error: Option<Halt>,
     /// Whether no further round matters: `all` and `exists` are decided, the others have failed.
-    over: bool,
+    pub(super) over: bool,
 }
 
 impl Tally {
@@ -59,7 +59,7 @@ impl Tally {
 }
 
 /// The truth that decides at once, of the loops that have one.
-fn deciding(kind: LoopKind) -> Option<bool> {
+pub(super) fn deciding(kind: LoopKind) -> Option<bool> {
     match kind {
         LoopKind::All => Some(false),
         LoopKind::Exists => Some(true),
@@ -74,7 +74,19 @@ impl<'a> Evaluator<'a, '_, '_> {
         let growth = inner.fold.filter(|_| keeps).and_then(|fold| Some((fold, range.growth()?)));
         let tally = match growth {
             Some((fold, (at, growth))) => self.go_on(id, inner, range, FoldKey(fold, at), &growth)?,
-            None => self.visit(id, inner, range, 0..range.len(), Tally::default())?,
+            None => {
+                let correlation = inner.correlation.as_ref().filter(|_| keeps && range.len() >= MANY);
+                let found = match correlation.zip(range.growth()) {
+                    Some((correlation, (at, growth))) => {
+                        self.matches(id, inner, correlation, range, at, &growth)?
+                    }
+                    None => None,
+                };
+                match found {
+                    Some(tally) => tally,
+                    None => self.visit(id, inner, range, 0..range.len(), Tally::default())?,
+                }
+            }
         };
         match (deciding(inner.kind), tally) {
             (Some(deciding), Tally { over: true, .. }) => Some(Value::Bool(deciding)),
@@ -86,7 +98,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Goes through a part of the range, unless the loop is over before.
-    fn visit(
+    pub(super) fn visit(
         &mut self,
         id: NodeId,
         inner: &'a Loop,

@@ -7,10 +7,12 @@ use super::planner::Planner;
 use super::question::Question;
 use crate::check::Reference;
 use crate::fault::{ErrorCode, Fault};
+use crate::formats::glob_to_regex;
 use crate::function::{Code, Declaration};
-use crate::stdlib::{Extent, Pattern};
+use crate::stdlib::{Extent, GLOB, Pattern, SUM};
 use crate::syntax::{ComprehensionKind, Expr, ExprKind};
-use crate::value::Value;
+use crate::types::Type;
+use crate::value::{Duration, Value};
 use std::sync::Arc;
 
 impl Planner<'_> {
@@ -34,19 +36,24 @@ impl Planner<'_> {
             return self.comprehension(expr, inner, Some(LoopKind::Count));
         }
         let from = self.nodes.len();
-        let operands: Vec<NodeId> =
+        let mut operands: Vec<NodeId> =
             receiver.into_iter().chain(args).map(|operand| self.expr(operand)).collect();
+        if declaration.function.name == SUM {
+            operands.push(self.add(expr, Node::Constant(zero(self.checked.type_of(expr.id)))));
+        }
         let node = match declaration.function.code {
             Code::Plan => self.operator(declaration.function.name, &operands),
-            Code::Pure(code) => match self.matches(declaration.function.name, &operands) {
-                Some(node) => {
-                    // the pattern is inside the step now
-                    self.nodes.pop();
-                    self.spans.pop();
-                    node
+            Code::Pure(code) | Code::Named(code, _) => {
+                match self.with_pattern(declaration.function.name, &operands) {
+                    Some(node) => {
+                        // the pattern is inside the step now
+                        self.nodes.pop();
+                        self.spans.pop();
+                        node
+                    }
+                    None => Node::Call { name: declaration.function.name, code, args: operands.into() },
                 }
-                None => Node::Call { name: declaration.function.name, code, args: operands.into() },
-            },
+            }
             Code::Test(code) => match *operands {
                 [a, b] => self.text_question(declaration.function.name, a, b).unwrap_or(Node::Test {
                     name: declaration.function.name,
@@ -56,6 +63,20 @@ impl Planner<'_> {
                 }),
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
+            Code::Given { variable, code, accepts } => {
+                for (position, &operand) in operands.iter().enumerate() {
+                    if self.constant(operand).is_some_and(|constant| !accepts(position, constant)) {
+                        let span = self.spans.get(operand.0 as usize).copied();
+                        self.bad_arguments.extend(span.map(|span| (span, declaration.function.name)));
+                    }
+                }
+                let Some(known) = self.env.variable(variable) else {
+                    return self.fail(expr, ErrorCode::Unbound);
+                };
+                let given = self.add(expr, Node::Variable(known.slot));
+                let args = operands.into_iter().chain([given]).collect();
+                Node::Call { name: declaration.function.name, code, args }
+            }
             Code::Host => {
                 let (name, member) = (declaration.name, receiver.is_some());
                 return self.add(expr, Node::Host { name, member, args: operands.into() });
@@ -64,20 +85,24 @@ impl Planner<'_> {
         self.fold(expr, from, node)
     }
 
-    /// `text.matches('pattern')` with a constant pattern that compiles within its bounds. Past the bounds of all patterns
+    /// `text.matches('pattern')` or `text.glob('pattern')` with a constant pattern that compiles within its bounds. Past the bounds of all patterns
     /// together, which refuse the expression, none is compiled any more.
-    fn matches(&mut self, name: &str, operands: &[NodeId]) -> Option<Node> {
-        let ("matches", &[operand, pattern]) = (name, operands) else { return None };
+    fn with_pattern(&mut self, name: &str, operands: &[NodeId]) -> Option<Node> {
+        let ("matches" | GLOB, &[operand, pattern]) = (name, operands) else { return None };
         let last = self.nodes.len().checked_sub(1) == Some(pattern.0 as usize);
         let Some(Node::Constant(Value::String(pattern))) = self.nodes.last().filter(|_| last) else {
             return None;
         };
-        match Extent::of_constant(pattern, &mut self.properties) {
+        let is_glob = name == GLOB;
+        let pattern = if is_glob { glob_to_regex(pattern).ok()? } else { pattern.to_string() };
+        match Extent::of_constant(&pattern, &mut self.properties) {
             Ok(extent) => {
                 self.pattern_bytes = self.pattern_bytes.saturating_add(extent.bytes(&self.limits));
                 let fits = self.pattern_bytes <= self.limits.max_patterns_bytes;
-                let pattern = fits.then(|| Pattern::new(pattern, extent, &self.limits).ok()).flatten();
-                pattern.map(|pattern| Node::Ask { operand, question: Question::Matches(Arc::new(pattern)) })
+                let pattern = fits.then(|| Pattern::new(&pattern, extent, &self.limits).ok()).flatten();
+                let pattern = Arc::new(pattern?);
+                let question = if is_glob { Question::Glob(pattern) } else { Question::Matches(pattern) };
+                Some(Node::Ask { operand, question })
             }
             Err(Fault { code: ErrorCode::BudgetExceeded, .. }) => {
                 self.pattern_bytes = usize::MAX;
@@ -183,5 +208,15 @@ impl Planner<'_> {
             _ => None,
         };
         text(b).map(|text| (a, text)).or_else(|| Some((b, text(a)?)))
+    }
+}
+
+/// What an empty list adds up to.
+fn zero(ty: &Type) -> Value<'static> {
+    match ty {
+        Type::UInt => Value::UInt(0),
+        Type::Double => Value::Double(0.0),
+        Type::Duration => Value::Duration(Duration::ZERO),
+        _ => Value::Int(0),
     }
 }

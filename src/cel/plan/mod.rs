@@ -6,18 +6,26 @@
 
 mod call;
 mod comparison;
+mod correlation;
 mod node;
 mod planner;
 mod question;
 
 pub use comparison::{Arithmetic, Comparison};
-pub use node::{Clause, Item, Local, Loop, LoopKind, Memo, Node, NodeId};
+pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId};
 pub(crate) use planner::plan;
 pub use question::Question;
 
 use super::env::{EnvId, Slot};
 use super::value::Value;
+use crate::fault::ErrorCode;
+use crate::limits::EvalLimits;
+use crate::meter::Meter;
 use crate::source::Span;
+use crate::stdlib::sample;
+
+/// What trying the constants of one expression may cost.
+const TRYING_COST: u64 = 100_000;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -38,6 +46,8 @@ pub struct Plan {
     pub memos: usize,
     /// About the bytes that the constant patterns hold, or would hold if they were compiled.
     pub pattern_bytes: usize,
+    /// Where constants stand that a function refuses whatever its other arguments are, and the function.
+    pub bad_arguments: Vec<(Span, &'static str)>,
 }
 
 impl Plan {
@@ -72,6 +82,40 @@ impl Plan {
                     .then(|| self.span(pattern))
             }
             _ => None,
+        })
+    }
+
+    /// Calls that fail whenever they run because a function refuses its constants: where these stand, the function, and what it
+    /// expects if it says so. What trying them costs is bounded; those beyond are passed over.
+    pub fn refused_constants(
+        &self,
+        limits: &EvalLimits,
+    ) -> impl Iterator<Item = (Span, &'static str, Option<&'static str>)> {
+        let limits = EvalLimits { max_cost: limits.max_cost.min(TRYING_COST), ..*limits };
+        let mut spent = 0;
+        self.nodes.iter().zip(&self.spans).filter_map(move |(node, span)| {
+            let Node::Call { name, code, args } = node else { return None };
+            // a pattern has a finding of its own
+            if *name == "matches" {
+                return None;
+            }
+            let constant = |id: &NodeId| match self.node(*id) {
+                Some(Node::Constant(value)) => Some(value.borrowed()),
+                _ => None,
+            };
+            let (first, rest) = args.split_first()?;
+            let rest: Vec<Value<'_>> = rest.iter().map(constant).collect::<Option<_>>()?;
+            let (first, span) = match constant(first) {
+                Some(first) => (first, *span),
+                None => (sample(name, &rest)?, self.span(*args.last()?)),
+            };
+            let mut meter = Meter::new(&limits);
+            meter.charge(spent).ok()?;
+            let arguments: Vec<&Value<'_>> = [&first].into_iter().chain(&rest).collect();
+            let fault = code(&mut meter, &arguments).err();
+            spent = meter.spent_cost();
+            let refused = fault.filter(|fault| fault.code == ErrorCode::InvalidArgument)?;
+            Some((span, *name, refused.expected()))
         })
     }
 

@@ -219,6 +219,24 @@ pub struct Loop {
     pub body: NodeId,
     /// Under which name what the loop came to may be kept: if that depends on nothing but the elements.
     pub(crate) fold: Option<FoldId>,
+    /// How elements are left out that cannot matter, if the predicate compares a part of each with a value of its surroundings.
+    pub(crate) correlation: Option<Correlation>,
+}
+
+/// A predicate that compares a part of each element with a value that is the same for all: `t.id == input.id && …`, or
+/// `t.id != input.id || …`. Elements of which it need not be asked are found in an index.
+#[derive(Debug)]
+pub struct Correlation {
+    /// Under which name the index is kept.
+    pub(crate) id: FoldId,
+    /// The part of the element.
+    pub(crate) key: NodeId,
+    /// The value.
+    pub(crate) value: NodeId,
+    /// What the predicate comes to where the two are not equal.
+    pub(crate) otherwise: bool,
+    /// Other clauses that read nothing but the element, and come to the same where they come to `otherwise`.
+    pub(crate) others: Box<[NodeId]>,
 }
 
 /// The result that a loop makes of its elements.

@@ -1,6 +1,7 @@
 //! Makes the plan: one pass over the tree, children first. What a call becomes stands in `call`.
 
 use super::Plan;
+use super::correlation::correlation;
 use super::node::{Item, Local, Loop, LoopKind, Memo, Node, NodeId};
 use super::question::Question;
 use crate::check::{Checked, Reference};
@@ -36,15 +37,17 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
         locals: 0,
         memos: 0,
         pattern_bytes: 0,
+        bad_arguments: Vec::new(),
+        env,
         properties: Extent::max_properties(env.limits()),
     };
     let root = planner.expr(&checked.expr);
     let (locals, memos) = (planner.locals as usize, planner.memos as usize);
-    let Planner { nodes, spans, pattern_bytes, .. } = planner;
+    let Planner { nodes, spans, pattern_bytes, bad_arguments, .. } = planner;
     let mut variables: Vec<Slot> = nodes.iter().filter_map(Node::variable).collect();
     variables.sort_unstable();
     variables.dedup();
-    Plan { env: env.id(), nodes, spans, root, variables, locals, memos, pattern_bytes }
+    Plan { env: env.id(), nodes, spans, root, variables, locals, memos, pattern_bytes, bad_arguments }
 }
 
 /// A plan while it is made.
@@ -65,6 +68,9 @@ pub(super) struct Planner<'c> {
     memos: u32,
     /// The bytes that compiled patterns hold.
     pub(super) pattern_bytes: usize,
+    /// Constants with which a call always fails.
+    pub(super) bad_arguments: Vec<(Span, &'static str)>,
+    pub(super) env: &'c Env,
     /// Classes by property that patterns may still name.
     pub(super) properties: usize,
 }
@@ -269,7 +275,12 @@ impl Planner<'_> {
         let is_fold = kind.is_fold() && second.is_none();
         let is_fold = is_fold && self.nodes.get(inside..).is_some_and(|nodes| nodes.iter().all(is_closed));
         let fold = is_fold.then(FoldId::next);
-        self.add(expr, Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold })))
+        let is_compared = kind.is_fold() && second.is_none() && !is_fold;
+        let correlation = if is_compared { correlation(&self.nodes, inside, body, first) } else { None };
+        self.add(
+            expr,
+            Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold, correlation })),
+        )
     }
 
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the

@@ -4,7 +4,7 @@
 //! What it costs is the same: the constant is paid for like the step that it was.
 
 use super::comparison::Comparison;
-use crate::stdlib::Pattern;
+use crate::stdlib::{GLOB, Pattern};
 use crate::value::Guess;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub enum Question {
     EndsWith(Arc<str>),
     /// `a.matches('^a+$')`, the pattern compiled
     Matches(Arc<Pattern>),
+    /// `a.glob('**/*.rs')`, the pattern compiled
+    Glob(Arc<Pattern>),
     /// `has(a.key)`, and where the key was last found in a JSON object
     Has(Box<str>, Guess),
 }
@@ -34,7 +36,7 @@ impl Question {
     pub(crate) fn constants(&self) -> u64 {
         match self {
             Self::Compare(..) | Self::Is(_) | Self::IsNot(_) | Self::StartsWith(_) | Self::EndsWith(_) => 1,
-            Self::Size(..) | Self::Matches(_) | Self::Has(..) => 0,
+            Self::Size(..) | Self::Matches(_) | Self::Glob(_) | Self::Has(..) => 0,
         }
     }
 
@@ -48,6 +50,7 @@ impl Question {
             Self::StartsWith(_) => Some("startsWith"),
             Self::EndsWith(_) => Some("endsWith"),
             Self::Matches(_) => Some("matches"),
+            Self::Glob(_) => Some(GLOB),
         }
     }
 }

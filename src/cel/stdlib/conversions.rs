@@ -68,6 +68,9 @@ pub(super) const CONVERSIONS: &[Function] = &[
             ("duration_to_string", "string(duration) -> string"),
             ("ip_to_string", "string(net.IP) -> string"),
             ("cidr_to_string", "string(net.CIDR) -> string"),
+            ("url_to_string", "string(kubernetes.URL) -> string"),
+            ("semver_to_string", "string(kubernetes.Semver) -> string"),
+            ("quantity_to_string", "string(kubernetes.Quantity) -> string"),
         ],
         examples: &[
             ("string(1.5)", "'1.5'"),

@@ -161,7 +161,10 @@ impl Output<'_, '_> {
             Value::Timestamp(time) => self.push(&time.to_string()),
             Value::Duration(duration) => self.push(&duration.to_string()),
             Value::Type(name) => self.push(&name.0),
-            Value::Opaque(value) => self.push(&value.to_string()),
+            Value::Opaque(value) => {
+                self.meter.charge_text(value.bytes())?;
+                self.push(&value.to_string())
+            }
             Value::List(list) => {
                 self.push("[")?;
                 for (index, item) in list.iter().enumerate() {

@@ -161,6 +161,24 @@ pub(super) const LISTS: &[Function] = &[
     },
 ];
 
+/// The position of the first of some elements that equals an item, as `==` has it; -1 if none does.
+///
+/// # Errors
+/// `budget_exceeded`, `value_shortened`.
+pub(super) fn position_of<'a>(
+    meter: &mut Meter<'_>,
+    item: &Value<'_>,
+    elements: impl Iterator<Item = (usize, Value<'a>)>,
+) -> Result<Value<'a>, Fault> {
+    for (index, element) in elements {
+        meter.charge(1)?;
+        if element.equals_metered(item, meter)? {
+            return Ok(Value::Int(i64::try_from(index).map_err(|_| ErrorCode::Overflow)?));
+        }
+    }
+    Ok(Value::Int(-1))
+}
+
 fn slice<'a>(meter: &mut Meter<'_>, list: &List<'a>, start: i64, end: i64) -> Result<Value<'a>, Fault> {
     let position = |index: i64| usize::try_from(index).ok().filter(|&index| index <= list.len());
     match (position(start), position(end)) {

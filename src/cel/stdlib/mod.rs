@@ -1,6 +1,7 @@
 //! The functions, one file a library. Each function is one row: see [`Function`].
 
 mod conversions;
+mod documents;
 mod encoders;
 mod format;
 mod lists;
@@ -8,19 +9,27 @@ mod math;
 mod network;
 mod operators;
 mod optionals;
+mod paths;
 pub(crate) mod pattern;
 mod regex;
 mod sets;
+mod shell;
 mod strings;
 mod strings_ext;
 mod times;
+mod times_ext;
+mod totals;
+mod urls;
+mod versions;
 
+pub(crate) use paths::{GLOB, is_glob_match};
 pub(crate) use pattern::{Extent, Pattern};
+pub(crate) use totals::SUM;
 
 use super::fault::Fault;
 use super::function::Function;
 use super::meter::Meter;
-use super::value::Value;
+use super::value::{Timestamp, Value};
 
 /// The whole language: standard CEL and its extensions, which scopes of policies know.
 pub const LANGUAGE: &[&[Function]] = &[
@@ -32,11 +41,18 @@ pub const LANGUAGE: &[&[Function]] = &[
     strings_ext::STRINGS_EXT,
     math::MATH,
     lists::LISTS,
+    totals::TOTALS,
+    times_ext::TIMES_EXT,
     sets::SETS,
     optionals::OPTIONALS,
     encoders::ENCODERS,
     regex::REGEX,
     network::NETWORK,
+    urls::URLS,
+    paths::PATHS,
+    versions::VERSIONS,
+    shell::SHELL,
+    documents::DOCUMENTS,
 ];
 
 const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
@@ -56,12 +72,32 @@ pub const LIBRARIES: &[(&str, &[Function])] = &[
     ("Strings", strings_ext::STRINGS_EXT),
     ("Math", math::MATH),
     ("Lists", lists::LISTS),
+    ("Totals of lists", totals::TOTALS),
+    ("Times", times_ext::TIMES_EXT),
     ("Sets", sets::SETS),
     ("Optionals", optionals::OPTIONALS),
     ("Encoders", encoders::ENCODERS),
     ("Regular expressions", regex::REGEX),
     ("Networks", network::NETWORK),
+    ("URLs", urls::URLS),
+    ("Paths", paths::PATHS),
+    ("Versions and quantities", versions::VERSIONS),
+    ("Command lines", shell::SHELL),
+    ("Documents", documents::DOCUMENTS),
 ];
+
+/// An argument that a function takes together with constants behind it that are well-formed, for who asks whether they are; nothing
+/// for functions whose constants may be anything.
+pub(crate) fn sample<'a>(function: &str, constants: &[Value<'a>]) -> Option<Value<'a>> {
+    Some(match function {
+        "regex.extract" | "regex.extractAll" | "regex.replace" => Value::text(""),
+        GLOB => Value::text("a"),
+        // each folder is within itself
+        "path.within" => constants.first()?.clone(),
+        name if times::is_calendar(name) => Value::Timestamp(Timestamp::from_unix(0).ok()?),
+        _ => return None,
+    })
+}
 
 /// No overload takes these arguments.
 fn no_overload<T>(args: &[&Value<'_>]) -> Result<T, Fault> {

@@ -13,7 +13,7 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Cost units for each byte of a pattern that is compiled when it runs; each range costs one more.
-const COMPILE_COST: u64 = 50;
+pub(super) const COMPILE_COST: u64 = 50;
 
 /// Places that the price of text includes; a pattern of more makes it dearer.
 const PLACES_INCLUDED: u64 = 16;

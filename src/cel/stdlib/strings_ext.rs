@@ -3,6 +3,7 @@
 //! Parts of a text that outlives the evaluation are borrowed from it; whatever is built is paid for before.
 
 use super::format::format;
+use super::lists::position_of;
 use super::{charge_texts, no_overload};
 use crate::fault::{ErrorCode, Fault};
 use crate::function::{Code, Function};
@@ -33,20 +34,25 @@ pub(super) const STRINGS_EXT: &[Function] = &[
     },
     Function {
         name: "indexOf",
-        doc: "the first position of a text in another, at a position or after it; -1 if there is none",
-        cost: "1, and the length of the text",
+        doc: "the first position of a text in another, at a position or after it, or of an element in a list; -1 if there is \
+              none",
+        cost: "1, and the length of the text, or of the list up to the element and what comparing costs",
         overloads: &[
             ("string_index_of_string", "string.indexOf(string) -> int"),
             ("string_index_of_string_int", "string.indexOf(string, int) -> int"),
+            ("list_a_index_of_int", "list(A).indexOf(A) -> int"),
         ],
         examples: &[
             ("'tacocat'.indexOf('ac')", "1"),
             ("'tacocat'.indexOf('a', 3)", "5"),
             ("'tacocat'.indexOf('x')", "-1"),
             ("'tacocat'.indexOf('a', 8)", "error: index_out_of_bounds"),
+            ("[1, 2, 2, 3].indexOf(2)", "1"),
+            ("['a'].indexOf('b')", "-1"),
         ],
         code: Code::Pure(|meter, args| {
             let (text, sought, from) = match args {
+                [Value::List(list), item] => return position_of(meter, item, list.iter().enumerate()),
                 [Value::String(text), Value::String(sought)] => (text, sought, 0),
                 [Value::String(text), Value::String(sought), Value::Int(from)] => (text, sought, *from),
                 _ => return no_overload(args),
@@ -59,19 +65,26 @@ pub(super) const STRINGS_EXT: &[Function] = &[
     },
     Function {
         name: "lastIndexOf",
-        doc: "the last position of a text in another, at a position or before it; -1 if there is none",
-        cost: "1, and the length of the text",
+        doc: "the last position of a text in another, at a position or before it, or of an element in a list; -1 if there is \
+              none",
+        cost: "1, and the length of the text, or of the list from the element on and what comparing costs",
         overloads: &[
             ("string_last_index_of_string", "string.lastIndexOf(string) -> int"),
             ("string_last_index_of_string_int", "string.lastIndexOf(string, int) -> int"),
+            ("list_a_last_index_of_int", "list(A).lastIndexOf(A) -> int"),
         ],
         examples: &[
             ("'tacocat'.lastIndexOf('a')", "5"),
             ("'tacocat'.lastIndexOf('a', 4)", "1"),
             ("'tacocat'.lastIndexOf('')", "7"),
             ("'tacocat'.lastIndexOf('a', -1)", "error: index_out_of_bounds"),
+            ("['a', 'b', 'b', 'c'].lastIndexOf('b')", "2"),
         ],
         code: Code::Pure(|meter, args| match args {
+            [Value::List(list), item] => {
+                let from_last = (0..list.len()).rev().filter_map(|index| Some((index, list.get(index)?)));
+                position_of(meter, item, from_last)
+            }
             [Value::String(text), Value::String(sought)] => {
                 charge_texts(meter, args)?;
                 Ok(position(text, text.rfind(&**sought)))

@@ -162,6 +162,11 @@ pub(super) const TIMES: &[Function] = &[
     },
 ];
 
+/// Whether a function reads a field of the calendar, and so takes a time zone.
+pub(super) fn is_calendar(function: &str) -> bool {
+    TIMES.iter().any(|row| row.name == function && row.name.starts_with("get"))
+}
+
 fn calendar<'a>(
     meter: &mut Meter<'_>,
     args: &[&Value<'a>],

@@ -80,7 +80,10 @@ impl<'a> Value<'a> {
             Self::Double(value) => double_text(*value),
             Self::Timestamp(time) => time.to_string(),
             Self::Duration(duration) => duration.to_string(),
-            Self::Opaque(value) => value.to_string(),
+            Self::Opaque(value) => {
+                meter.charge_built(value.bytes())?;
+                value.to_string()
+            }
             Self::Bytes(bytes) => {
                 meter.charge_built(bytes.len())?;
                 std::str::from_utf8(bytes).map_err(|_| ErrorCode::InvalidArgument)?.to_owned()

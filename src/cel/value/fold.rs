@@ -2,8 +2,10 @@
 //!
 //! In goes the outcome of a loop over the elements that stay as they are, out comes the same when that loop runs again,
 //! so that it goes only through what was appended since. What is kept are counts, codes and costs, never an element; of
-//! a fixed number of loops, those used last. Nobody ever waits here: who finds it in use by another thread goes without.
+//! a fixed number of loops, those used last. Beside them stand the indexes of loops that compare a part of each element with
+//! something else, as many as fit into a bound. Nobody ever waits here: who finds it in use by another thread goes without.
 
+use super::Index;
 use crate::fault::Fault;
 use crate::meter::Spent;
 use crate::types::At;
@@ -42,6 +44,8 @@ pub struct Folds(Mutex<Store>);
 #[derive(Debug, Default)]
 struct Store {
     kept: Vec<Entry>,
+    /// Indexes of lists, the one that was used last at the end.
+    indexes: Vec<(FoldKey, Index)>,
     /// How often something was looked up: the time by which the longest unused is found.
     now: u64,
 }
@@ -117,15 +121,45 @@ impl Folds {
         }
     }
 
+    /// Takes out the index that is kept under a key.
+    pub(crate) fn take_index(&self, key: FoldKey) -> Option<Index> {
+        let mut store = self.store()?;
+        let place = store.indexes.iter().position(|(known, _)| *known == key)?;
+        Some(store.indexes.remove(place).1)
+    }
+
+    /// Keeps an index. Those that were not used for the longest time go, until all of them take no more than so many bytes.
+    pub(crate) fn put_index(&self, key: FoldKey, index: Index, most: usize) {
+        let Some(mut store) = self.store() else { return };
+        store.indexes.retain(|(known, _)| *known != key);
+        store.indexes.push((key, index));
+        let mut bytes = store.index_bytes();
+        while bytes > most && !store.indexes.is_empty() {
+            let (_, unused) = store.indexes.remove(0);
+            bytes = bytes.saturating_sub(unused.heap_bytes());
+        }
+    }
+
     /// The bytes that it holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.store().map_or(0, |store| store.kept.capacity().saturating_mul(size_of::<Entry>()))
+        self.store().map_or(0, |store| {
+            let kept = store.kept.capacity().saturating_mul(size_of::<Entry>());
+            let indexes = store.indexes.capacity().saturating_mul(size_of::<(FoldKey, Index)>());
+            kept.saturating_add(indexes).saturating_add(store.index_bytes())
+        })
     }
 
     /// Nothing while another thread is in here: going through a list once more is better than waiting.
     fn store(&self) -> Option<MutexGuard<'_, Store>> {
         self.0.try_lock().ok()
+    }
+}
+
+impl Store {
+    fn index_bytes(&self) -> usize {
+        let bytes = self.indexes.iter().map(|(_, index)| index.heap_bytes());
+        bytes.fold(0, usize::saturating_add)
     }
 }
 

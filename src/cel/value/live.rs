@@ -156,7 +156,8 @@ pub trait LiveList: fmt::Debug + Sync {
     }
 
     /// Whether an element that is null stands for nothing at all, as where a call gave no result. For the variable of a macro
-    /// that is such an element each field is null, and `has` of it is false.
+    /// that is such an element each field is null, and `has` of it is false. If elements are records, it is their fields that
+    /// may be such a null: `t.result.id` then is null where `t` has no result.
     fn has_gaps(&self, _at: At) -> bool {
         false
     }

@@ -169,7 +169,7 @@ impl<'a> Map<'a> {
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
-            Self::Live { of, at } => of.shape(*at).fields.len(),
+            Self::Live { of, at } => of.shape(*at).key_count(),
             Self::Json(object) => object.len(),
             Self::Entries(entries) => entries.len(),
             Self::Shared(entries) => entries.len(),
@@ -210,7 +210,7 @@ impl<'a> Map<'a> {
     pub fn entry(&self, index: usize) -> Option<(Key<'a>, Value<'a>)> {
         match self {
             Self::Live { of, at } => {
-                let name = of.shape(*at).field_name(index)?;
+                let name = of.shape(*at).key(index)?;
                 Some((Key::String(Text::Borrowed(name)), of.field(*at, index)?.into()))
             }
             Self::Json(object) => {
@@ -233,7 +233,7 @@ impl<'a> Map<'a> {
     pub fn key(&self, index: usize) -> Option<Key<'a>> {
         match self {
             Self::Live { of, at } => {
-                let name = of.shape(*at).field_name(index)?;
+                let name = of.shape(*at).key(index)?;
                 Some(Key::String(Text::Borrowed(name)))
             }
             Self::Json(object) => object.entry(index).map(|(key, _)| Key::String(Text::Borrowed(key))),

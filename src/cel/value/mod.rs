@@ -8,6 +8,7 @@ mod arithmetic;
 mod convert;
 mod duration_text;
 mod fold;
+mod index;
 mod json;
 mod json_parts;
 mod json_value;
@@ -23,6 +24,7 @@ mod time;
 pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};
 pub use fold::{Folds, GrowingEnd, Growth};
+pub(crate) use index::Index;
 pub(crate) use json::Guess;
 pub use json::{Json, JsonError, JsonRef, Shortened};
 pub use json_parts::{Keys, Part};
@@ -187,8 +189,7 @@ impl<'a> Value<'a> {
             Self::Map(_) => Kind::Map,
             Self::Optional(_) => Kind::Optional,
             Self::Type(_) => Kind::Type,
-            Self::Opaque(Opaque::Ip(_)) => Kind::Ip,
-            Self::Opaque(Opaque::Cidr(_)) => Kind::Cidr,
+            Self::Opaque(value) => value.kind(),
             Self::Shortened => Kind::Shortened,
         }
     }
@@ -221,7 +222,7 @@ impl<'a> Value<'a> {
             Self::Timestamp(time) => Value::Timestamp(*time),
             Self::Duration(duration) => Value::Duration(*duration),
             Self::Type(name) => Value::Type(name.clone()),
-            Self::Opaque(value) => Value::Opaque(*value),
+            Self::Opaque(value) => Value::Opaque(value.clone()),
             Self::Shortened => Value::Shortened,
             Self::Optional(None) => Value::Optional(None),
             Self::Optional(Some(value)) => Value::Optional(Some(Arc::new(value.to_static()?))),
@@ -242,6 +243,7 @@ impl<'a> Value<'a> {
         match self {
             Self::String(Text::Shared(text)) => text.len(),
             Self::Bytes(Blob::Shared(bytes)) => bytes.len(),
+            Self::Opaque(value) => value.bytes(),
             Self::Optional(Some(value)) => size_of::<Self>().saturating_add(value.heap_bytes()),
             Self::List(List::Shared(items)) => {
                 items.iter().map(Self::heap_bytes).fold(List::bytes(items.len()), usize::saturating_add)

@@ -1,31 +1,59 @@
-//! Values of a library's own, which the language only carries, compares and prints: addresses and networks.
+//! Values of a library's own, which the language only carries, compares and prints: addresses, networks, URLs,
+//! versions, quantities.
 //!
-//! They are a closed set of small copies, so that the language needs no trait objects for them. What can be done with
+//! They are a closed set, so that the language needs no trait objects for them. What can be done with
 //! them stands in their library. The addresses are those of `core`, where there is no network to reach.
 
+use crate::formats::{Quantity, Semver, Url};
 use crate::types::Kind;
 use core::net::IpAddr;
 use std::fmt;
+use std::sync::Arc;
 
 /// A value of a library's own. Values of different libraries, or of different types of one, are unequal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opaque {
     /// `ip('10.0.0.1')`
     Ip(IpAddr),
     /// `cidr('10.0.0.0/8')`
     Cidr(Cidr),
+    /// `url('https://example.com/')`
+    Url(Arc<Url>),
+    /// `semver('1.2.3')`
+    Semver(Arc<Semver>),
+    /// `quantity('1.5Gi')`
+    Quantity(Arc<Quantity>),
 }
 
 impl Opaque {
     /// The names of the types.
-    pub const TYPES: [&'static str; 2] = [Kind::Ip.name(), Kind::Cidr.name()];
+    pub const TYPES: [&'static str; 5] =
+        [Kind::Ip.name(), Kind::Cidr.name(), Kind::Url.name(), Kind::Semver.name(), Kind::Quantity.name()];
+
+    /// The kind of the value.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Ip(_) => Kind::Ip,
+            Self::Cidr(_) => Kind::Cidr,
+            Self::Url(_) => Kind::Url,
+            Self::Semver(_) => Kind::Semver,
+            Self::Quantity(_) => Kind::Quantity,
+        }
+    }
 
     /// The name of the value's type, as `type()` prints it.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// The bytes that it holds beside itself, which is what it costs to look at; none for those that are always short.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         match self {
-            Self::Ip(_) => Kind::Ip.name(),
-            Self::Cidr(_) => Kind::Cidr.name(),
+            Self::Ip(_) | Self::Cidr(_) | Self::Semver(_) | Self::Quantity(_) => 0,
+            Self::Url(url) => url.bytes(),
         }
     }
 }
@@ -36,6 +64,9 @@ impl fmt::Display for Opaque {
         match self {
             Self::Ip(address) => address.fmt(f),
             Self::Cidr(network) => network.fmt(f),
+            Self::Url(url) => url.fmt(f),
+            Self::Semver(version) => version.fmt(f),
+            Self::Quantity(quantity) => quantity.fmt(f),
         }
     }
 }

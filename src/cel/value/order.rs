@@ -43,6 +43,7 @@ impl Value<'_> {
         match (self, other) {
             (Self::String(a), Value::String(b)) if a.len() == b.len() => meter.charge_text(a.len())?,
             (Self::Bytes(a), Value::Bytes(b)) if a.len() == b.len() => meter.charge_text(a.len())?,
+            (Self::Opaque(a), Value::Opaque(b)) => meter.charge_text(a.bytes().min(b.bytes()))?,
             (Self::List(a), Value::List(b)) if a.len() == b.len() => {
                 meter.charge(self.weight(meter.left()))?
             }
@@ -82,6 +83,7 @@ impl Value<'_> {
             Self::Optional(Some(value)) => value.weight(most).saturating_add(1),
             Self::String(text) => (text.len() as u64 / 10).saturating_add(1),
             Self::Bytes(bytes) => (bytes.len() as u64 / 10).saturating_add(1),
+            Self::Opaque(value) => (value.bytes() as u64 / 10).saturating_add(1),
             _ => 1,
         }
     }

@@ -322,6 +322,9 @@ impl fmt::Display for Timestamp {
 }
 
 impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self { seconds: 0, nanos: 0 };
+
     /// The length of this many nanoseconds.
     ///
     /// # Errors

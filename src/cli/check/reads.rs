@@ -30,6 +30,7 @@ fn say(
 ) -> Result<(), Failure> {
     let key = |position: usize| policy.function(position).map_or("", |function| &*function.key);
     let read: Vec<&str> = reads.functions().map(key).collect();
+    let made: Vec<&str> = reads.functions_made().map(key).collect();
     let changed: Vec<&str> = changes.functions().map(key).collect();
     match screen.format() {
         Format::Human => {
@@ -41,11 +42,16 @@ fn say(
             };
             screen.line(&format!("{bold}{}{reset} {dim}of {agent}{reset}", function.key))?;
             screen.line(&format!("  reads {read}"))?;
+            let made = if reads.is_everything_made() { "every call".to_owned() } else { made.join(", ") };
+            if !made.is_empty() {
+                screen.line(&format!("  reads without waiting, as arguments are known at once: {made}"))?;
+            }
             screen.line(&format!("  changes {}", changed.join(", ")))?;
         }
         Format::Json => {
             let read = if reads.is_everything() { Value::from("*") } else { json!(read) };
-            let line = json!({"agent": agent, "function": function.key, "reads": read, "changes": changed});
+            let made = if reads.is_everything_made() { Value::from("*") } else { json!(made) };
+            let line = json!({"agent": agent, "function": function.key, "reads": read, "reads_made": made, "changes": changed});
             screen.json("dependencies", line)?;
         }
     }

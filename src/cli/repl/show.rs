@@ -100,6 +100,9 @@ fn constructor(opaque: &Opaque) -> &'static str {
     match opaque {
         Opaque::Ip(_) => "ip",
         Opaque::Cidr(_) => "cidr",
+        Opaque::Url(_) => "url",
+        Opaque::Semver(_) => "semver",
+        Opaque::Quantity(_) => "quantity",
     }
 }
 

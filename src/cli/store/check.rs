@@ -32,19 +32,20 @@ impl Check {
             Err(error) => return Err(Failure::Unusable(error.to_string())),
         };
         match (screen.format(), &found) {
-            (Format::Human, Ok(Verified { tasks, events, answers, tombstones, reviews })) => {
+            (Format::Human, Ok(Verified { tasks, events, answers, tombstones, reviews, counters })) => {
                 let purged =
                     if *tombstones == 0 { String::new() } else { format!(", {tombstones} tombstone(s)") };
                 let asked = if *reviews == 0 { String::new() } else { format!(", {reviews} review(s)") };
+                let counted = if *counters == 0 { String::new() } else { format!(", {counters} counter(s)") };
                 screen.line(&format!(
-                    "{tasks} task(s), {events} event(s), {answers} answer(s){asked}{purged}, as they were written"
+                    "{tasks} task(s), {events} event(s), {answers} answer(s){asked}{counted}{purged}, as they were written"
                 ))?;
             }
             (Format::Human, Err(message)) => screen.error(message),
-            (Format::Json, Ok(Verified { tasks, events, answers, tombstones, reviews })) => {
+            (Format::Json, Ok(Verified { tasks, events, answers, tombstones, reviews, counters })) => {
                 let sound = json!({
                     "intact": true, "tasks": tasks, "events": events, "answers": answers, "tombstones": tombstones,
-                    "reviews": reviews
+                    "reviews": reviews, "counters": counters
                 });
                 screen.json("store", sound)?;
             }

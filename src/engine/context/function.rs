@@ -1,9 +1,13 @@
-//! The functions that the specification adds to CEL: `put`, and those that the host of a task answers.
+//! The functions that policies have beyond the language: `hash.sha256`, those that the specification adds to CEL (`put`), and
+//! those that the host of a task answers.
 //!
 //! `review`, `mount.read`, `mount.write` and `file` are declarations only; whoever runs the task answers them, and may
 //! have to ask somebody first. Which scope knows which of them stands in `scope`.
 
-use crate::cel::{Code, Declaration, Entries, Fault, Function, Key, Map, Meter, Value};
+use crate::cel::{
+    Code, Declaration, Duration, Entries, ErrorCode, Fault, Function, Key, Map, Meter, Timestamp, Value,
+};
+use crate::digest::Digest;
 
 /// `put` (`CEL-11`).
 pub const PUT: &[Function] = &[Function {
@@ -19,6 +23,47 @@ pub const PUT: &[Function] = &[Function {
         ("{'a': 1}.put(dyn(1), 1)", "error: no_matching_overload"),
     ],
     code: Code::Pure(put),
+}];
+
+/// `within`: of every scope that knows `now`.
+pub const WITHIN: &[Function] = &[Function {
+    name: "within",
+    doc: "whether a call came to its end at most this span before `now`; an open call is within every span. A time is taken as well",
+    cost: "one",
+    overloads: &[("within_dyn_string", "within(dyn, string) -> bool")],
+    examples: &[
+        ("within({'at': '2026-05-20T03:15:00Z'}, '1h')", "true"),
+        ("within({'at': '2026-05-20T02:45:00Z'}, '1h')", "true"),
+        ("within({'at': '2026-05-20T02:44:59.9Z'}, '1h')", "false"),
+        ("within({'at': null, 'open': true}, '1h')", "true"),
+        ("within('2026-05-20T03:44:00Z', '90s')", "true"),
+        ("within({'at': '2026-05-20T03:15:00Z'}, '1 hour')", "error: invalid_argument"),
+        ("within({'at': '2026-05-20T03:15:00Z'}, '-1h')", "error: invalid_argument"),
+        ("within({'at': null}, '1h')", "error: no_matching_overload"),
+    ],
+    code: Code::Given {
+        variable: "now",
+        code: within,
+        accepts: |position, value| position != 1 || value.as_str().is_none_or(|text| span(text).is_some()),
+    },
+}];
+
+/// `hash.sha256`. It stands here and not in the language, because the engine digests anyway and the language would bring along
+/// a library for it. Neither CEL's own extensions nor those of Kubernetes have a name for it.
+pub const HASH: &[Function] = &[Function {
+    name: "hash.sha256",
+    doc: "the SHA-256 of bytes, or of a text in UTF-8, as 64 hexadecimal digits in lower case",
+    cost: "1, and the length of the text or bytes",
+    overloads: &[
+        ("hash_sha256_string", "hash.sha256(string) -> string"),
+        ("hash_sha256_bytes", "hash.sha256(bytes) -> string"),
+    ],
+    examples: &[
+        ("hash.sha256('abc')", "'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'"),
+        (r"hash.sha256(b'\xff').size()", "64"),
+        ("hash.sha256('é') == hash.sha256(bytes('é'))", "true"),
+    ],
+    code: Code::Pure(sha256),
 }];
 
 /// `review` (`RV-01`): of capability middleware and CEL tools.
@@ -95,15 +140,56 @@ fn put<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Faul
     Ok(Value::map(entries))
 }
 
+/// The span that a text says, if it is none that goes back in time.
+fn span(text: &str) -> Option<Duration> {
+    Duration::parse(text).ok().filter(|span| span.nanos() >= 0)
+}
+
+fn within<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    let &[of, length, now] = args else { return Err(Fault::no_overload(args.iter().map(|arg| arg.kind()))) };
+    let no_overload = || Fault::no_overload([of.kind(), length.kind()]);
+    let ends = match of {
+        Value::Map(call) => call.get_str("at").ok_or(ErrorCode::NoSuchKey)?,
+        time => time.clone(),
+    };
+    let span = span(length.as_str().ok_or_else(no_overload)?).ok_or(ErrorCode::InvalidArgument)?;
+    let time = |meter: &mut Meter<'_>, value: &Value<'_>| match value {
+        Value::Timestamp(time) => Ok(*time),
+        Value::String(text) => {
+            meter.charge_text(text.len())?;
+            text.parse::<Timestamp>()
+        }
+        _ => Err(no_overload()),
+    };
+    if let (Value::Null, Value::Map(call)) = (&ends, of)
+        && matches!(call.get_str("open"), Some(Value::Bool(true)))
+    {
+        return Ok(Value::Bool(true));
+    }
+    let (ends, now) = (time(meter, &ends)?, time(meter, now)?);
+    Ok(Value::Bool(now.nanos().saturating_sub(ends.nanos()) <= span.nanos()))
+}
+
+fn sha256<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    let bytes = match args {
+        [Value::String(text)] => text.as_bytes(),
+        [Value::Bytes(bytes)] => bytes,
+        _ => return Err(Fault::no_overload(args.iter().map(|arg| arg.kind()))),
+    };
+    meter.charge_text(bytes.len())?;
+    meter.charge_built(Digest::HEX)?;
+    Ok(Value::owned_text(Digest::of(bytes).to_string()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CAPABILITY, FILE, MOUNT, PUT, REVIEW, put};
+    use super::{CAPABILITY, FILE, HASH, MOUNT, PUT, REVIEW, WITHIN, put};
     use crate::cel::{Declaration, Entries, ErrorCode, Json, Meter, Value};
     use crate::limits::EngineLimits;
 
     #[test]
     fn every_signature_can_be_read() {
-        for function in [PUT, REVIEW, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten() {
+        for function in [HASH, PUT, WITHIN, REVIEW, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten() {
             assert_eq!(Declaration::of(function).overloads.len(), function.overloads.len());
         }
     }

@@ -5,6 +5,7 @@
 //! views over the same positions, so they cannot differ in length (`REC-02`), and an invocation has one status, so
 //! exactly one of its three flags is true (`REC-04`). Nothing is ever removed.
 
+use super::call_type::{ERRORED, RESTRICTED, SUCCESSFUL};
 use super::log::Log;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -73,6 +74,17 @@ pub struct Counts {
     pub restricted: u32,
 }
 
+impl InvocationStatus {
+    /// The word that expressions see.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Successful => SUCCESSFUL,
+            Self::Errored => ERRORED,
+            Self::Restricted => RESTRICTED,
+        }
+    }
+}
+
 impl Counts {
     fn of(&mut self, status: InvocationStatus) -> &mut u32 {
         match status {
@@ -135,11 +147,18 @@ pub(super) struct History {
     pub(super) calls_by_model: u32,
     /// The bytes that the documents and texts of the log hold.
     document_bytes: usize,
+    /// How often another invocation than the last was restricted, whichever record it is in.
+    rewritten: u64,
 }
 
 impl Record {
     pub(super) fn len(&self) -> usize {
         self.positions.len()
+    }
+
+    /// How often what had been read of a settled invocation changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.rewritten.saturating_add(self.shortened)
     }
 }
 
@@ -154,6 +173,7 @@ impl History {
             delegations: 0,
             calls_by_model: 0,
             document_bytes: 0,
+            rewritten: 0,
         }
     }
 
@@ -179,9 +199,12 @@ impl History {
     /// Changes the status of an invocation to restricted. Constant time; its result stays.
     pub(super) fn restrict(&mut self, schema: &ContextSchema, id: InvocationId) {
         let Some(invocation) = self.log.get_mut(id.0 as usize) else { return };
+        let function = invocation.function;
         let before = std::mem::replace(&mut invocation.status, InvocationStatus::Restricted);
         self.restrictions.push(id.0);
-        for &record in schema.records_of(invocation.function) {
+        let is_last = self.log.len().checked_sub(1) == Some(id.0 as usize);
+        self.rewritten = self.rewritten.saturating_add(u64::from(!is_last));
+        for &record in schema.records_of(function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
             record.counts.remove(before);
             record.counts.add(InvocationStatus::Restricted);
@@ -246,8 +269,17 @@ impl History {
 
     /// An invocation of a record, 0 the most recent.
     pub(super) fn newest(&self, record: u32, index: usize) -> Option<&InvocationRecord> {
-        let position = self.of(record)?.positions.nth_back(index)?;
-        self.log.get(*position as usize)
+        self.log.get(self.newest_position(record, index)? as usize)
+    }
+
+    /// Where it stands in the log.
+    pub(super) fn newest_position(&self, record: u32, index: usize) -> Option<u32> {
+        self.of(record)?.positions.nth_back(index).copied()
+    }
+
+    /// How often what had been read of a settled invocation changed, whichever record it is in.
+    pub(super) fn changes(&self) -> u64 {
+        self.rewritten.saturating_add(self.shortenings.len() as u64)
     }
 
     /// How many of the model's calls of a function ran.

@@ -55,6 +55,7 @@ impl TaskContext {
             5 => self.list_at(Part::Outputs, 0),
             6 => self.record_at(Part::Capabilities, 0),
             7 => self.list_at(Part::Reviews, 0),
+            8 => self.list_at(Part::Calls, 0),
             _ => return None,
         })
     }
@@ -98,6 +99,7 @@ impl TaskContext {
             8 => self.list_at(Part::Restricted, record),
             9 if self.schema.has_task_ids(record) => self.list_at(Part::TaskIds, record),
             9 => View::Null,
+            10 => self.list_at(Part::RecordCalls, record),
             _ => return None,
         })
     }
@@ -117,6 +119,7 @@ impl LiveRecord for TaskContext {
             Part::Meta => &shapes.meta,
             Part::Input | Part::Output => self.entry(part, index).map_or(&shapes.input, |entry| &entry.shape),
             Part::Record => shapes.records.get(index as usize).unwrap_or(&shapes.meta),
+            Part::Call | Part::OpenCall => &shapes.call,
             _ => &shapes.context,
         }
     }
@@ -138,6 +141,8 @@ impl LiveRecord for TaskContext {
             Part::Tokens | Part::History | Part::Meta => self.int(at, slot).map(View::Int),
             Part::Input => self.entry_field(part, Part::InputMessage, index, slot),
             Part::Output => self.entry_field(part, Part::OutputMessage, index, slot),
+            Part::Call => self.call_field(index, slot),
+            Part::OpenCall => self.open_call_field(index, slot),
             _ => None,
         }
     }
@@ -154,7 +159,7 @@ impl LiveRecord for TaskContext {
             (Part::Record, 0) => Some(self.history.of(index)?.counts.successful.into()),
             (Part::Record, 1) => Some(self.history.of(index)?.counts.errored.into()),
             (Part::Record, 2) => Some(self.history.of(index)?.counts.restricted.into()),
-            (Part::Input | Part::Output, _) => self.int_of_entry(at, slot),
+            (Part::Input | Part::Output | Part::Call | Part::OpenCall, _) => self.int_of_entry(at, slot),
             _ => None,
         }
     }
@@ -167,7 +172,7 @@ impl LiveRecord for TaskContext {
             (Part::User, 0) => Some(&self.start.user_id),
             (Part::User, 1) => Some(self.start.user_email.as_deref().unwrap_or_default()),
             (Part::Llm, 0) => Some(&self.start.model),
-            (Part::Input | Part::Output, _) => self.text_of_entry(at, slot),
+            (Part::Input | Part::Output | Part::Call | Part::OpenCall, _) => self.text_of_entry(at, slot),
             _ => None,
         }
     }
@@ -184,7 +189,7 @@ impl LiveRecord for TaskContext {
     /// The names of the capabilities are those of the schema.
     fn growth(&self, at: At) -> Option<Growth<'_>> {
         let (part, _) = Part::of(at);
-        let settled = self.shape(at).fields.len();
+        let settled = self.shape(at).key_count();
         (part == Part::Capabilities).then_some(Growth {
             folds: &self.folds,
             end: GrowingEnd::Back,
@@ -205,6 +210,8 @@ impl LiveList for TaskContext {
             Part::Reviews => self.reviews.len(),
             Part::PendingInput => self.inputs.len().min(1),
             Part::PendingOutput => self.outputs.len().min(1),
+            Part::Calls => self.calls_len(None),
+            Part::RecordCalls => self.calls_len(Some(index)),
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, index).map_or(0, |entry| entry.io.message().len())
             }
@@ -224,6 +231,8 @@ impl LiveList for TaskContext {
             Part::Reviews => self.reviews.get(index).map(|review| View::Json(review.root())),
             Part::PendingInput => self.last_of(Part::Input, &self.inputs, index),
             Part::PendingOutput => self.last_of(Part::Output, &self.outputs, index),
+            Part::Calls => self.call_at(None, index),
+            Part::RecordCalls => self.call_at(Some(which), index),
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, which)?.io.message().item(index).map(View::Json)
             }
@@ -265,7 +274,7 @@ impl LiveList for TaskContext {
     /// there, and one call without a result must not make it an error for the rest of the task. `outputs[0].id` stays an
     /// error: who asks for the last result in particular has to be told that there is none.
     fn has_gaps(&self, at: At) -> bool {
-        matches!(Part::of(at).0, Part::RecordOutputs)
+        matches!(Part::of(at).0, Part::RecordOutputs | Part::Calls | Part::RecordCalls)
     }
 
     fn forwards(&self, at: At) -> bool {
@@ -277,6 +286,8 @@ impl LiveList for TaskContext {
     fn growth(&self, at: At) -> Option<Growth<'_>> {
         let (part, index) = Part::of(at);
         let (end, settled, epoch) = match part {
+            Part::Calls => return self.calls_growth(None),
+            Part::RecordCalls => return self.calls_growth(Some(index)),
             Part::Turns => (GrowingEnd::Back, self.turns.len(), 0),
             Part::Invocations => (GrowingEnd::Back, self.history.log().len(), 0),
             Part::Inputs => (GrowingEnd::Back, self.inputs.settled, self.inputs.epoch),
@@ -300,7 +311,7 @@ impl LiveList for TaskContext {
 
 impl TaskContext {
     /// The function's name from the schema: never a copy.
-    fn name_of(&self, function: FunctionId) -> &str {
+    pub(super) fn name_of(&self, function: FunctionId) -> &str {
         self.schema.key(function).map_or("", |key| key)
     }
 

@@ -12,6 +12,9 @@
 //! | `schema` | the types of `context`, and which records it has |
 //! | `log` | a list that grows without copying what it holds |
 //! | `history` | the log of invocations, and the records over it |
+//! | `open_calls` | the calls whose results are awaited |
+//! | `call_type` | the type of a call as an object |
+//! | `calls` | both as one list of objects, most recent first |
 //! | `task_io` | one entry of `context.input` or `context.output` |
 //! | `task_context` | the state of one task, and every change it can go through |
 //! | `live` | the view of that state that expressions read |
@@ -33,6 +36,8 @@
 
 mod activations;
 mod call_path;
+mod call_type;
+mod calls;
 mod change;
 pub(crate) mod full_time;
 mod function;
@@ -41,6 +46,7 @@ mod live;
 mod log;
 mod messages;
 mod moment;
+mod open_calls;
 mod page;
 mod part;
 mod schema;
@@ -58,8 +64,9 @@ mod task_secrets;
 mod unanswered;
 
 pub use activations::Activations;
+pub use call_path::CallsOnPath;
 pub use change::{ContextChange, ContextMark};
-pub use function::{FILE, MOUNT, PUT, REVIEW};
+pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub(crate) use log::Log;
 pub use moment::Moment;

@@ -61,6 +61,14 @@ parts! {
     TaskIds,
     /// The reviews that are closed.
     Reviews,
+    /// All calls as objects.
+    Calls,
+    /// Those of a record.
+    RecordCalls,
+    /// A call, by its position in the log.
+    Call,
+    /// An open call, by its position among these.
+    OpenCall,
 }
 
 /// Enough for all parts; what is left is for the index.

@@ -8,6 +8,7 @@
 //! `_meta` is among them when the map is iterated, because the specification prints it as a member of that map
 //! (`KEY-08` reserves it there) and the JSON of the context must have it.
 
+use super::call_type::{call_type, calls_field};
 use super::messages;
 use super::part::Part;
 use super::schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
@@ -64,6 +65,8 @@ pub(super) struct Shapes {
     pub(super) meta: Arc<RecordType>,
     /// By record: functions, then tools.
     pub(super) records: Box<[Arc<RecordType>]>,
+    /// A call in `calls`: the names of its fields, whatever its function.
+    pub(super) call: Arc<RecordType>,
     pub(super) input: Arc<RecordType>,
     pub(super) output: Arc<RecordType>,
 }
@@ -256,6 +259,13 @@ impl Shapes {
         let capabilities = capabilities(&meta, keys, &records);
         let input = task_io(&declared.parameters, declared.closed_inputs);
         let output = task_io(&declared.exposes, declared.closed_outputs);
+        let functions: Vec<Arc<str>> =
+            declared.functions.iter().map(|function| function.key.clone()).collect();
+        let call = call_type(
+            common(declared.functions.iter().map(|function| &function.input)),
+            common(declared.functions.iter().map(|function| &function.output)),
+            Some(&functions),
+        );
         let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
         let mut context = RecordType {
             name: "context".to_owned(),
@@ -271,13 +281,14 @@ impl Shapes {
                     part(&capabilities, Part::Capabilities.at(0), "what has been called, by function"),
                 ),
                 ("reviews".into(), required(list(&review()), "closed reviews, oldest first")),
+                calls_field(&call),
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,
         };
         context.aliases.extend(context.slot("capabilities").map(|slot| ("cap".into(), slot)));
         let context = Arc::new(context);
-        Self { context, agent, user, llm, tokens, history, capabilities, meta, records, input, output }
+        Self { context, agent, user, llm, tokens, history, capabilities, meta, records, call, input, output }
     }
 }
 
@@ -310,22 +321,22 @@ impl Records {
             return made.clone();
         }
         let [input, output, task_ids] = types.clone();
+        let call = call_type(input.clone(), output.clone(), None);
         let flags = || Type::list(Type::Bool);
-        let record = RecordType::live(
-            "capability record",
-            [
-                ("count_successful", Type::Int, "invocations that succeeded"),
-                ("count_errored", Type::Int, "invocations that failed"),
-                ("count_restricted", Type::Int, "invocations that middleware stopped"),
-                ("timestamps", Type::list(Type::String), "when, UTC, most recent first"),
-                ("inputs", Type::list(input), "resolved arguments, most recent first"),
-                ("outputs", Type::list(output), "results, most recent first; null if nothing ran"),
-                ("successful", flags(), "whether it succeeded, most recent first"),
-                ("errored", flags(), "whether it failed, most recent first"),
-                ("restricted", flags(), "whether middleware stopped it, most recent first"),
-                ("task_ids", task_ids, "the child tasks, most recent first; null for tools"),
-            ],
-        );
+        let fields = [
+            ("count_successful", Type::Int, "invocations that succeeded"),
+            ("count_errored", Type::Int, "invocations that failed"),
+            ("count_restricted", Type::Int, "invocations that middleware stopped"),
+            ("timestamps", Type::list(Type::String), "when, UTC, most recent first"),
+            ("inputs", Type::list(input), "resolved arguments, most recent first"),
+            ("outputs", Type::list(output), "results, most recent first; null if nothing ran"),
+            ("successful", flags(), "whether it succeeded, most recent first"),
+            ("errored", flags(), "whether it failed, most recent first"),
+            ("restricted", flags(), "whether middleware stopped it, most recent first"),
+            ("task_ids", task_ids, "the child tasks, most recent first; null for tools"),
+        ];
+        let fields = fields.into_iter().map(|(name, ty, doc)| (Arc::from(name), required(ty, doc)));
+        let record = live("capability record", fields.chain([calls_field(&call)]));
         self.made.push((types, record.clone()));
         record
     }

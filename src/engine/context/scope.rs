@@ -3,8 +3,9 @@
 //! In: a [`Scope`]. Out: its variables in the order of their slots, each a [`Root`] with its names, and its functions. Bindings
 //! of an invoke step are expressions of the scope of their step (`MW-13`), so they have none here.
 
-use super::function::{FILE, MOUNT, PUT, REVIEW};
+use super::function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 use crate::cel::Function;
+use crate::detect::DETECTION;
 
 /// Where an expression stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,14 +167,16 @@ impl Scope {
         }
     }
 
-    /// The functions of the specification's own that the scope has; `file` only where the agent has a mount.
+    /// The functions beyond the language that the scope has: the specification's own, digests, and what looks for personal data and
+    /// secrets; `file` only where the agent has a mount.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, REVIEW],
-            Self::CelTool => &[PUT, REVIEW, MOUNT],
+            Self::Before | Self::After => &[PUT, HASH, WITHIN, DETECTION, REVIEW],
+            Self::CelTool => &[PUT, HASH, WITHIN, DETECTION, REVIEW, MOUNT],
             Self::Script => &[FILE],
-            _ => &[PUT],
+            Self::Filter | Self::EventField | Self::PollField | Self::PollDetect => &[PUT, HASH, DETECTION],
+            _ => &[PUT, HASH, WITHIN, DETECTION],
         }
     }
 

@@ -80,6 +80,8 @@ pub enum Selector {
     Index(usize),
     /// To some member or item.
     Any,
+    /// To each item, in whatever order they stand.
+    Each,
 }
 
 impl Secrets {
@@ -281,7 +283,7 @@ impl<'s> SecretView<'s> {
         let end = path.iter().fold(self.clone(), |view, step| match step {
             Selector::Name(name) => view.member(name),
             Selector::Index(position) => view.item(*position),
-            Selector::Any => view.any(),
+            Selector::Any | Selector::Each => view.any(),
         });
         end.holds()
     }

@@ -3,6 +3,7 @@
 //! In: a path that begins at a variable, and the call that it is about, if it is about one. Out: yes or no, by the places that
 //! the schema of the context marks.
 
+use super::call_type::CALLS;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::scope::Root;
@@ -29,6 +30,7 @@ impl ContextSchema {
                     "capabilities" | "cap" => self.meets_record(rest),
                     "input" => self.meets_input(rest),
                     "output" => self.meets_exposed(rest),
+                    CALLS => self.meets_call(None, rest),
                     _ => false,
                 },
                 _ => true,
@@ -62,6 +64,9 @@ impl ContextSchema {
             Some(Selector::Name(list)) => Some(&**list),
             _ => None,
         };
+        if list == Some(CALLS) {
+            return self.meets_call(key, rest.get(1..).unwrap_or_default());
+        }
         let of_value = rest.get(2..).unwrap_or_default();
         let meets = |function: FunctionId| {
             let arguments = || secrets.arguments(Some(function)).meets(of_value);
@@ -75,12 +80,31 @@ impl ContextSchema {
         };
         self.functions_in(key).into_iter().any(meets)
     }
+
+    /// A path from the calls of a record as objects, or from those of all functions.
+    fn meets_call(&self, key: Option<&str>, path: &[Selector]) -> bool {
+        let secrets = self.secrets();
+        let of_value = path.get(2..).unwrap_or_default();
+        let meets = |function: FunctionId| {
+            let arguments = || secrets.arguments(Some(function)).meets(of_value);
+            let result = || secrets.result(Some(function)).meets(of_value);
+            match path.get(1) {
+                Some(Selector::Name(field)) => match &**field {
+                    "input" => arguments(),
+                    "output" => result(),
+                    _ => false,
+                },
+                _ => arguments() || result(),
+            }
+        };
+        self.functions_in(key).into_iter().any(meets)
+    }
 }
 
 /// The path within an entry: a field may be selected on the list of entries, and means that of the last.
 fn entry_path(path: &[Selector]) -> &[Selector] {
     match path.split_first() {
-        Some((Selector::Index(_) | Selector::Any, rest)) => rest,
+        Some((Selector::Index(_) | Selector::Any | Selector::Each, rest)) => rest,
         _ => path,
     }
 }

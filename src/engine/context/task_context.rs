@@ -8,6 +8,7 @@
 use super::history::{Counts, History, InvocationId, InvocationRecord, KeptPart};
 use super::log::Log;
 use super::moment::Moment;
+use super::open_calls::OpenCalls;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
@@ -77,6 +78,8 @@ pub struct TaskContext {
     /// The closed reviews, as expressions see them.
     pub(super) reviews: Vec<Json>,
     pub(super) history: History,
+    /// The calls whose results are awaited. Whoever runs the task says which: they are no part of the stored context.
+    pub(super) open: OpenCalls,
     /// What is kept of the loops over all this; nothing that it is needed for.
     pub(super) folds: Folds,
 }
@@ -117,6 +120,7 @@ impl TaskContext {
             inputs: Entries::default(),
             outputs: Entries::default(),
             reviews: Vec::new(),
+            open: OpenCalls::default(),
             folds: Folds::default(),
         }
     }
@@ -317,6 +321,7 @@ impl TaskContext {
             .saturating_add(self.inputs.heap_bytes())
             .saturating_add(self.outputs.heap_bytes())
             .saturating_add(self.history.heap_bytes())
+            .saturating_add(self.open.heap_bytes())
             .saturating_add(self.folds.heap_bytes())
     }
 }

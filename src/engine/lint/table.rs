@@ -68,6 +68,8 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A key that may hold a rule, or a word of a schema, has no value that says something, so it checks nothing.",
     ),
+    row("empty_policy", MayLoseARule, "A policy has no steps and no limits, so it checks nothing."),
+    row("empty_policy_key", MayLoseARule, "A key of a policy has no steps, so it checks nothing."),
     row(
         "excluded_match",
         Advice,
@@ -106,6 +108,11 @@ pub const WARNINGS: &[Warning] = &[
         "A comparison has the same answer for every value, so it checks nothing.",
     ),
     row(
+        "no_agent_in_scope",
+        MayLoseARule,
+        "A policy is for agents of which no one is loaded, so none of its steps runs.",
+    ),
+    row(
         "no_matching_overload",
         MayLoseARule,
         "An operation does not take these types, so the expression fails there.",
@@ -125,9 +132,19 @@ pub const WARNINGS: &[Warning] = &[
         "A field is selected from something that has none, so the expression fails there.",
     ),
     row(
+        "nothing_brought",
+        Advice,
+        "A key of a policy selects nothing that a task brings, as it selects nothing that an agent has.",
+    ),
+    row(
         "null_include",
         MayLoseARule,
         "An empty `include` grants every action, where its author may have meant none.",
+    ),
+    row(
+        "refused_constant",
+        MayLoseARule,
+        "A function refuses a constant that it is given, such as a time zone that there is not, so the call always fails.",
     ),
     row(
         "required_list",
@@ -201,6 +218,11 @@ pub const WARNINGS: &[Warning] = &[
         "unknown_match",
         MayLoseARule,
         "`match` names no action and no event that runs its list, so the step never runs.",
+    ),
+    row(
+        "unmatched_agents",
+        Advice,
+        "A pattern of a policy is like no agent that is loaded; the policy guards the agents that its other patterns are like.",
     ),
     row(
         "unpublished_kind",

@@ -185,7 +185,7 @@ mapping! {
         memory: Anything,
     }
 
-    LimitKeys = "`limits`" {
+    pub(super) LimitKeys = "`limits`" {
         /// Turns of the model.
         max_turns: Nullable<Count>,
         /// Tokens of prompts in the whole task.
@@ -310,7 +310,8 @@ fn read_mount(key: &Key<'_, '_, OneOf<MountScope>>, reader: &mut Reader) -> Moun
     MountScope::None
 }
 
-fn read_limits(key: &Key<'_, '_, LimitKeys>, reader: &mut Reader) -> TaskLimits {
+/// The limits of an agent or a policy.
+pub(super) fn read_limits(key: &Key<'_, '_, LimitKeys>, reader: &mut Reader) -> TaskLimits {
     let Some(fields) = key.fields(reader) else { return TaskLimits::default() };
     let limits = TaskLimits {
         max_turns: fields.max_turns().unless_null().count(reader),

@@ -176,7 +176,7 @@ pub(crate) fn bring(
 ) -> Result<Linked, ToolsError> {
     check_names(resolved, tools, limits)?;
     let (actions, mut left_out) = read(tools, limits);
-    let (agent, findings) = relink(resolved, mount, limits.max_yaml_nodes, |tool| tool.with(&actions));
+    let (agent, findings) = relink(resolved, mount, limits, |tool| tool.with(&actions));
     let admitted: HashSet<&str> = admitted(&agent).collect();
     let refused = actions.iter().filter(|action| !admitted.contains(&*action.name.text));
     left_out.extend(refused.map(|action| LeftOut {
@@ -289,13 +289,14 @@ impl Tool {
         let listing = self.listing.as_ref().filter(|_| self.takes_brought())?;
         let mut actions = self.actions.clone();
         for tool in brought {
+            let tool = ActionDecl { tags: listing.tags.clone(), ..tool.clone() };
             let name = &tool.name.text;
             let named = actions.iter_mut().find(|action| action.name.text == *name);
             match named {
-                Some(place) if place.is_absent() => *place = tool.clone(),
+                Some(place) if place.is_absent() => *place = tool,
                 Some(_) => {}
                 None if listing.patterns.iter().any(|pattern| is_like(name, &pattern.text)) => {
-                    actions.push(tool.clone());
+                    actions.push(tool);
                 }
                 None => {}
             }

@@ -6,6 +6,7 @@
 
 use super::agent::Agent;
 use super::mount::Mount;
+use super::policy::DeclaredPolicy;
 use super::schedule::Schedule;
 use super::tool::Tool;
 use super::trigger::DeclaredTrigger;
@@ -15,8 +16,10 @@ use crate::source::{Place, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use super::applied::{AppliedKey, AppliedPolicy};
+pub use super::function_ref::FunctionRef;
 pub use super::resolved_agent::{
-    CapabilityEntry, DeclaredFunction, DeclaredParameter, EventEntry, FunctionRef, ResolvedAgent, Target,
+    CapabilityEntry, DeclaredFunction, DeclaredParameter, EventEntry, ResolvedAgent, Target,
 };
 
 /// Loaded documents, linked.
@@ -24,6 +27,8 @@ pub use super::resolved_agent::{
 pub struct Catalog {
     pub(super) agents: Vec<ResolvedAgent>,
     pub(super) tools: Vec<Arc<Tool>>,
+    /// In the order of their names.
+    pub(super) policies: Vec<Arc<DeclaredPolicy>>,
     pub(super) mount: Option<Arc<Mount>>,
     pub(super) schedules: Vec<ResolvedLaunch<Schedule>>,
     pub(super) triggers: Vec<ResolvedLaunch<DeclaredTrigger>>,
@@ -63,7 +68,13 @@ impl Catalog {
             let mut entries = self.agents.iter().flat_map(|agent| &agent.capabilities);
             entries.any(|entry| entry.tool().is_some_and(|used| used.is_part_of(tool)))
         };
-        self.tools.iter().filter(|tool| tool.place.source.same(source)).all(|tool| used(&tool))
+        let applied = |policy: &&Arc<DeclaredPolicy>| {
+            let mut applied = self.agents.iter().flat_map(|agent| &agent.policies);
+            applied.any(|applied| Arc::ptr_eq(&applied.policy, policy))
+        };
+        let policies = self.policies.iter().filter(|policy| policy.place.source.same(source));
+        let tools = self.tools.iter().filter(|tool| tool.place.source.same(source));
+        tools.clone().all(|tool| used(&tool)) && policies.clone().all(|policy| applied(&policy))
     }
 
     /// The agents, in the order in which they were loaded.
@@ -84,6 +95,12 @@ impl Catalog {
         &self.tools
     }
 
+    /// The policies, in the order of their names.
+    #[must_use]
+    pub fn policies(&self) -> &[Arc<DeclaredPolicy>] {
+        &self.policies
+    }
+
     /// The schedules, in the order in which they were loaded.
     #[must_use]
     pub fn schedules(&self) -> &[ResolvedLaunch<Schedule>] {
@@ -100,10 +117,11 @@ impl Catalog {
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         let agents = self.agents.iter().map(|one| &one.agent.place);
         let tools = self.tools.iter().map(|tool| &tool.place);
+        let policies = self.policies.iter().map(|policy| &policy.place);
         let mount = self.mount.iter().map(|mount| &mount.place);
         let schedules = self.schedules.iter().map(|one| &one.document.launch.place);
         let triggers = self.triggers.iter().map(|one| &one.document.launch.place);
-        agents.chain(tools).chain(mount).chain(schedules).chain(triggers)
+        agents.chain(tools).chain(policies).chain(mount).chain(schedules).chain(triggers)
     }
 
     /// The workspace mount, if one is loaded.

@@ -9,6 +9,7 @@ use super::kind::{DocumentKind, Family};
 use super::messages;
 use super::mount::{Mount, MountKeys};
 use super::node::Node;
+use super::policy::{DeclaredPolicy, PolicyKeys};
 use super::reader::{Path, Reader};
 use super::schedule::{Schedule, ScheduleKeys};
 use super::shape::{Definitions, Shape, document};
@@ -33,6 +34,8 @@ pub enum Document {
     Schedule(Box<Schedule>),
     /// A trigger.
     Trigger(Box<DeclaredTrigger>),
+    /// Rules for many agents.
+    Policy(Box<DeclaredPolicy>),
     /// What a bundle says about itself.
     Descriptor(Box<Descriptor>),
 }
@@ -73,6 +76,10 @@ impl Document {
                 let tools = Tool::read_listed(document, kind, &path, &mut reader)?;
                 Some(Self::Tool(Box::new(tools)))
             }
+            Family::Policy => {
+                let policy = DeclaredPolicy::read(document, kind, &path, &mut reader)?;
+                Some(Self::Policy(Box::new(policy)))
+            }
             Family::BundleDescription => {
                 let descriptor = Descriptor::read(document, kind, &path, &mut reader)?;
                 Some(Self::Descriptor(Box::new(descriptor)))
@@ -91,6 +98,7 @@ impl Document {
             Self::Mount(mount) => ("mount", &mount.name),
             Self::Schedule(schedule) => ("schedule", &schedule.launch.name),
             Self::Trigger(trigger) => ("trigger", &trigger.launch.name),
+            Self::Policy(policy) => ("policy", &policy.name),
             Self::Descriptor(descriptor) => ("bundle", &descriptor.name),
         };
         format!("{family}/{}", name.text)
@@ -131,6 +139,7 @@ impl DocumentType {
             Self::Of(Family::Schedule) => ScheduleKeys::schema,
             Self::Of(Family::BundleDescription) => DescriptorKeys::schema,
             Self::Of(Family::Tools) => ToolsKeys::schema,
+            Self::Of(Family::Policy) => PolicyKeys::schema,
             Self::Mount => MountKeys::schema,
             Self::Any => return definitions.refer("manifest", any),
         };
@@ -164,7 +173,9 @@ impl Role {
             || (!has("kind") && Mount::is_meant(node))
         {
             Self::Manifest
-        } else if (has("name") && has("call") && has("expect")) || (has("agent") && has("steps")) {
+        } else if (has("name") && (has("call") || has("steps")) && has("expect"))
+            || (has("agent") && has("steps"))
+        {
             Self::Companion
         } else {
             Self::Foreign

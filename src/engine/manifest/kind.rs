@@ -1,4 +1,4 @@
-//! Kinds of manifests (KV): `commonagents.info/<version>/<type>`, and the kind of our own, `celador/v1/tools`.
+//! Kinds of manifests (KV): `commonagents.info/<version>/<type>`, and the kinds of our own, `celador/v1/tools` and `celador/v1/policy`.
 //!
 //! In: the text of `kind`. Out: a [`DocumentKind`], or which part of it is unknown. Three spellings of the version mean one body
 //! format (KV-07, KV-08); a pair of version and type that no page prints is accepted with a warning. Other runtimes skip a kind
@@ -42,6 +42,8 @@ pub enum Family {
     BundleDescription,
     /// `tools`: tools that a host brings along, as MCP lists them. No type of the specification.
     Tools,
+    /// `policy`: rules for many agents. No type of the specification.
+    Policy,
 }
 
 /// How the kinds of documents begin that are our own.
@@ -50,13 +52,14 @@ const PREFIX: &str = "commonagents.info/";
 const VERSIONS: [(Version, &str); 3] =
     [(Version::V1, "v1"), (Version::V1Beta1, "v1beta1"), (Version::V1Beta2, "v1beta2")];
 /// The types, in the order of their numbers.
-const FAMILIES: [(Family, &str); 6] = [
+const FAMILIES: [(Family, &str); 7] = [
     (Family::Agent, "agent"),
     (Family::Tool, "tool"),
     (Family::Trigger, "trigger"),
     (Family::Schedule, "schedule"),
     (Family::BundleDescription, "bundledescription"),
     (Family::Tools, "tools"),
+    (Family::Policy, "policy"),
 ];
 
 impl DocumentKind {
@@ -94,7 +97,9 @@ impl DocumentKind {
         match self.family {
             Family::Agent | Family::Tool => self.version != Version::V1Beta1,
             Family::Trigger => self.version == Version::V1Beta2,
-            Family::Schedule | Family::BundleDescription | Family::Tools => self.version == Version::V1,
+            Family::Schedule | Family::BundleDescription | Family::Tools | Family::Policy => {
+                self.version == Version::V1
+            }
         }
     }
 
@@ -103,7 +108,7 @@ impl DocumentKind {
     pub fn current(family: Family) -> String {
         let version = match family {
             Family::Agent | Family::Tool | Family::Trigger => "v1beta2",
-            Family::Schedule | Family::BundleDescription | Family::Tools => "v1",
+            Family::Schedule | Family::BundleDescription | Family::Tools | Family::Policy => "v1",
         };
         let prefix = if family.is_own() { OWN_PREFIX } else { PREFIX };
         format!("{prefix}{version}/{}", family.name())
@@ -118,14 +123,14 @@ impl DocumentKind {
 
 impl Family {
     /// All types.
-    pub(super) fn all() -> [Self; 6] {
+    pub(super) fn all() -> [Self; 7] {
         FAMILIES.map(|(family, _)| family)
     }
 
     /// Whether documents of this type are our own, and none of the specification.
     #[must_use]
     pub fn is_own(self) -> bool {
-        self == Self::Tools
+        matches!(self, Self::Tools | Self::Policy)
     }
 
     /// The word in the kind.

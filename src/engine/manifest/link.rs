@@ -5,17 +5,21 @@
 //! agent. A reference that names nothing is a warning and what hangs on it is left unchecked.
 
 use super::agent::{Agent, Capability, MountScope};
+use super::applied::{AppliedKey, AppliedPolicy};
+use super::apply::{apply, check_policies};
 use super::binding::DeclaredBinding;
 use super::capability_key::{META, sanitise};
 use super::catalog::{Catalog, ResolvedLaunch};
 use super::document::Document;
+use super::function_ref::FunctionRef;
 use super::functions::{events_of, functions_of};
 use super::launch::Launches;
 use super::messages;
 use super::mount::Mount;
 use super::names::{Names, Resolution, only_mount, refuse_twins};
+use super::policy::DeclaredPolicy;
 use super::reader::{Path, Reader};
-use super::resolved_agent::{CapabilityEntry, FunctionRef, ResolvedAgent, Target};
+use super::resolved_agent::{CapabilityEntry, ResolvedAgent, Target};
 use super::schema::Property;
 use super::selection::{check_include, check_matches, names_of};
 use super::step::{DeclaredAction, DeclaredInvoke, DeclaredStep};
@@ -36,7 +40,7 @@ pub(super) fn link(
 ) -> Catalog {
     let mut reader = Reader::default();
     let (mut agents, mut tools, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut schedules, mut triggers) = (Vec::new(), Vec::new());
+    let (mut schedules, mut triggers, mut policies) = (Vec::new(), Vec::new(), Vec::new());
     for document in documents {
         match document {
             Document::Agent(agent) => agents.push(*agent),
@@ -44,6 +48,7 @@ pub(super) fn link(
             Document::Mount(mount) => mounts.push(*mount),
             Document::Schedule(schedule) => schedules.push(*schedule),
             Document::Trigger(trigger) => triggers.push(*trigger),
+            Document::Policy(policy) => policies.push(*policy),
             Document::Descriptor(_) => {}
         }
     }
@@ -51,23 +56,31 @@ pub(super) fn link(
     refuse_twins(&mut tools, &mut reader);
     refuse_twins(&mut schedules, &mut reader);
     refuse_twins(&mut triggers, &mut reader);
+    refuse_twins(&mut policies, &mut reader);
     let mount = only_mount(mounts, &mut reader);
     findings.extend(reader.into_findings());
 
     let agents: Vec<Arc<Agent>> = agents.into_iter().map(Arc::new).collect();
     let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
+    policies.sort_by_key(DeclaredPolicy::full_name);
+    let policies: Vec<Arc<DeclaredPolicy>> = policies.into_iter().map(Arc::new).collect();
     let names = Names::new(&agents, &tools, unread, limits.max_diagnostics);
     let mut by_name = HashMap::new();
     let mut resolved = Vec::new();
     for agent in &agents {
         let name = (agent.namespace.text.to_string(), agent.name.text.to_string());
         by_name.entry(name).or_insert(resolved.len());
-        let linked = Linker::new(agent, &names, limits.max_yaml_nodes).link(mount.as_deref());
+        let own = policies.iter().filter(|policy| policy.agents.selects(agent));
+        let own = own.map(|policy| (policy, &[][..]));
+        let linked = Linker::new(agent, &names, limits).link(mount.as_deref(), own);
         resolved.push(linked.0);
         findings.extend(linked.1);
     }
     drop(names);
-    let mut catalog = Catalog { agents: resolved, tools, mount, by_name, ..Catalog::default() };
+    let mut reader = Reader::default();
+    check_policies(&policies, &mut resolved, &mut reader);
+    findings.extend(reader.into_findings());
+    let mut catalog = Catalog { agents: resolved, tools, policies, mount, by_name, ..Catalog::default() };
     catalog.schedules = link_launches(schedules, &catalog, unread, findings);
     catalog.triggers = link_launches(triggers, &catalog, unread, findings);
     catalog
@@ -77,12 +90,13 @@ pub(super) fn link(
 pub(super) fn relink(
     resolved: &ResolvedAgent,
     mount: Option<&Mount>,
-    limit: usize,
+    limits: &EngineLimits,
     other: impl Fn(&Tool) -> Option<Tool>,
 ) -> (ResolvedAgent, Vec<Diagnostic>) {
     let targets = resolved.capabilities.iter().map(|entry| (&*entry.reference, entry.target.with(&other)));
     let names = Names::of_targets(targets);
-    Linker::new(&resolved.agent, &names, limit).link(mount)
+    let policies = resolved.policies.iter().map(|applied| (&applied.policy, &*applied.calls));
+    Linker::new(&resolved.agent, &names, limits).link(mount, policies)
 }
 
 /// Finds the agent of each schedule or trigger, in its own namespace and nowhere else (SCH-06, TRG-11).
@@ -138,11 +152,13 @@ struct Linker<'a> {
     invoked: HashMap<(String, String), FunctionRef>,
     /// How many functions and parameters the agent may still have.
     budget: usize,
-    limit: usize,
+    /// How many steps of policies its functions may still have.
+    matches: usize,
+    limits: &'a EngineLimits,
 }
 
 impl<'a> Linker<'a> {
-    fn new(agent: &'a Arc<Agent>, names: &'a Names<'a>, limit: usize) -> Self {
+    fn new(agent: &'a Arc<Agent>, names: &'a Names<'a>, limits: &'a EngineLimits) -> Self {
         Self {
             agent,
             names,
@@ -152,12 +168,18 @@ impl<'a> Linker<'a> {
             functions: Vec::new(),
             keys: HashMap::new(),
             invoked: HashMap::new(),
-            budget: limit,
-            limit,
+            budget: limits.max_yaml_nodes,
+            matches: limits.max_rule_matches,
+            limits,
         }
     }
 
-    fn link(mut self, mount: Option<&Mount>) -> (ResolvedAgent, Vec<Diagnostic>) {
+    /// Links the agent under its policies. Beside each stands what its keys were found to select before, if they were.
+    fn link<'p>(
+        mut self,
+        mount: Option<&Mount>,
+        policies: impl Iterator<Item = (&'p Arc<DeclaredPolicy>, &'p [AppliedKey])>,
+    ) -> (ResolvedAgent, Vec<Diagnostic>) {
         for (at, capability) in self.agent.capabilities.iter().enumerate() {
             let path = Path::document(&capability.path);
             let target = self.resolve_capability(&capability.reference, &path);
@@ -168,10 +190,13 @@ impl<'a> Linker<'a> {
         let agent = self.agent;
         let steps = agent.capabilities.iter().flat_map(Capability::steps).chain(agent.guardrails.steps());
         for step in steps {
-            if let DeclaredAction::Invoke(invoke) = &step.action {
-                self.link_invoke(step, invoke);
+            if let DeclaredAction::Invoke(invoke) = &step.action
+                && let Some(at) = self.link_invoke(step, invoke, &agent.namespace.text)
+            {
+                self.invoked.insert((invoke.tool.clone(), invoke.capability.clone()), at);
             }
         }
+        let policies = policies.map(|(policy, before)| self.apply(policy, before)).collect();
         self.check_mount(mount);
         let uses_mount = agent.mount != MountScope::None;
         let sound = agent.sound
@@ -182,9 +207,41 @@ impl<'a> Linker<'a> {
             agent: Arc::clone(agent),
             sound,
             capabilities: self.entries,
+            policies,
             invoked: self.invoked,
         };
         (resolved, self.reader.into_findings())
+    }
+
+    /// A policy, as it applies to the agent. Its steps invoke the tools of its own namespace, so that no agent puts another tool
+    /// in the place of one that the policy means.
+    fn apply(&mut self, policy: &Arc<DeclaredPolicy>, before: &[AppliedKey]) -> AppliedPolicy {
+        let mut calls = Vec::new();
+        for (at, key) in policy.capabilities.iter().enumerate() {
+            let applied = apply(key, &self.entries, &mut self.matches);
+            let path = Path::document(&key.path);
+            if applied.is_none() {
+                let limit = self.limits.max_rule_matches;
+                self.reader.report(&path, messages::too_many_matches(&key.key, limit));
+            }
+            // a key that selects too much selects something
+            let too_many = AppliedKey { is_known: true, ..AppliedKey::default() };
+            let mut applied = applied.unwrap_or(too_many);
+            applied.is_awaited = before.get(at).is_some_and(|before| before.is_awaited);
+            if applied.is_awaited && !applied.is_known {
+                self.reader.report(&path, messages::nothing_brought(&key.key));
+            }
+            calls.push(applied);
+        }
+        let mut invoked = HashMap::new();
+        for step in policy.steps() {
+            if let DeclaredAction::Invoke(invoke) = &step.action
+                && let Some(at) = self.link_invoke(step, invoke, &policy.namespace.text)
+            {
+                invoked.insert((invoke.tool.clone(), invoke.capability.clone()), at);
+            }
+        }
+        AppliedPolicy { policy: Arc::clone(policy), calls, invoked }
     }
 
     /// The tool or agent of a capability (AG-18).
@@ -221,7 +278,7 @@ impl<'a> Linker<'a> {
         for function in functions {
             let size = function.parameters.len().saturating_add(1);
             let Some(left) = self.budget.checked_sub(size) else {
-                self.reader.report(path, messages::agent_too_large(reference, self.limit));
+                self.reader.report(path, messages::agent_too_large(reference, self.limits.max_yaml_nodes));
                 break;
             };
             self.budget = left;
@@ -355,11 +412,16 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// The function of an invoke step and its arguments (MW-11, MW-12).
-    fn link_invoke(&mut self, step: &DeclaredStep, invoke: &DeclaredInvoke) {
+    /// The function of an invoke step of a document of this namespace, its arguments checked (MW-11, MW-12).
+    fn link_invoke(
+        &mut self,
+        step: &DeclaredStep,
+        invoke: &DeclaredInvoke,
+        namespace: &str,
+    ) -> Option<FunctionRef> {
         self.check_mount_templates(&invoke.bindings);
         let path = Path::document(&step.path).key("invoke");
-        let Some(entry) = self.invoked_entry(invoke, &path) else { return };
+        let entry = self.invoked_entry(invoke, namespace, &path)?;
         let name = sanitise(&invoke.capability);
         let function = self.functions.get(entry).and_then(|functions| functions.get(&name)).copied();
         let Some(function) = function else {
@@ -373,24 +435,29 @@ impl<'a> Linker<'a> {
                 );
                 self.reader.report(&path, finding);
             }
-            return;
+            return None;
         };
         let at = FunctionRef { capability: entry, function };
-        self.invoked.insert((invoke.tool.clone(), invoke.capability.clone()), at);
         self.check_arguments(step, invoke, at);
+        Some(at)
     }
 
     /// The entry of the tool that a step invokes: that of the capability, or a new one (MW-12).
-    fn invoked_entry(&mut self, invoke: &DeclaredInvoke, path: &Path) -> Option<usize> {
+    fn invoked_entry(&mut self, invoke: &DeclaredInvoke, namespace: &str, path: &Path) -> Option<usize> {
+        let is_tool = |target: &Target| matches!(target, Target::Tool(_));
+        let is_own = *namespace == *self.agent.namespace.text;
         if let Some(at) = self.by_reference.get(&invoke.tool) {
             match self.entries.get(*at).map(|entry| &entry.target) {
-                Some(Target::Tool(_)) => return Some(*at),
+                Some(Target::Tool(_)) if is_own => return Some(*at),
+                Some(Target::Tool(known)) => match self.names.resolve(&invoke.tool, namespace, is_tool) {
+                    // another tool of this name gets an entry of its own, whose key is taken: that is an error
+                    Resolution::Found(Target::Tool(meant)) if meant.is_part_of(known) => return Some(*at),
+                    _ => {}
+                },
                 Some(Target::Unknown) => return None,
                 Some(Target::Agent(_)) | None => {}
             }
         }
-        let namespace = &self.agent.namespace.text;
-        let is_tool = |target: &Target| matches!(target, Target::Tool(_));
         let finding = match self.names.resolve(&invoke.tool, namespace, is_tool) {
             Resolution::Found(target) => {
                 let reference = Embedded::new(invoke.tool.as_str(), invoke.target.place.clone(), []);

@@ -9,6 +9,8 @@ use crate::source::Embedded;
 pub struct Listing {
     /// Patterns of the names of tools that a task may bring, such as `mcp__github__*`.
     pub patterns: Vec<Embedded>,
+    /// Tags of all of its tools, also of those that tasks bring.
+    pub tags: Vec<Embedded>,
     /// Whether the calls of all of its tools together have a record, under the name of the document: it may have several.
     pub has_record: bool,
 }

@@ -5,6 +5,8 @@
 //! layer above compiles them.
 
 pub mod agent;
+pub mod applied;
+mod apply;
 pub mod binding;
 pub mod brought;
 pub mod bundle;
@@ -17,6 +19,7 @@ mod descriptor;
 pub mod document;
 pub mod event;
 pub(crate) mod fields;
+mod function_ref;
 mod functions;
 pub mod json_schema;
 pub mod kind;
@@ -29,6 +32,8 @@ pub mod mount;
 mod names;
 pub mod node;
 mod parse;
+pub mod policy;
+pub mod policy_step;
 pub(crate) mod reader;
 mod resolved_agent;
 mod scalar;
@@ -36,6 +41,7 @@ pub mod schedule;
 pub mod schema;
 mod schema_check;
 mod selection;
+pub mod selector;
 pub(crate) mod shape;
 pub mod step;
 mod stray;

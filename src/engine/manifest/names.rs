@@ -7,6 +7,7 @@
 use super::agent::Agent;
 use super::messages;
 use super::mount::Mount;
+use super::policy::DeclaredPolicy;
 use super::reader::{Path, Reader};
 use super::resolved_agent::Target;
 use super::tool::Tool;
@@ -145,6 +146,22 @@ impl Named for Agent {
 
 impl Named for Tool {
     const FAMILY: &'static str = "tool";
+    fn namespace(&self) -> &Embedded {
+        &self.namespace
+    }
+    fn name(&self) -> &Embedded {
+        &self.name
+    }
+    fn path(&self) -> Path {
+        Path::document(&self.path)
+    }
+    fn condemn(&mut self) {
+        self.sound = false;
+    }
+}
+
+impl Named for DeclaredPolicy {
+    const FAMILY: &'static str = "policy";
     fn namespace(&self) -> &Embedded {
         &self.namespace
     }

@@ -72,6 +72,9 @@ impl Catalog {
         if !findings.iter().any(|finding| finding.is_error() && within(&finding.place)) {
             return;
         }
+        for agent in &mut self.agents {
+            agent.sound &= !agent.policies.iter().any(|applied| within(&applied.policy.place));
+        }
         let agents = self.agents.iter_mut().map(|one| (&one.agent.place, &mut one.sound));
         let schedules = self.schedules.iter_mut().map(|one| (&one.document.launch.place, &mut one.sound));
         let triggers = self.triggers.iter_mut().map(|one| (&one.document.launch.place, &mut one.sound));

@@ -4,7 +4,9 @@
 //! names nothing that is loaded is unknown.
 
 use super::agent::{Agent, Capability};
+use super::applied::AppliedPolicy;
 use super::event::EventDecl;
+use super::function_ref::FunctionRef;
 use super::mount::Mount;
 use super::schema::Property;
 use super::step::DeclaredInvoke;
@@ -23,6 +25,8 @@ pub struct ResolvedAgent {
     pub sound: bool,
     /// What it may call, in the order of its manifest, then the unlisted tools that its steps invoke (MW-12).
     pub capabilities: Vec<CapabilityEntry>,
+    /// The policies that are for it, in the order of their names.
+    pub policies: Vec<AppliedPolicy>,
     /// `(tool, capability)` of invoke steps, as written, to their functions.
     pub(super) invoked: HashMap<(String, String), FunctionRef>,
 }
@@ -95,17 +99,8 @@ pub struct EventEntry {
     pub active: bool,
 }
 
-/// A function of an agent: positions in [`ResolvedAgent::capabilities`] and [`CapabilityEntry::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FunctionRef {
-    /// The capability.
-    pub capability: usize,
-    /// The function in it.
-    pub function: usize,
-}
-
 impl ResolvedAgent {
-    /// The files of the agent and of every document that it uses.
+    /// The files of the agent, of every document that it uses and of its policies.
     pub(crate) fn sources<'a>(&'a self, mount: Option<&'a Mount>) -> impl Iterator<Item = &'a Source> {
         let targets = self.capabilities.iter().filter_map(|entry| match &entry.target {
             Target::Tool(tool) => Some(&tool.place.source),
@@ -113,7 +108,8 @@ impl ResolvedAgent {
             Target::Unknown => None,
         });
         let own = std::iter::once(&self.agent.place.source);
-        own.chain(targets).chain(mount.map(|mount| &mount.place.source))
+        let policies = self.policies.iter().map(|applied| &applied.policy.place.source);
+        own.chain(policies).chain(targets).chain(mount.map(|mount| &mount.place.source))
     }
 
     /// The function of a reference.

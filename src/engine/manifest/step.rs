@@ -1,16 +1,19 @@
 //! Middleware steps (MW): one check, call or rewrite in a list of an agent or trigger.
 //!
 //! In: a list of mappings and the hook it belongs to. Out: [`DeclaredStep`]s with exactly one action each, their expressions as
-//! text. A step that breaks a rule of its hook is reported and left out. Nothing here reads an expression or a template.
+//! text. A step that breaks a rule of its hook is reported and left out. Steps of policy documents are read here too: they
+//! have names, select their calls by the key that they stand under, and may refuse a message. Nothing here reads an
+//! expression or a template.
 
 use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Field, Fields, Key};
 use super::messages;
-use super::node::Node;
-use super::reader::{Path, Reader};
-use super::shape::{Definitions, Expression, Shape, Text, mapping, shape, with, words};
+use super::policy_step::{NameKeys, PolicyStep};
+use super::reader::Reader;
+use super::shape::{Definitions, Expression, Part, Shape, Text, mapping, shape, with, words};
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -19,6 +22,10 @@ pub struct DeclaredStep {
     pub place: Place,
     /// The manifest path, such as `capabilities.ledger.before[0]`.
     pub path: String,
+    /// Its position in the list that it is written in.
+    pub index: usize,
+    /// How a step of a policy document is named; nothing for a step of an agent or trigger.
+    pub name: Option<Arc<PolicyStep>>,
     /// What it does.
     pub action: DeclaredAction,
     /// An expression that skips the step when it is falsy (MW-24).
@@ -126,6 +133,15 @@ impl Hook {
         }
     }
 
+    /// The same of the steps of policy documents.
+    fn definition_in_policy(self) -> &'static str {
+        match self {
+            Self::BeforeFirst | Self::Before => "policyBeforeStep",
+            Self::After => "policyAfterStep",
+            Self::GuardrailBefore | Self::GuardrailAfter | Self::Trigger => "policyGuardrailStep",
+        }
+    }
+
     /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02).
     fn actions(self) -> &'static [&'static str] {
         match self {
@@ -135,13 +151,15 @@ impl Hook {
         }
     }
 
-    /// What its steps may do when they fail; the first is the default (MW-27, GR-03, TRG-04).
-    fn on_fail(self) -> &'static [(&'static str, OnFail)] {
+    /// What its steps may do when they fail; the first is the default (MW-27, GR-03, TRG-04). A guardrail of a policy document
+    /// may refuse the one message; its default stays that of a manifest, so that a step that moves there loses nothing.
+    fn on_fail(self, of_policy: bool) -> &'static [(&'static str, OnFail)] {
         const BLOCK: (&str, OnFail) = ("block", OnFail::Block);
         const CONTINUE: (&str, OnFail) = ("continue", OnFail::Continue);
         const LOCK_TASK: (&str, OnFail) = ("lock_task", OnFail::LockTask);
         match self {
             Self::BeforeFirst | Self::Before | Self::After => &[BLOCK, CONTINUE, LOCK_TASK],
+            Self::GuardrailBefore | Self::GuardrailAfter if of_policy => &[LOCK_TASK, CONTINUE, BLOCK],
             Self::GuardrailBefore | Self::GuardrailAfter => &[LOCK_TASK, CONTINUE],
             Self::Trigger => &[BLOCK],
         }
@@ -168,6 +186,12 @@ mapping! {
         /// The message on failure; `{input.x}` and the like are filled in.
         error_message: Text,
     }
+
+    /// A step of a list of a policy document.
+    PolicyStepKeys = "a step" {
+        step: Part<StepKeys>,
+        name: Part<NameKeys>,
+    }
 }
 
 shape! {
@@ -183,26 +207,43 @@ pub(super) enum Steps<const HOOK: usize> {}
 impl<const HOOK: usize> Shape for Steps<HOOK> {
     fn schema(definitions: &mut Definitions) -> Value {
         let Some(hook) = Hook::ALL.get(HOOK) else { return Value::Null };
-        let step = definitions.refer(hook.definition(), |definitions| step_schema(*hook, definitions));
+        let step = definitions.refer(hook.definition(), |definitions| {
+            let keys = StepKeys::schema(definitions);
+            step_schema(*hook, false, keys)
+        });
+        json!({ "type": "array", "items": step })
+    }
+}
+
+/// The steps of a hook of a policy document, by the same place.
+pub(super) enum PolicySteps<const HOOK: usize> {}
+
+impl<const HOOK: usize> Shape for PolicySteps<HOOK> {
+    fn schema(definitions: &mut Definitions) -> Value {
+        let Some(hook) = Hook::ALL.get(HOOK) else { return Value::Null };
+        let step = definitions.refer(hook.definition_in_policy(), |definitions| {
+            let keys = PolicyStepKeys::schema(definitions);
+            step_schema(*hook, true, keys)
+        });
         json!({ "type": "array", "items": step })
     }
 }
 
 /// What JSON Schema says of a step of a hook: of the keys of all steps those that the hook allows.
-fn step_schema(hook: Hook, definitions: &mut Definitions) -> Value {
+fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
     let actions = hook.actions();
     let one_of = actions.iter().map(|action| json!({ "required": [action] })).collect::<Value>();
-    let mut schema = with(StepKeys::schema(definitions), "oneOf", one_of);
+    let mut schema = with(keys, "oneOf", one_of);
     let may_invoke = actions.contains(&"invoke");
     if let Some(Value::Object(keys)) = schema.get_mut("properties") {
         keys.retain(|key, _| match key.as_str() {
             "assert" | "invoke" | "transform" => actions.contains(&key.as_str()),
             "bindings" => may_invoke,
-            "match" => hook.owner().is_none(),
+            "match" => hook.owner().is_none() && !of_policy,
             _ => true,
         });
         if let Some(on_fail) = keys.get_mut("on_fail") {
-            *on_fail = with(on_fail.take(), "enum", words(hook.on_fail()));
+            *on_fail = with(on_fail.take(), "enum", words(hook.on_fail(of_policy)));
         }
     }
     if !may_invoke {
@@ -216,19 +257,48 @@ impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
     pub(super) fn steps(&self, reader: &mut Reader) -> Vec<DeclaredStep> {
         let (Some(field), Some(hook)) = (self.get(), Hook::ALL.get(HOOK)) else { return Vec::new() };
         let items = reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate();
-        let read = |(at, item)| DeclaredStep::read(item, &field.path.item(at), *hook, reader);
+        let read = |(at, item)| {
+            let path = field.path.item(at);
+            let fields = reader.fields::<StepKeys>(item, &path)?;
+            let step = DeclaredStep::read(&fields, at, *hook, None, reader);
+            fields.refuse_others(reader);
+            step
+        };
+        items.filter_map(read).collect()
+    }
+}
+
+impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
+    /// The steps of a list of a policy that has this name and these labels. A step that breaks a rule is reported and left out.
+    pub(super) fn steps(&self, policy: &PolicyStep, reader: &mut Reader) -> Vec<DeclaredStep> {
+        let (Some(field), Some(hook)) = (self.get(), Hook::ALL.get(HOOK)) else { return Vec::new() };
+        let items = reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate();
+        let read = |(at, item)| {
+            let path = field.path.item(at);
+            let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
+            let name = PolicyStep::read(policy, &fields.name().part(), reader);
+            let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), reader);
+            fields.refuse_others(reader);
+            step
+        };
         items.filter_map(read).collect()
     }
 }
 
 impl DeclaredStep {
-    fn read(node: &Node, path: &Path, hook: Hook, reader: &mut Reader) -> Option<Self> {
-        let fields = reader.fields::<StepKeys>(node, path)?;
+    fn read(
+        fields: &Fields<'_, StepKeys>,
+        index: usize,
+        hook: Hook,
+        name: Option<PolicyStep>,
+        reader: &mut Reader,
+    ) -> Option<Self> {
+        let (path, place) = (&fields.path, fields.place);
         let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());
         let actions = [assert.get(), invoke.get(), transform.get()];
         let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
         match keys.split_first() {
-            None => reader.report(path, messages::step_without_action(&node.place)),
+            None => reader.report(path, messages::step_without_action(place)),
             Some((_, [])) => {}
             Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
         }
@@ -254,16 +324,17 @@ impl DeclaredStep {
             invokes.and_then(|field| read_invoke(&field, bindings, reader)).map(DeclaredAction::Invoke)
         };
         let condition = fields.condition().expression("CEL-01", reader);
-        let match_name = read_match(&fields, hook, reader);
-        let on_fail = read_on_fail(&fields, hook, reader);
+        let match_name = read_match(fields, hook, name.is_some(), reader);
+        let on_fail = read_on_fail(fields, hook, name.is_some(), reader);
         let error_message = fields.error_message().text(reader);
-        fields.refuse_others(reader);
         if keys.len() > 1 {
             return None;
         }
         Some(Self {
-            place: node.place.clone(),
+            place: place.clone(),
             path: path.to_string(),
+            index,
+            name: name.map(Arc::new),
             action: action?,
             condition,
             match_name,
@@ -291,9 +362,19 @@ fn read_invoke(
     Some(DeclaredInvoke { target, tool, capability, bindings })
 }
 
-/// The name that selects the calls a step is for; a guardrail or trigger has none (MW-23).
-fn read_match(fields: &Fields<'_, StepKeys>, hook: Hook, reader: &mut Reader) -> Option<Embedded> {
+/// The name that selects the calls a step is for; a guardrail or trigger has none (MW-23), and in a policy document the key
+/// above the step selects them.
+fn read_match(
+    fields: &Fields<'_, StepKeys>,
+    hook: Hook,
+    of_policy: bool,
+    reader: &mut Reader,
+) -> Option<Embedded> {
     let field = fields.match_name().get()?;
+    if of_policy {
+        reader.report(&field.path, messages::match_in_policy(field.key));
+        return None;
+    }
     if let Some(owner) = hook.owner() {
         reader.report(&field.path, messages::misplaced_match(field.key, owner));
         return None;
@@ -303,8 +384,8 @@ fn read_match(fields: &Fields<'_, StepKeys>, hook: Hook, reader: &mut Reader) ->
 
 /// What follows a failure. A value that is unknown or does not belong here is reported; in its stead stands the hook's
 /// default, which stops.
-fn read_on_fail(fields: &Fields<'_, StepKeys>, hook: Hook, reader: &mut Reader) -> OnFail {
-    let known = hook.on_fail();
+fn read_on_fail(fields: &Fields<'_, StepKeys>, hook: Hook, of_policy: bool, reader: &mut Reader) -> OnFail {
+    let known = hook.on_fail(of_policy);
     let default = known.first().map_or(OnFail::LockTask, |(_, default)| *default);
     let Some(field) = fields.on_fail().get() else { return default };
     let Some(word) = reader.text(field.node, &field.path) else { return default };

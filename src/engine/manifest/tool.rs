@@ -82,6 +82,8 @@ pub struct ActionDecl {
     pub output: Option<Arc<Schema>>,
     /// What its server says of its calls, where MCP lists it.
     pub annotations: Annotations,
+    /// Tags by which policies select it; a document of tools gives them.
+    pub tags: Vec<Embedded>,
     /// How it is carried out.
     pub execute: DeclaredExecute,
 }
@@ -333,6 +335,7 @@ fn read_action(
         parameters,
         output,
         annotations: Annotations::default(),
+        tags: Vec::new(),
         execute: execute?,
     })
 }

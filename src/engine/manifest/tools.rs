@@ -5,13 +5,14 @@
 //! schema says what must be there, and what else nobody supplies stays out. It never looks at another document.
 
 use super::capability_key::sanitise;
-use super::fields::Field;
+use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::listing::{Annotations, Listing};
 use super::messages;
 use super::node::Node;
 use super::reader::{Path, Reader};
 use super::schema::{Alone, InputSchema};
+use super::selector::OF_HINTS;
 use super::shape::{Anything, Boolean, List, Name, Required, Text, mapping};
 use super::tool::{ActionDecl, DeclaredExecute, Tool};
 use super::yaml::YamlDocument;
@@ -35,6 +36,8 @@ mapping! {
         tools: List<ListedKeys>,
         /// Names of tools that a task brings; `*` stands for any characters.
         brought: List<Text>,
+        /// Tags of all of these tools, by which policies select them.
+        tags: List<Text>,
     }
 
     /// A tool, as `tools/list` of MCP has it.
@@ -51,6 +54,8 @@ mapping! {
         output_schema = "outputSchema": Alone,
         /// Hints of the server.
         annotations: AnnotationKeys,
+        /// Tags of the tool, by which policies select it.
+        tags: List<Text>,
         /// For people: not looked at.
         _icons = "icons": Anything,
         /// For the host: not looked at.
@@ -87,11 +92,13 @@ impl Tool {
         let description = fields.description().text(reader);
         let mut actions = fields.tools().get().map(|field| read_tools(&field, reader)).unwrap_or_default();
         let brought = fields.brought().texts(reader).unwrap_or_default();
+        let tags = read_tags(&fields.tags(), reader);
         let is_pattern = |name: &&Embedded| name.text.contains('*');
         let patterns: Vec<_> = brought.iter().filter(is_pattern).cloned().collect();
         let named = brought.iter().enumerate().filter(|(_, name)| !is_pattern(name));
         let brought_path = fields.brought().path();
         actions.extend(named.map(|(at, name)| ActionDecl::absent(name, &brought_path.item(at))));
+        actions.iter_mut().for_each(|action| action.tags.extend(tags.iter().cloned()));
         if actions.is_empty() && patterns.is_empty() && !reader.has_errors() {
             reader.report(path, messages::no_tools_listed(fields.place));
         }
@@ -113,16 +120,17 @@ impl Tool {
             actions,
             events: Vec::new(),
             runtimes: Vec::new(),
-            listing: Some(Arc::new(Listing { patterns, has_record })),
+            listing: Some(Arc::new(Listing { patterns, tags, has_record })),
         })
     }
 
     /// Each of several listed tools alone, with the name by which an agent may admit it and no other.
     pub(super) fn alone(&self) -> impl Iterator<Item = (&str, Self)> {
-        let listed = if self.listing.is_some() { self.actions.as_slice() } else { &[] };
-        let others = listed.iter().filter(|action| action.name.text != self.name.text);
-        others.map(|action| {
-            let listing = Listing { patterns: Vec::new(), has_record: false };
+        let listed =
+            self.listing.iter().flat_map(|listing| self.actions.iter().map(move |action| (listing, action)));
+        let others = listed.filter(|(_, action)| action.name.text != self.name.text);
+        others.map(|(listing, action)| {
+            let listing = Listing { patterns: Vec::new(), tags: listing.tags.clone(), has_record: false };
             let (actions, listing) = (vec![action.clone()], Some(Arc::new(listing)));
             (&*action.name.text, Self { actions, listing, ..self.clone() })
         })
@@ -149,6 +157,7 @@ impl ActionDecl {
             parameters: Vec::new(),
             output: None,
             annotations: Annotations { untrusted: true, ..Annotations::default() },
+            tags: Vec::new(),
             execute: DeclaredExecute::Absent,
         }
     }
@@ -173,7 +182,8 @@ impl ActionDecl {
             fields.warn_of_others(&["readOnlyHint", "destructiveHint"], reader);
             annotations
         });
-        fields.warn_of_others(&["inputSchema", "outputSchema", "annotations"], reader);
+        let tags = read_tags(&fields.tags(), reader);
+        fields.warn_of_others(&["inputSchema", "outputSchema", "annotations", "tags"], reader);
         Some(Self {
             path: path.to_string(),
             name,
@@ -181,6 +191,7 @@ impl ActionDecl {
             parameters,
             output,
             annotations: annotations.unwrap_or_default(),
+            tags,
             execute: DeclaredExecute::Host,
         })
     }
@@ -190,6 +201,15 @@ impl ActionDecl {
     pub fn is_absent(&self) -> bool {
         matches!(self.execute, DeclaredExecute::Absent)
     }
+}
+
+/// Tags that an author gives: not those that follow from hints.
+fn read_tags(key: &Key<'_, '_, List<Text>>, reader: &mut Reader) -> Vec<Embedded> {
+    let tags = key.texts(reader).unwrap_or_default();
+    for (at, tag) in tags.iter().enumerate().filter(|(_, tag)| OF_HINTS.contains(&&*tag.text)) {
+        reader.report(&key.path().item(at), messages::tag_of_hints(tag));
+    }
+    tags
 }
 
 fn read_tools(field: &Field<'_>, reader: &mut Reader) -> Vec<ActionDecl> {

@@ -11,6 +11,7 @@ use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ErrorCode, EvalError, Fault, HostFunctions, Json, RESERVED, Stop, Value};
 use crate::context::{Activations, Root, ScopeEnv};
 use crate::manifest::binding::DeclaredBinding;
+use crate::manifest::policy_step::PolicyStep;
 use crate::source::{Place, Span};
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub struct Binding {
     value: BindingValue,
     path: Box<str>,
     place: Place,
+    step: Option<Arc<PolicyStep>>,
 }
 
 #[derive(Debug)]
@@ -56,6 +58,7 @@ impl Binding {
             value,
             path: written.path.as_str().into(),
             place: text.place.clone(),
+            step: texts.step.clone(),
         })
     }
 
@@ -93,7 +96,7 @@ impl Binding {
     /// Where it stands.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        Origin::new(&self.path, &self.place)
+        Origin::new(&self.path, &self.place).of(self.step.as_ref())
     }
 
     /// The characters of its text.

@@ -23,6 +23,9 @@ mod sign {
     pub(super) const OBJECT: u8 = b'O';
 }
 
+/// What the encoding of the rules of one capability, or of one policy's steps, is called. It is part of their digests.
+pub(super) const RULES_VERSION: &str = "celador rules 1";
+
 /// Values on their way into a digest.
 pub(super) struct Encoder(Sha256);
 

@@ -9,11 +9,12 @@
 //! says in [`Fingerprint`] how the fingerprints of before are told from the new ones.
 
 use super::declaration::{Declaration, setting_defaults, target};
-use super::encoder::Encoder;
+use super::encoder::{Encoder, RULES_VERSION};
 use super::fingerprint::Fingerprint;
 use super::function::InvocationTarget;
 use super::parameter::{Missing, Parameter, ParameterSource};
 use super::parameters::Parameters;
+use super::policy_encoding::{calls_of_policies, target_key};
 use super::shape::{Others, Shape, ShapeField};
 use crate::cel::JsonRef;
 use crate::context::{CallSecrets, SecretRule, Secrets, TaskSecrets};
@@ -27,11 +28,11 @@ use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
 use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
+use std::collections::HashMap;
 
 /// What the encoding is called. It is part of every fingerprint.
 const VERSION: &str = "celador policy 2";
-/// The same of the rules of one capability, and of what a reviewer is shown.
-const RULES_VERSION: &str = "celador rules 1";
+/// The same of what a reviewer is shown.
 const REVIEW_VERSION: &str = "celador review 1";
 
 /// What tells the policy of an agent from others.
@@ -48,6 +49,8 @@ pub(super) fn fingerprint(
     encoder.part("entries");
     encoder.list(&resolved.capabilities, |it, entry| it.entry(&resolved.agent, entry));
     encoder.secrets(secrets);
+    // they write nothing of an agent for which there are no such steps: it has the fingerprint of its manifests alone
+    encoder.policies(resolved);
     Fingerprint::of(encoder.finish())
 }
 
@@ -61,11 +64,17 @@ pub(super) fn rules(resolved: &ResolvedAgent) -> Rules {
         encoder.finish()
     };
     let mut encoder = Encoder::new(RULES_VERSION);
+    let own = |invoke: &DeclaredInvoke| target_key(resolved, resolved.invoke_target(invoke));
     encoder.part("guardrails");
     for steps in [&guardrails.before, &guardrails.after] {
-        encoder.list(steps, |it, step| it.step(resolved, step));
+        encoder.list(steps, |it, step| it.step(&own, step));
     }
-    Rules { capabilities: capabilities.iter().map(of_capability).collect(), guardrails: encoder.finish() }
+    encoder.policy_guardrails(resolved);
+    Rules {
+        capabilities: capabilities.iter().map(of_capability).collect(),
+        guardrails: encoder.finish(),
+        policies: calls_of_policies(resolved),
+    }
 }
 
 /// The digests of rules.
@@ -73,6 +82,8 @@ pub(super) fn rules(resolved: &ResolvedAgent) -> Rules {
 pub(super) struct Rules {
     capabilities: Box<[Digest]>,
     guardrails: Digest,
+    /// Of the policies' steps around the calls of a function, by its key.
+    policies: HashMap<String, Digest>,
 }
 
 impl Rules {
@@ -86,6 +97,10 @@ impl Rules {
         let rules = capability.and_then(|capability| self.capabilities.get(capability));
         let mut encoder = Encoder::new(REVIEW_VERSION);
         encoder.text(&rules.unwrap_or(&self.guardrails).to_string());
+        if let Some(rules) = function.and_then(|function| self.policies.get(function)) {
+            encoder.part("policies");
+            encoder.text(&rules.to_string());
+        }
         encoder.optional(function, Encoder::text);
         for document in documents {
             encoder.optional(document, Encoder::json);
@@ -95,7 +110,7 @@ impl Rules {
 }
 
 impl Encoder {
-    fn embedded(&mut self, text: &Embedded) {
+    pub(super) fn embedded(&mut self, text: &Embedded) {
         self.text(&text.text);
     }
 
@@ -136,8 +151,9 @@ impl Encoder {
         self.part("capabilities");
         self.list(capabilities, |it, capability| it.capability(resolved, capability));
         self.part("guardrails");
-        self.list(before, |it, step| it.step(resolved, step));
-        self.list(after, |it, step| it.step(resolved, step));
+        let own = |invoke: &DeclaredInvoke| target_key(resolved, resolved.invoke_target(invoke));
+        self.list(before, |it, step| it.step(&own, step));
+        self.list(after, |it, step| it.step(&own, step));
         self.part("exposes");
         self.list(exposes, |it, DeclaredExpose { name, value, path: _ }| {
             it.embedded(name);
@@ -162,7 +178,7 @@ impl Encoder {
         });
     }
 
-    fn limits(&mut self, limits: &TaskLimits) {
+    pub(super) fn limits(&mut self, limits: &TaskLimits) {
         let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls } =
             limits;
         self.part("limits");
@@ -187,8 +203,9 @@ impl Encoder {
         } = capability;
         self.embedded(reference);
         self.list(bindings, Self::binding);
+        let own = |invoke: &DeclaredInvoke| target_key(resolved, resolved.invoke_target(invoke));
         for steps in [before_first, before, after] {
-            self.list(steps, |it, step| it.step(resolved, step));
+            self.list(steps, |it, step| it.step(&own, step));
         }
     }
 
@@ -197,8 +214,24 @@ impl Encoder {
         self.embedded(value);
     }
 
-    fn step(&mut self, resolved: &ResolvedAgent, step: &DeclaredStep) {
-        let DeclaredStep { place: _, path: _, action, condition, match_name, on_fail, error_message } = step;
+    /// A step; `target` gives the key of the function that an invoke step calls.
+    pub(super) fn step<'k>(
+        &mut self,
+        target: &dyn Fn(&DeclaredInvoke) -> Option<&'k str>,
+        step: &DeclaredStep,
+    ) {
+        let DeclaredStep {
+            place: _,
+            path: _,
+            index: _,
+            // what people call it
+            name: _,
+            action,
+            condition,
+            match_name,
+            on_fail,
+            error_message,
+        } = step;
         self.part("step");
         match action {
             DeclaredAction::Assert(text) => {
@@ -211,8 +244,7 @@ impl Encoder {
             }
             DeclaredAction::Invoke(invoke) => {
                 self.text("invoke");
-                let function = resolved.invoke_target(invoke).and_then(|at| resolved.function(at));
-                self.optional(function, |it, (_, function)| it.text(&function.key));
+                self.optional(target(invoke), Self::text);
                 // the two are the target, taken apart
                 let DeclaredInvoke { target, tool: _, capability: _, bindings } = invoke;
                 self.embedded(target);

@@ -18,8 +18,9 @@ use std::sync::Arc;
 pub(super) fn close(declared: &mut SchemaDecl, resolved: &ResolvedAgent, limits: &EvalLimits) {
     (declared.closed_inputs, declared.closed_outputs) = (true, true);
     let guardrails = &resolved.agent.guardrails;
-    let before = transforms(guardrails.before.iter());
-    let after = transforms(guardrails.after.iter());
+    let policies = || resolved.policies.iter().map(|applied| &applied.policy);
+    let before = transforms(guardrails.before.iter().chain(policies().flat_map(|it| &it.guardrails_before)));
+    let after = transforms(guardrails.after.iter().chain(policies().flat_map(|it| &it.guardrails_after)));
     let of_events = transforms(resolved.capabilities.iter().flat_map(|entry| of_events(entry, resolved)));
     if before.is_empty() && after.is_empty() && of_events.is_empty() {
         return;

@@ -4,6 +4,7 @@
 //! with carets in the YAML. What goes wrong when it runs is told by its code and place, never by a value.
 
 use super::messages;
+use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use crate::cel::{
     Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
@@ -12,6 +13,7 @@ use crate::cel::{
 use crate::context::{Activations, Bound, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
+use crate::manifest::policy_step::PolicyStep;
 use crate::source::{Embedded, Place, Span};
 use std::sync::Arc;
 
@@ -19,12 +21,15 @@ use std::sync::Arc;
 pub(super) struct Texts<'c> {
     /// The engine's compiled expressions; equal texts of one scope are one program.
     pub(super) cache: &'c Cache,
+    /// The name of the step whose texts are compiled, where it is one of a policy document.
+    pub(super) step: Option<Arc<PolicyStep>>,
     pub(super) findings: Vec<Diagnostic>,
+    pub(super) of_policies: Vec<OfPolicyStep>,
 }
 
 impl<'c> Texts<'c> {
     pub(super) fn new(cache: &'c Cache) -> Self {
-        Self { cache, findings: Vec::new() }
+        Self { cache, step: None, findings: Vec::new(), of_policies: Vec::new() }
     }
 }
 
@@ -65,6 +70,7 @@ pub struct Expression {
     program: Arc<Program>,
     text: Embedded,
     path: Box<str>,
+    step: Option<Arc<PolicyStep>>,
 }
 
 impl Expression {
@@ -102,7 +108,8 @@ impl Expression {
         match compiled {
             Ok(program) => {
                 texts.findings.extend(program.issues().iter().map(report));
-                Some(Self { scope: scope.clone(), program, text: text.clone(), path: path.into() })
+                let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
+                Some(Self { scope, program, text, path: path.into(), step })
             }
             Err(issues) => {
                 texts.findings.extend(issues.iter().map(report));
@@ -252,13 +259,13 @@ impl Expression {
     /// Where the expression stands.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        Origin::new(&self.path, &self.text.place)
+        Origin::new(&self.path, &self.text.place).of(self.step.as_ref())
     }
 
     /// Where a part of the expression stands.
     #[must_use]
     pub fn origin_of(&self, part: Span) -> Origin {
-        Origin::new(&self.path, &self.text.locate(part))
+        Origin::new(&self.path, &self.text.locate(part)).of(self.step.as_ref())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Binding, Event, Execute, Expression, Policy, Step, StepAction};
 
 impl Policy {
-    /// The expressions of the policy: of functions (their bindings and backends), events, steps, guardrails and `exposes`.
+    /// The expressions of the policy: of functions (their bindings and backends), events, steps, guardrails, policies and `exposes`.
     /// One that several functions share comes once for each. Linear in the policy.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let functions = self.functions.iter().flat_map(|function| {
@@ -17,6 +17,7 @@ impl Policy {
         let capabilities = self.capabilities.iter();
         let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
         let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
+        let steps = steps.chain(self.policies.steps());
         functions
             .chain(self.events.iter().flat_map(Event::expressions))
             .chain(steps.flat_map(Step::expressions))

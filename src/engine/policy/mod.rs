@@ -22,15 +22,18 @@
 //! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
-//! | `fingerprint`, `encoding`, `encoder` | whether two policies are the same: what decides, written out and digested |
+//! | `fingerprint`, `encoding`, `policy_encoding`, `encoder` | whether two policies are the same: what decides, written out and digested |
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
-//! | `compile` | an agent to its policy |
+//! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
+//! | `of_agents` | findings about steps that are compiled for several agents |
+//! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
 mod allow_list;
 mod arguments;
 mod binding;
 mod compile;
+mod compiler;
 mod declaration;
 mod encoder;
 mod encoding;
@@ -45,9 +48,12 @@ mod launch;
 mod message;
 mod messages;
 mod misfit;
+mod of_agents;
 mod origin;
 mod parameter;
 mod parameters;
+mod policy_encoding;
+mod policy_steps;
 mod put;
 mod read_path;
 mod reads;
@@ -58,6 +64,8 @@ mod secrets;
 mod setting;
 mod shape;
 mod step;
+mod step_list;
+mod step_lists;
 mod task_limits;
 mod template;
 mod tool_template;
@@ -68,6 +76,7 @@ mod webhook;
 pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
+pub(crate) use compile::CompiledAgent;
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};
@@ -75,15 +84,18 @@ pub use fingerprint::Fingerprint;
 pub use function::{AgentFunction, Execute, InvocationTarget};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
+pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
+use reads::KnownDependencies;
 pub use reads::{Changes, Dependencies, Reads};
 pub use result::OutputSchema;
 pub(crate) use secrets::reads_secret;
 pub use setting::{SettingDefaults, setting};
 pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
+pub use step_list::StepList;
 pub use task_limits::{Exceeded, Used, exceeded};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
@@ -97,8 +109,10 @@ use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
 use encoding::Rules;
+use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use task_limits::AllLimits;
 
 /// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.
 #[derive(Debug)]
@@ -115,14 +129,16 @@ pub struct Policy {
     capabilities: Vec<CapabilitySteps>,
     guardrails_before: Vec<Step>,
     guardrails_after: Vec<Step>,
+    policies: PolicySteps,
+    task_limits: AllLimits,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
     fingerprint: Fingerprint,
     rules: Rules,
     limits: EngineLimits,
-    /// By function: what its calls depend on, once somebody has asked.
-    dependencies: Box<[OnceLock<Dependencies>]>,
+    /// What operations depend on, once somebody has asked.
+    dependencies: KnownDependencies,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }
@@ -160,10 +176,16 @@ impl Policy {
         &self.schema
     }
 
-    /// The limits of its tasks.
+    /// The limits of its tasks: of each name the smallest that the manifest or a policy sets.
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {
-        &self.agent.limits
+        &self.task_limits.limits
+    }
+
+    /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.
+    #[must_use]
+    pub fn limit_policy(&self, name: &str) -> Option<&Arc<str>> {
+        self.task_limits.owner(name)
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.
@@ -206,6 +228,12 @@ impl Policy {
         events.find(|(_, event)| event.capability == capability && *event.name == *name)
     }
 
+    /// The event of a capability, by the references of both in the manifests, with its position.
+    #[must_use]
+    pub fn event_of(&self, capability: &str, name: &str) -> Option<(usize, &Event)> {
+        self.event(self.capability(capability)?, name)
+    }
+
     /// The position of the capability with a reference.
     #[must_use]
     pub fn capability(&self, reference: &str) -> Option<usize> {
@@ -218,18 +246,45 @@ impl Policy {
         self.bindings.get(capability).map_or(&[], Vec::as_slice)
     }
 
-    /// A list of steps: of a capability, or of the guardrails, for which the capability does not count.
+    /// The steps of a list that a call of the function at this position passes; a step whose `match` is another action is
+    /// among them.
     #[must_use]
-    pub fn steps(&self, hook: Hook, capability: usize) -> &[Step] {
-        let of_capability = self.capabilities.get(capability);
+    pub fn steps_of_call(&self, hook: Hook, function: usize) -> StepList<'_> {
+        let capability = self.functions.get(function).map(|function| function.capability);
+        let own = capability.map_or(&[][..], |capability| self.steps_of_capability(hook, capability));
+        let of_policies = self.policies.of_call(hook, function);
         match hook {
-            Hook::BeforeFirst => of_capability.map_or(&[], |steps| &steps.before_first),
-            Hook::Before => of_capability.map_or(&[], |steps| &steps.before),
-            Hook::After => of_capability.map_or(&[], |steps| &steps.after),
-            Hook::GuardrailBefore => &self.guardrails_before,
-            Hook::GuardrailAfter => &self.guardrails_after,
-            // of a trigger, which has no agent's lists
-            Hook::Trigger => &[],
+            Hook::After => StepList::behind(own, of_policies),
+            _ => StepList::ahead(own, of_policies),
+        }
+    }
+
+    /// The steps of a list that an event of a capability passes: those of the manifest. Policies meet it as the input that
+    /// it becomes.
+    #[must_use]
+    pub fn steps_of_event(&self, hook: Hook, capability: usize) -> StepList<'_> {
+        StepList::ahead(self.steps_of_capability(hook, capability), &[])
+    }
+
+    /// The steps that each input or response passes.
+    #[must_use]
+    pub fn guardrails(&self, hook: Hook) -> StepList<'_> {
+        match hook {
+            Hook::GuardrailBefore => {
+                StepList::ahead(&self.guardrails_before, &self.policies.guardrails_before)
+            }
+            Hook::GuardrailAfter => StepList::behind(&self.guardrails_after, &self.policies.guardrails_after),
+            Hook::BeforeFirst | Hook::Before | Hook::After | Hook::Trigger => StepList::default(),
+        }
+    }
+
+    fn steps_of_capability(&self, hook: Hook, capability: usize) -> &[Step] {
+        let Some(steps) = self.capabilities.get(capability) else { return &[] };
+        match hook {
+            Hook::BeforeFirst => &steps.before_first,
+            Hook::Before => &steps.before,
+            Hook::After => &steps.after,
+            Hook::GuardrailBefore | Hook::GuardrailAfter | Hook::Trigger => &[],
         }
     }
 

@@ -1,8 +1,10 @@
 //! Where a rule of a policy stands, as plain data: what a decision points to.
 
+use crate::manifest::policy_step::PolicyStep;
 use crate::source::{Place, Position};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// A place in the manifests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,9 @@ pub struct Origin {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
+    /// The name of the step, where it is one of a policy document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Arc<PolicyStep>>,
 }
 
 impl Origin {
@@ -23,7 +28,13 @@ impl Origin {
     #[must_use]
     pub fn new(path: &str, place: &Place) -> Self {
         let Position { line, column } = place.position();
-        Self { path: path.to_owned(), file: place.source.name().to_owned(), line, column }
+        Self { path: path.to_owned(), file: place.source.name().to_owned(), line, column, policy: None }
+    }
+
+    /// The same for a part of a step of a policy document, if it is one.
+    #[must_use]
+    pub(super) fn of(self, step: Option<&Arc<PolicyStep>>) -> Self {
+        Self { policy: step.cloned(), ..self }
     }
 }
 

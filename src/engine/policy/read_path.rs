@@ -1,11 +1,14 @@
 //! The paths that an expression reads, as far as they are written: `context.user.id`, `i.items[0]`.
 //!
 //! In: an expression. Out: the root and the selectors of each longest path in it. An index that is computed
-//! selects any part, and its own paths are read, too. A variable of a macro is no root: what it stands for is read where
-//! the macro gets it. Linear in the expression, times the macros that stand within each other.
+//! selects any part, and its own paths are read, too. The variable of a macro over a path stands for the items of the list
+//! there: `l.all(t, t.id > 0)` reads `id` of each item of `l`. Whether their order matters is part of what is read: `all`,
+//! `size(l)` and `l.filter(…).size()` come to the same in any order, and `l[0]` and `l.map(…)` do not. A variable of any other
+//! macro is no root: what it stands for is read where the macro gets it. Linear in the expression, times the macros that
+//! stand within each other.
 
 use super::template::{PathStep, Placeholder};
-use crate::cel::{Expr, ExprKind, Literal};
+use crate::cel::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
 use crate::context::Selector;
 
 /// Hands over each path that an expression reads.
@@ -14,17 +17,28 @@ pub(super) fn for_each_path<'e>(expression: &'e Expr, found: &mut dyn FnMut(&'e 
 }
 
 struct Walk<'e, 'f> {
-    /// The variables of the macros around.
-    local: Vec<&'e str>,
+    /// The variables of the macros around, the innermost last.
+    local: Vec<Local<'e>>,
     found: &'f mut dyn FnMut(&'e str, &[Selector]),
 }
 
+struct Local<'e> {
+    name: &'e str,
+    /// The path to what it stands for, if it is an item of a list at the end of a path.
+    item: Option<Path<'e>>,
+}
+
+/// A root and the selectors from there.
+type Path<'e> = (&'e str, Vec<Selector>);
+
+/// Functions of one list that come to the same in whatever order its items stand. A sum is none of them: that of doubles
+/// depends on the order.
+const IN_ANY_ORDER: [&str; 3] = ["size", "min", "max"];
+
 impl<'e> Walk<'e, '_> {
     fn expression(&mut self, expression: &'e Expr) {
-        let mut path = Vec::new();
-        let mut computed = Vec::new();
-        if let Some((root, absolute)) = path_of(expression, &mut path, &mut computed) {
-            if absolute || !self.local.contains(&root) {
+        if let Some((path, computed)) = self.path(expression) {
+            if let Some((root, path)) = path {
                 (self.found)(root, &path);
             }
             computed.into_iter().for_each(|index| self.expression(index));
@@ -32,33 +46,99 @@ impl<'e> Walk<'e, '_> {
         }
         match &expression.kind {
             ExprKind::Comprehension(comprehension) => {
-                self.expression(&comprehension.range);
-                let variables = [Some(&comprehension.variable), comprehension.second.as_ref()];
-                let variables = variables.into_iter().flatten().map(|name| &*name.text);
-                self.within(variables, comprehension.filter.iter().chain([&comprehension.body]));
+                let decides = matches!(
+                    comprehension.kind,
+                    ComprehensionKind::All | ComprehensionKind::Exists | ComprehensionKind::ExistsOne
+                );
+                self.comprehension(comprehension, decides);
             }
             ExprKind::Bind { variable, value, body } => {
                 self.expression(value);
-                self.within([&*variable.text], [&**body]);
+                self.within(variable, None, [&**body]);
             }
             ExprKind::OptMap { operand, variable, body, .. } => {
                 self.expression(operand);
-                self.within([&*variable.text], [&**body]);
+                self.within(variable, None, [&**body]);
             }
+            ExprKind::Call { target, function, args } => match (target.as_deref(), &**args) {
+                (Some(list), []) | (None, [list]) if IN_ANY_ORDER.contains(&&*function.text) => {
+                    self.list(list, true);
+                }
+                _ => expression.for_each_part(&mut |part| self.expression(part)),
+            },
             _ => expression.for_each_part(&mut |part| self.expression(part)),
         }
     }
 
-    /// Parts that know these variables.
+    /// A list of which the items are read, in whatever order or in that in which they stand; gives the path to its items,
+    /// if they are those at the end of one.
+    fn list(&mut self, expression: &'e Expr, in_any_order: bool) -> Option<Path<'e>> {
+        if let Some((path, computed)) = self.path(expression) {
+            computed.into_iter().for_each(|index| self.expression(index));
+            let (root, mut path) = path?;
+            path.push(if in_any_order { Selector::Each } else { Selector::Any });
+            (self.found)(root, &path);
+            return Some((root, path));
+        }
+        match &expression.kind {
+            ExprKind::Comprehension(comprehension) => {
+                let item = self.comprehension(comprehension, in_any_order);
+                item.filter(|_| comprehension.kind == ComprehensionKind::Filter)
+            }
+            _ => {
+                self.expression(expression);
+                None
+            }
+        }
+    }
+
+    /// A macro; gives the path to the items of its range. One with two variables says where an item stands.
+    fn comprehension(&mut self, comprehension: &'e Comprehension, in_any_order: bool) -> Option<Path<'e>> {
+        let Comprehension { range, variable, second, filter, body, .. } = comprehension;
+        let item = self.list(range, in_any_order && second.is_none());
+        let parts = filter.iter().chain([body]);
+        match second {
+            None => self.within(variable, item.clone(), parts),
+            Some(second) => {
+                self.local.push(Local { name: &variable.text, item: None });
+                self.within(second, item.clone(), parts);
+                self.local.pop();
+            }
+        }
+        item
+    }
+
+    /// Parts that know this variable.
     fn within(
         &mut self,
-        variables: impl IntoIterator<Item = &'e str>,
+        variable: &'e Name,
+        item: Option<Path<'e>>,
         parts: impl IntoIterator<Item = &'e Expr>,
     ) {
-        let outer = self.local.len();
-        self.local.extend(variables);
+        self.local.push(Local { name: &variable.text, item });
         parts.into_iter().for_each(|part| self.expression(part));
-        self.local.truncate(outer);
+        self.local.pop();
+    }
+
+    /// If an expression is a path: the path, unless it begins at a variable of which nothing is known here, and the indices
+    /// that are computed.
+    fn path(&self, expression: &'e Expr) -> Option<(Option<Path<'e>>, Vec<&'e Expr>)> {
+        let mut path = Vec::new();
+        let mut computed = Vec::new();
+        let (root, absolute) = path_of(expression, &mut path, &mut computed)?;
+        let local = self.local.iter().rev().find(|local| !absolute && local.name == root);
+        let path = match local {
+            None => Some((root, path)),
+            Some(local) => local.item.clone().map(|(root, mut item)| {
+                if path.is_empty() {
+                    // the whole item
+                    path.push(Selector::Any);
+                }
+                item.append(&mut path);
+                (root, item)
+            }),
+        };
+        Some((path, computed))
     }
 }
 

@@ -1,17 +1,20 @@
-//! Which records of calls a decision reads, and which a call may still change: what tells the calls apart that may be
-//! decided side by side from those that must wait for each other.
+//! What a decision reads, and what an operation may still change: the difference between operations that may be decided side by
+//! side and those that must wait for each other.
 //!
-//! In: the bindings and steps of a function. Out: [`Reads`] and [`Changes`], by the keys that are written. A key that is
-//! computed may be any key, so it reads every record; so do `_meta` and `_history`, which every call changes. Texts for
-//! the model decide nothing and are not among them. Linear in the policy of the function; found when it is first wanted.
+//! In: the bindings and steps of a function, the guardrails of inputs, the steps of an event. Out: [`Reads`] and [`Changes`], by the
+//! keys that are written. A key that is computed may be any key, so it reads every record; so do `_meta` and `_history`, which every
+//! call changes. An input and an event change the inputs of the task. What is known of a call while it is open (that it was made, and
+//! its arguments) is kept apart: who reads no more does not wait. Texts for the model decide nothing and are not among them.
+//! Linear in the steps; found when it is first wanted.
 
 use super::read_path::for_each_path;
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
-use crate::context::{FunctionId, Selector};
+use crate::context::{CallsOnPath, FunctionId, Selector};
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-/// The records of calls that the decision on a call reads.
+/// What a decision reads of the records of calls and of the inputs of the task.
 ///
 /// ```
 /// use celador::{Engine, EngineLimits};
@@ -28,17 +31,34 @@ use std::collections::BTreeSet;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// The functions whose records it reads, by position.
+    /// What it reads of calls that is not known before they are closed.
+    whole: Records,
+    /// The records of which it reads no more than which calls were made, and with which arguments.
+    made: Records,
+    /// Whether it reads the inputs.
+    inputs: bool,
+}
+
+/// The records of some functions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Records {
+    /// By position.
     functions: BTreeSet<usize>,
-    /// Whether it reads the record of every call.
+    /// Whether they are those of every function.
     everything: bool,
 }
 
-/// The functions whose records a call may change: its own and those of its invoke steps, by position.
+/// What an operation may change: the records of functions (for a call its own and those of its invoke steps), by position, and the inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes(BTreeSet<usize>);
+pub struct Changes {
+    /// All of them.
+    functions: BTreeSet<usize>,
+    /// Those of its invoke steps: of these calls nothing is known while it is open.
+    invoked: BTreeSet<usize>,
+    inputs: bool,
+}
 
-/// What the decision on a call of a function reads, and what the call changes.
+/// What the decision on an operation reads, and what the operation changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// What its bindings and the steps ahead of it read.
@@ -47,34 +67,68 @@ pub struct Dependencies {
     pub changes: Changes,
 }
 
+impl Records {
+    fn is_empty(&self) -> bool {
+        !self.everything && self.functions.is_empty()
+    }
+
+    fn meet(&self, functions: &BTreeSet<usize>) -> bool {
+        (self.everything && !functions.is_empty()) || !self.functions.is_disjoint(functions)
+    }
+}
+
 impl Reads {
-    /// Whether it reads no record.
+    /// Whether it reads neither a record nor the inputs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        !self.everything && self.functions.is_empty()
+        self.whole.is_empty() && self.made.is_empty() && !self.inputs
     }
 
     /// Whether it reads the record of every call.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.everything
+        self.whole.everything
     }
 
     /// The functions whose records it reads by name.
     pub fn functions(&self) -> impl Iterator<Item = usize> {
-        self.functions.iter().copied()
+        self.whole.functions.iter().copied()
     }
 
-    /// Whether a call that changes this may change what is read.
+    /// Whether it reads of every call that it was made, its function or its arguments: it does not wait for the result.
+    #[must_use]
+    pub fn is_everything_made(&self) -> bool {
+        self.made.everything
+    }
+
+    /// The functions of whose calls it reads, by name of the record, that they were made, or their arguments.
+    pub fn functions_made(&self) -> impl Iterator<Item = usize> {
+        self.made.functions.iter().copied()
+    }
+
+    /// Whether an operation that changes this may change what is read.
     #[must_use]
     pub fn meet(&self, changes: &Changes) -> bool {
-        self.everything || !self.functions.is_disjoint(&changes.0)
+        self.meet_open(changes) || self.made.meet(&changes.functions)
+    }
+
+    /// The same of a call that was let through: it was made, and its arguments are settled, so who reads no more does not meet it.
+    #[must_use]
+    pub fn meet_open(&self, changes: &Changes) -> bool {
+        // an input is no record, yet somebody who reads every record must not overlook one
+        let said = changes.inputs && (self.inputs || self.whole.everything);
+        said || self.whole.meet(&changes.functions) || self.made.meet(&changes.invoked)
     }
 
     fn add_path(&mut self, policy: &Policy, root: &str, path: &[Selector]) {
-        match policy.schema.calls_on_path(root, path) {
-            Some(functions) => self.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize)),
-            None => self.everything = true,
+        self.inputs |= policy.schema.is_path_of_inputs(root, path);
+        let CallsOnPath { functions, known_while_open } = policy.schema.calls_on_path(root, path);
+        let records = if known_while_open { &mut self.made } else { &mut self.whole };
+        match functions {
+            Some(functions) => {
+                records.functions.extend(functions.into_iter().map(|FunctionId(at)| at as usize));
+            }
+            None => records.everything = true,
         }
     }
 
@@ -92,7 +146,29 @@ impl Reads {
 impl Changes {
     /// The functions whose records it changes.
     pub fn functions(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().copied()
+        self.functions.iter().copied()
+    }
+
+    /// Whether it changes the inputs, as an input and an event do.
+    #[must_use]
+    pub fn has_inputs(&self) -> bool {
+        self.inputs
+    }
+}
+
+/// The dependencies that were found so far.
+#[derive(Debug)]
+pub(super) struct KnownDependencies {
+    calls: Box<[OnceLock<Dependencies>]>,
+    input: OnceLock<Dependencies>,
+    events: Box<[OnceLock<Dependencies>]>,
+}
+
+impl KnownDependencies {
+    /// Of a policy with so many functions and events.
+    pub(super) fn new(functions: usize, events: usize) -> Self {
+        let unknown = |count: usize| (0..count).map(|_| OnceLock::new()).collect();
+        Self { calls: unknown(functions), input: OnceLock::new(), events: unknown(events) }
     }
 }
 
@@ -101,26 +177,73 @@ impl Policy {
     /// without a function.
     #[must_use]
     pub fn dependencies(&self, function: usize) -> Option<&Dependencies> {
-        let known = self.dependencies.get(function)?;
+        let known = self.dependencies.calls.get(function)?;
         Some(known.get_or_init(|| self.find_dependencies(function)))
+    }
+
+    /// What the decision on an input reads, and what the input changes.
+    #[must_use]
+    pub fn dependencies_of_input(&self) -> &Dependencies {
+        self.dependencies.input.get_or_init(|| self.find_dependencies_of_input())
+    }
+
+    /// The same of the event at this position; nothing for a position without an event.
+    #[must_use]
+    pub fn dependencies_of_event(&self, event: usize) -> Option<&Dependencies> {
+        let known = self.dependencies.events.get(event)?;
+        Some(known.get_or_init(|| self.find_dependencies_of_event(event)))
+    }
+
+    /// An input inherits parameters of the one before, so each reads the inputs.
+    fn find_dependencies_of_input(&self) -> Dependencies {
+        let mut found = Dependencies::default();
+        (found.reads.inputs, found.changes.inputs) = (true, true);
+        for step in self.guardrails(Hook::GuardrailBefore).iter() {
+            self.add_step(step, &mut found);
+        }
+        found
+    }
+
+    /// An event becomes an input. Its filter asks for the arguments that the calls of its capability have had.
+    fn find_dependencies_of_event(&self, position: usize) -> Dependencies {
+        let mut found = self.find_dependencies_of_input();
+        let Some(event) = self.events.get(position) else { return found };
+        found.reads.whole.functions.extend(self.functions_of(event.capability));
+        found.reads.add_all(self, self.bindings(event.capability).iter().map(|binding| &**binding));
+        for hook in [Hook::Before, Hook::After] {
+            let steps = self.steps_of_event(hook, event.capability).iter();
+            steps.filter(|step| step.is_for(&event.key)).for_each(|step| self.add_step(step, &mut found));
+        }
+        found
+    }
+
+    /// What a step reads, and the function that it invokes.
+    fn add_step(&self, step: &Step, found: &mut Dependencies) {
+        self.add_reads(step, &mut found.reads);
+        if let StepAction::Invoke(invoke) = &step.action {
+            found.changes.functions.extend(invoke.function);
+            found.changes.invoked.extend(invoke.function);
+        }
     }
 
     fn find_dependencies(&self, position: usize) -> Dependencies {
         let mut found = Dependencies::default();
-        found.changes.0.insert(position);
+        found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
-            let steps = self.steps(hook, function.capability);
+            let steps = self.steps_of_call(hook, position);
             for step in steps.iter().filter(|step| step.is_for(&function.name)) {
                 if hook != Hook::After {
                     self.add_reads(step, &mut found.reads);
                 }
                 if hook == Hook::BeforeFirst {
-                    self.add_first(step, position, &mut found.reads);
+                    // it asks whether one of them has run (MW-39)
+                    found.reads.whole.functions.extend(&step.functions);
                 }
                 if let StepAction::Invoke(invoke) = &step.action {
-                    found.changes.0.extend(invoke.function);
+                    found.changes.functions.extend(invoke.function);
+                    found.changes.invoked.extend(invoke.function);
                 }
             }
         }
@@ -136,15 +259,6 @@ impl Policy {
         reads.add_all(self, invoked.bindings.iter().map(|binding| &**binding));
         if let Execute::Cel(expression) = &invoked.execute {
             reads.add(self, expression);
-        }
-    }
-
-    /// A step ahead of the first call asks whether one has run (MW-39).
-    fn add_first(&self, step: &Step, position: usize, reads: &mut Reads) {
-        if step.selects.is_some() {
-            reads.functions.insert(position);
-        } else if let Some(function) = self.functions.get(position) {
-            reads.functions.extend(self.functions_of(function.capability));
         }
     }
 }

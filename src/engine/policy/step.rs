@@ -12,6 +12,7 @@ use super::template::{Placeholder, Template};
 use crate::cel::{ExprKind, Literal, Value};
 use crate::context::{Bound, MASK, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
+use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::Place;
 use std::sync::Arc;
@@ -21,6 +22,12 @@ use std::sync::Arc;
 pub struct Step {
     /// The action or event that it is for, sanitised (MW-22); all of them if absent.
     pub selects: Option<String>,
+    /// The functions that it is for, by position. Where one of them has run, `before_first` is over for it (MW-39).
+    pub functions: Box<[usize]>,
+    /// Its position in the list that it is written in.
+    pub index: usize,
+    /// Its name, where it is one of a policy document.
+    pub name: Option<Arc<PolicyStep>>,
     /// The condition under which it runs (MW-24); without one it always runs.
     pub condition: Option<Expression>,
     /// Its action.
@@ -65,11 +72,25 @@ pub(super) struct StepScopes {
 }
 
 impl Step {
-    /// Compiles a step. `function` is the target of an invoke step.
+    /// Compiles a step that is for these functions. `target` is that of an invoke step.
     pub(super) fn compile(
         written: &DeclaredStep,
         scopes: &StepScopes,
-        function: Option<usize>,
+        functions: &[usize],
+        target: Option<usize>,
+        texts: &mut Texts<'_>,
+    ) -> Option<Self> {
+        texts.step.clone_from(&written.name);
+        let step = Self::of_texts(written, scopes, functions, target, texts);
+        texts.step = None;
+        step
+    }
+
+    fn of_texts(
+        written: &DeclaredStep,
+        scopes: &StepScopes,
+        functions: &[usize],
+        target: Option<usize>,
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
         let path = written.action_path();
@@ -101,7 +122,7 @@ impl Step {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();
-                complete.then_some(StepAction::Invoke(Invoke { function, bindings }))
+                complete.then_some(StepAction::Invoke(Invoke { function: target, bindings }))
             }
         };
         let message = written.error_message.as_ref().map(|text| {
@@ -114,6 +135,9 @@ impl Step {
         });
         Some(Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
+            functions: functions.into(),
+            index: written.index,
+            name: written.name.clone(),
             condition: transpose(condition)?,
             action: action?,
             on_fail: written.on_fail,
@@ -174,7 +198,7 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) => Origin::new(&self.path, &self.place),
+            StepAction::Invoke(_) => Origin::new(&self.path, &self.place).of(self.name.as_ref()),
         }
     }
 }

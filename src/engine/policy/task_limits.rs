@@ -1,9 +1,59 @@
 //! The limits of a task (LIM): whether the next step may be taken.
 //!
-//! In: what the manifest allows and what the task has used, the coming step included. Out: the first limit that would be
-//! exceeded, in the order in which the specification reports them (LIM-16). A limit n allows n (LIM-02).
+//! In: what the manifest and the policies allow and what the task has used, the coming step included. Out: the first limit that
+//! would be exceeded, in the order in which the specification reports them (LIM-16). A limit n allows n (LIM-02). Of several
+//! limits of one name the smallest counts, so that a policy can only tighten.
 
 use crate::manifest::agent::TaskLimits;
+use crate::manifest::catalog::ResolvedAgent;
+use std::sync::Arc;
+
+/// The limits of the tasks of an agent, with the policies that set them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AllLimits {
+    /// The smallest of each name.
+    pub(super) limits: TaskLimits,
+    /// Limits by name that a policy has set lower than the manifest and the policies before it, with the policy's name.
+    owners: Vec<(&'static str, Arc<str>)>,
+}
+
+impl AllLimits {
+    /// Those of an agent and its policies.
+    pub(super) fn of(resolved: &ResolvedAgent) -> Self {
+        let mut all = Self { limits: resolved.agent.limits, owners: Vec::new() };
+        for applied in &resolved.policies {
+            let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls } =
+                applied.policy.limits;
+            let own = &mut all.limits;
+            let lower = [
+                ("max_turns", tighten(&mut own.max_turns, max_turns)),
+                ("max_prompt_tokens", tighten(&mut own.max_prompt_tokens, max_prompt_tokens)),
+                ("max_completion_tokens", tighten(&mut own.max_completion_tokens, max_completion_tokens)),
+                ("max_age", tighten(&mut own.max_age, max_age)),
+                ("max_tool_calls", tighten(&mut own.max_tool_calls, max_tool_calls)),
+            ];
+            for (name, _) in lower.into_iter().filter(|(_, is_lower)| *is_lower) {
+                all.owners.retain(|(known, _)| *known != name);
+                all.owners.push((name, applied.policy.full_name().into()));
+            }
+        }
+        all
+    }
+
+    /// The policy that has set a limit; nothing if the manifest has.
+    pub(super) fn owner(&self, name: &str) -> Option<&Arc<str>> {
+        self.owners.iter().find(|(known, _)| *known == name).map(|(_, policy)| policy)
+    }
+}
+
+/// Puts a lower bound in the place of another. Whether it was lower.
+fn tighten<T: Copy + Ord>(own: &mut Option<T>, other: Option<T>) -> bool {
+    let is_lower = other.is_some_and(|other| own.is_none_or(|own| other < own));
+    if is_lower {
+        *own = other;
+    }
+    is_lower
+}
 
 /// The usage of a task, the coming step included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

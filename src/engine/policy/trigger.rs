@@ -85,7 +85,7 @@ impl Trigger {
         }));
         let scopes = StepScopes { action: scope.clone(), condition: scope.clone() };
         let before: Vec<_> =
-            written.before.iter().map(|step| Step::compile(step, &scopes, None, &mut texts)).collect();
+            written.before.iter().map(|step| Step::compile(step, &scopes, &[], None, &mut texts)).collect();
         let message = launch
             .message
             .as_ref()

@@ -1,4 +1,4 @@
-//! The shape of a case: a past, one operation, and what must come of it.
+//! The shape of a case: a past, one operation or several steps, and what must come of it.
 //!
 //! Data only; [`read`](super::read()) makes it out of YAML, and [`Runner`](super::Runner) runs it. Whatever is compared or
 //! answered keeps its place in the file, so that a report can point to it. A case file has the name of its case:
@@ -14,9 +14,23 @@
 //! call: {op: invoke, fn: refund, args: {order: o-1, amount: 5000}}
 //! expect: {decision: block, message: 5000 is too much.}        # what is not named is not checked
 //! ```
+//!
+//! In the place of `call` and `resume` may stand `steps`: those of a recorded task, each with an `expect` of its own.
+//!
+//! ```yaml
+//! steps:
+//!   - llm: {calls: [{id: c1, fn: orders, args: {id: o-1}}, {id: c2, fn: refund, args: {order: o-1, amount: 50}}]}
+//!     expect: {calls: {c1: {decision: allow}, c2: {decision: wait, waits_for: [c1]}}}
+//!   - results: [{id: c1, output: {total: 60}}]
+//!     expect: {calls: {c2: {decision: suspend, reviewer: lead@example.com}}}
+//!   - review: {call: c2, verdict: approved}
+//!     expect: {decision: allow}
+//! expect: {task: active}                                       # in the end
+//! ```
 
 use super::arrival::Arrival;
 use super::background::Background;
+use super::step::ScriptStep;
 use crate::cel::Json;
 use crate::context::Scope;
 use crate::manifest::node::Node;
@@ -47,7 +61,7 @@ pub struct Case {
     pub reviews: BTreeMap<String, bool>,
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
-    /// The operation under test.
+    /// The operation under test, or several.
     pub operation: TestedOperation,
     /// Where it stands.
     pub operation_place: Place,
@@ -135,6 +149,19 @@ pub enum TestedOperation {
     AllowList(Embedded),
     /// Does an event make a task, and what does it begin with?
     Trigger(Json),
+    /// What comes of several operations, one after the other?
+    Steps(Vec<TestedStep>),
+}
+
+/// A step of a case, and what must come of it.
+#[derive(Clone, Debug)]
+pub struct TestedStep {
+    /// The step.
+    pub step: ScriptStep,
+    /// The expectations about its decision; of several results that of the first.
+    pub expect: Vec<Check>,
+    /// The expectations about calls, by their names.
+    pub calls: Vec<(Embedded, Vec<Check>)>,
 }
 
 impl TestedOperation {
@@ -161,6 +188,7 @@ impl TestedOperation {
             Self::Event(_) => "event",
             Self::AllowList(_) => "allowlist",
             Self::Trigger(_) => "trigger",
+            Self::Steps(_) => "steps",
         }
     }
 }
@@ -205,6 +233,8 @@ pub enum Want {
     MessageContains(Vec<String>),
     /// `message_excludes`: there is a message, and it contains none of these texts.
     MessageExcludes(Vec<String>),
+    /// `waits_for`: the whole list.
+    WaitsFor(Vec<String>),
     /// `invoked`: the whole list, in order; the input where it is given.
     Invoked(Vec<(String, Option<Json>)>),
     /// `trace`: the whole list of steps and outcomes.

@@ -26,6 +26,8 @@ pub struct Found {
     pub(super) texts: [Option<String>; Aspect::ALL.len()],
     /// The value to go on with.
     pub value: Option<Json>,
+    /// The calls that it waits for.
+    pub waits_for: Vec<String>,
     /// The executions: function and arguments, in order.
     pub invoked: Vec<(String, Json)>,
     /// The steps that were evaluated, with their outcomes.
@@ -88,7 +90,19 @@ shape! {
     /// What must hold.
     pub(super) Expectations as "expect" =
         |definitions| with(Value::Object(closed(ROWS, definitions)), "minProperties", 1);
+    /// What must hold after a step.
+    pub(super) StepExpectations as "stepExpect" =
+        |definitions| with(Value::Object(closed(ROWS.iter().chain(STEP_ROWS), definitions)), "minProperties", 1);
 }
+
+/// The key that stands in the expectations of a step alone.
+const STEP_ROWS: &[Row] = &[Row::of::<ByName<Expectations>>(
+    "calls",
+    "What must hold of calls, by their names: of what the step has decided about them, or else of how they stand.",
+)];
+
+/// The checks of a step, and those of calls by their names.
+pub(super) type StepChecks = (Vec<Check>, Vec<(Embedded, Vec<Check>)>);
 
 /// What a key of `expect` becomes: checks, each with its place if that is not the key's.
 type Wants = Vec<(Option<Place>, Want)>;
@@ -128,6 +142,11 @@ expectations! {
     (Aspect::Limit.key()): Nullable<Text> => |node, path, reader| text(Aspect::Limit, node, path, reader);
     /// The reason.
     (Aspect::Reason.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reason, node, path, reader);
+    /// The calls that it waits for, in the order in which they were made.
+    ("waits_for"): List<Text> => |node, path, reader| {
+        let calls = reader.texts(node, path);
+        one(calls.map(|calls| Want::WaitsFor(calls.iter().map(|call| call.text.to_string()).collect())))
+    };
     /// The reviewer who is asked.
     (Aspect::Reviewer.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reviewer, node, path, reader);
     /// What becomes of the task.
@@ -178,27 +197,44 @@ expectations! {
 /// Reads `expect`.
 pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Check> {
     let entries = reader.mapping(node, path).unwrap_or_default();
-    let mut checks = Vec::new();
-    for entry in entries {
-        let path = path.key(&entry.key.text);
-        let place = &entry.key.place;
-        let wants = read_wants(entry, &path, reader);
-        checks.extend(wants.into_iter().map(|(at, want)| Check { place: at.unwrap_or(place.clone()), want }));
-    }
+    let checks = entries.iter().flat_map(|entry| read_key(entry, path, &[], reader)).collect();
     if entries.is_empty() {
         reader.report(path, messages::nothing_expected(&node.place));
     }
     checks
 }
 
-/// The checks of one key.
-fn read_wants(entry: &Entry, path: &Path, reader: &mut Reader) -> Wants {
+/// Reads `expect` of a step.
+pub(super) fn read_of_step(node: &Node, path: &Path, reader: &mut Reader) -> StepChecks {
+    let (mut checks, mut calls) = StepChecks::default();
+    let entries = reader.mapping(node, path).unwrap_or_default();
+    for entry in entries {
+        if !STEP_ROWS.iter().any(|row| row.is(&entry.key.text)) {
+            checks.extend(read_key(entry, path, STEP_ROWS, reader));
+            continue;
+        }
+        let path = path.key(&entry.key.text);
+        for call in reader.mapping(&entry.value, &path).unwrap_or_default() {
+            calls.push((call.key.clone(), read(&call.value, &path.key(&call.key.text), reader)));
+        }
+    }
+    if checks.is_empty() && calls.is_empty() && !reader.has_errors() {
+        reader.report(path, messages::nothing_expected(&node.place));
+    }
+    (checks, calls)
+}
+
+/// The checks of one key, beside keys with other readers.
+fn read_key(entry: &Entry, path: &Path, others: &'static [Row], reader: &mut Reader) -> Vec<Check> {
+    let path = path.key(&entry.key.text);
     let known = EXPECTATIONS.iter().find(|known| *known.name == *entry.key.text);
     let Some(expectation) = known else {
-        reader.report(path, messages::unknown_key(&entry.key, "`expect`", &names(ROWS)));
+        let known = [names(ROWS), names(others)].concat();
+        reader.report(&path, messages::unknown_key(&entry.key, "`expect`", &known));
         return Vec::new();
     };
-    (expectation.read)(&entry.value, path, reader)
+    let wants = (expectation.read)(&entry.value, &path, reader).into_iter();
+    wants.map(|(at, want)| Check { place: at.unwrap_or(entry.key.place.clone()), want }).collect()
 }
 
 fn one(want: Option<Want>) -> Wants {
@@ -302,6 +338,10 @@ fn judge(
             let text = found.text(Aspect::Message).filter(|text| !text.is_empty());
             let agrees = text.is_some_and(|text| !words.iter().any(|word| text.contains(word.as_str())));
             differ("message_excludes", agrees, Some(to_value(words)), text.map(to_value))
+        }
+        Want::WaitsFor(expected) => {
+            let waits_for = &found.waits_for;
+            differ("waits_for", expected == waits_for, Some(to_value(expected)), Some(to_value(waits_for)))
         }
         Want::Invoked(expected) => judge_invoked(expected, &found.invoked),
         Want::Trace(expected) => {

@@ -1,7 +1,7 @@
 //! Finds the case files among paths, and reads the manifests that a case names.
 //!
 //! In: files and folders. Out: a case, or what is wrong with it, for each file that is one. A file that somebody named
-//! must be a case; in a folder, what has neither `call` nor `expect` is something else and left alone. A file of a
+//! must be a case; in a folder, what has neither `call` nor `expect` nor a name with `steps` is something else and left alone. A file of a
 //! folder that is no YAML might have been a case, so it counts as one that cannot be read: no test is lost in silence.
 
 use super::case::{Case, Manifests};
@@ -40,7 +40,8 @@ fn is_case(file: &File, limits: &EngineLimits) -> bool {
     let mut findings = Vec::new();
     let documents = yaml::parse(&file.source, limits, &mut findings);
     let has = |node: &Node, key| node.get(key).is_some();
-    let case = |node: &Node| !has(node, "kind") && (has(node, "call") || has(node, "expect"));
+    let told = |node: &Node| has(node, "name") && has(node, "steps");
+    let case = |node: &Node| !has(node, "kind") && (has(node, "call") || has(node, "expect") || told(node));
     file.origin == FileOrigin::Named
         || documents.iter().any(|document| case(&document.node))
         || documents.is_empty() && !findings.is_empty()

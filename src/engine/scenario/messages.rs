@@ -93,6 +93,31 @@ pub(super) fn not_a_step(place: &Place) -> Diagnostic {
     Diagnostic::error("not_a_step", message, place.clone()).help(r#"write it as `- ["before[0]", pass]`"#)
 }
 
+pub(super) fn not_whether_it_ran(node: &Node) -> Diagnostic {
+    let message = format!("expected `false` or `unknown`, found {}", node.kind_name());
+    Diagnostic::error("not_whether_it_ran", message, node.place.clone())
+        .help("`false` says that the call has not run, `unknown` that nobody knows")
+}
+
+pub(super) fn whose_review(place: &Place) -> Diagnostic {
+    let message = "a review is named by its `call`, its `reviewer`, or both";
+    Diagnostic::error("whose_review", message, place.clone())
+}
+
+pub(super) fn other_verdict(place: &Place) -> Diagnostic {
+    let message = "`args` goes with `edited`, `output` with `responded`, and neither with another verdict";
+    Diagnostic::error("other_verdict", message, place.clone())
+}
+
+pub(super) fn resume_of_steps(place: &Place) -> Diagnostic {
+    let message = "`resume` goes with `call`; among `steps` a step `review` answers";
+    Diagnostic::error("resume_of_steps", message, place.clone())
+}
+
+pub(super) fn no_steps(place: &Place) -> Diagnostic {
+    Diagnostic::error("no_steps", "`steps` has no step", place.clone())
+}
+
 pub(super) fn payload(place: &Place) -> Diagnostic {
     let message = "an event has exactly one of `payload` and `raw_body`";
     Diagnostic::error("payload", message, place.clone())
@@ -205,6 +230,11 @@ pub(super) fn result_of_evaluated(place: &Place, id: &str) -> Diagnostic {
 pub(super) fn no_review(reviewer: &Embedded) -> Diagnostic {
     let message = format!("`{}` decides, but nobody is asked", reviewer.text);
     Diagnostic::error("no_review", message, reviewer.place.clone())
+}
+
+pub(super) fn no_review_of(call: &Embedded) -> Diagnostic {
+    let message = format!("no review of the call `{}` is open", call.text);
+    Diagnostic::error("no_review", message, call.place.clone())
 }
 
 /// The code of a review that a recording does not answer.

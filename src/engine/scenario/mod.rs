@@ -1,6 +1,6 @@
 //! Cases and recorded tasks: what should happen written down, run through the engine, and compared.
 //!
-//! In: YAML files. A *case* brings manifests, a past, one operation and what must come of it; a
+//! In: YAML files. A *case* brings manifests, a past, one operation or several steps, and what must come of it; a
 //! *script* brings the steps of a whole task. Out: reports for people and for programs. Everything runs through the
 //! public operations of [`Engine`](crate::engine::Engine) and [`Task`](crate::task::Task), as a host would call them,
 //! with a `World` of mocks in place of tools, reviewers and files. Nothing here reads a clock, prints, or opens a file
@@ -9,19 +9,22 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `one_document` | a file that holds one thing |
-//! | `case`, `read` | the shape of a case, and YAML to it |
+//! | `case`, `read`, `case_step` | the shape of a case, and YAML to it |
+//! | `step` | a step of a task, as cases and scripts have it |
 //! | `environment`, `past`, `background` | what a task starts with, its past, and both together |
 //! | `agent` | which agent is meant |
 //! | `arrival` | an event with what comes with it |
 //! | `values` | the values that cases and scripts share |
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
-//! | `run` | a case through the engine |
+//! | `run`, `story` | a case through the engine: of one operation, and of several steps |
 //! | `observed` | the outcome of an operation, in the words of a case |
 //! | `loading` | the operations that need no task |
 //! | `expect` | what was expected against what was found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
-//! | `script`, `replay` | a recorded task, and its run step by step |
+//! | `script` | a recorded task |
+//! | `replay`, `replay_reviews` | steps through the engine, and the answers to their reviews |
+//! | `replayed`, `known_call` | what came of a step, and how far each call came |
 //! | `snapshot` | a task context out of its JSON |
 //! | `terminal` | colours, and text that cannot steer a terminal |
 //! | `messages` | what is wrong with a case or a script |
@@ -30,8 +33,10 @@ mod agent;
 mod arrival;
 mod background;
 mod case;
+mod case_step;
 mod environment;
 mod expect;
+mod known_call;
 mod load;
 mod loading;
 mod messages;
@@ -40,10 +45,14 @@ mod one_document;
 mod past;
 mod read;
 mod replay;
+mod replay_reviews;
+mod replayed;
 mod report;
 mod run;
 mod script;
 mod snapshot;
+mod step;
+mod story;
 mod table;
 mod terminal;
 mod values;
@@ -52,16 +61,18 @@ mod world;
 pub use agent::{agents_named, full_name};
 pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
-pub use case::{Aspect, Case};
+pub use case::{Aspect, Case, TestedStep};
 pub use environment::Environment;
 pub use expect::{Found, Mismatch};
 pub use load::{Loaded, load_cases};
 pub use messages::NO_ANSWER;
 pub use past::StateEntry;
 pub use read::{SCOPES, read};
-pub use replay::{Happened, Replay, ReplayedEvent, Unanswered};
+pub use replay::{Replay, Unanswered};
+pub use replayed::{Happened, ReplayedEvent};
 pub use report::{CaseOutcome, Report, Summary};
 pub use run::Runner;
-pub use script::{Script, ScriptAction, ScriptStep};
+pub use script::Script;
 pub use snapshot::{SnapshotError, restore};
+pub use step::{ScriptAction, ScriptCall, ScriptResult, ScriptReview, ScriptStep};
 pub use terminal::{Palette, visible};

@@ -4,18 +4,20 @@
 
 use super::case::Aspect;
 use super::expect::Found;
-use crate::cel::{Issue, Json};
-use crate::task::{Decision, EventStage};
+use crate::cel::{Issue, Json, Timestamp};
+use crate::context::Scope;
+use crate::task::{Decision, EventStage, Task, Trial, Tried};
 
 /// A decision, aspect by aspect.
 pub(super) fn decided(decision: Decision) -> Found {
     let trace = decision.trace.iter();
     let mut found = Found {
-        trace: trace.map(|entry| (entry.step.to_string(), entry.outcome.as_str().to_owned())).collect(),
+        trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,
         findings: decision.findings,
+        waits_for: decision.waits_for.iter().map(ToString::to_string).collect(),
         ..Found::default()
     };
     found.set(Aspect::Decision, Some(decision.verdict.as_str()));
@@ -25,6 +27,23 @@ pub(super) fn decided(decision: Decision) -> Found {
     found.set(Aspect::Reviewer, decision.reviewer);
     found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
     found
+}
+
+/// The same of a decision about a message, whose value is its text.
+pub(super) fn decided_message(decision: Decision) -> Found {
+    let text = decision.text().map(|text| Json::string(&text));
+    Found { value: text, ..decided(decision) }
+}
+
+/// The value of an expression over the context of a task, or why there is none.
+pub(super) fn of_context(task: &Task, expression: &str, now: Timestamp) -> Result<Json, String> {
+    // the scope of prompts has `context` and `now`, and nothing of an operation
+    match task.evaluate(&Trial::new(Scope::Prompt, expression), &[], now) {
+        Ok(Tried::Value(value)) => Ok(value),
+        Ok(Tried::Failed(error)) => Err(error.to_string()),
+        Ok(Tried::Asks(_)) => Err("it asks".to_owned()),
+        Err(issues) => Err(issues.first().map(|issue| issue.message.clone()).unwrap_or_default()),
+    }
 }
 
 /// The value of an expression or a template.

@@ -103,7 +103,10 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
     } else if let Some(field) = fields.output().written() {
         Past::Output(values::entry(field.node, &field.path, reader)?)
     } else if let Some(field) = fields.llm().written() {
-        Past::ModelTurn(values::usage(field.node, &field.path, reader)?)
+        let fields = reader.fields(field.node, &field.path)?;
+        let usage = values::usage(&fields, reader);
+        fields.refuse_others(reader);
+        Past::ModelTurn(usage)
     } else if let Some(field) = fields.call().written() {
         Past::Call(read_past_call(field.node, &field.path, reader)?)
     } else if let Some(field) = fields.invoke().written() {

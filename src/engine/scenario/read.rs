@@ -7,6 +7,7 @@
 use super::arrival::{Arrival, ArrivalKeys};
 use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
+use super::case_step::{TestedSteps, read_steps};
 use super::environment::{Environment, EnvironmentKeys};
 use super::expect::Expectations;
 use super::one_document::read_one;
@@ -28,7 +29,11 @@ use crate::task::{Call, Next, TemplateKind};
 use serde_json::{Value, json};
 
 mapping! {
-    /// What should happen: a past, one operation, and what must come of it.
+    /// What should happen: a past, one operation or several steps, and what must come of it.
+    #[rules = {
+        "oneOf": [{ "required": ["call"] }, { "required": ["steps"] }],
+        "dependentRequired": { "resume": ["call"] }
+    }]
     CaseKeys as "case" = "a case" {
         /// The name of the file.
         name: Required<Text>,
@@ -55,8 +60,10 @@ mapping! {
         /// Verdicts that are given, one each time the operation waits.
         resume: List<NamedVerdict>,
         /// The operation under test.
-        call: Required<Operation>,
-        /// What must hold; an absent key is not looked at.
+        call: Operation,
+        /// What happens, step by step, in the place of one operation.
+        steps: TestedSteps,
+        /// What must hold in the end; an absent key is not looked at.
         expect: Required<Expectations>,
     }
 
@@ -75,6 +82,8 @@ mapping! {
         tools: List<Object>,
         /// Its sub-agents.
         agents: List<Object>,
+        /// The policies beside them.
+        policies: List<Object>,
         /// The mount.
         mount: Object,
         /// A trigger.
@@ -136,7 +145,7 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
     let files = fields.files().strings(reader);
     let background = Background { environment, state: read_state(&fields.state(), reader) };
     let resume = fields.resume().items(reader, read_verdict);
-    let operation = read_operation(&fields.call(), reader);
+    let operation = read_operation(fields, reader);
     let expect = fields
         .expect()
         .required("", reader)
@@ -191,7 +200,7 @@ fn read_manifests(key: &Key<'_, '_, ManifestsValue>, reader: &mut Reader) -> Opt
     }
     let mut documents: Vec<(String, Node)> = Vec::new();
     documents.extend(fields.agent().get().map(|field| (String::new(), field.node.clone())));
-    for list in [fields.tools(), fields.agents()] {
+    for list in [fields.tools(), fields.agents(), fields.policies()] {
         let found = list.items(reader, |node, _, _| Some(node.clone()));
         let found = found.into_iter().enumerate();
         documents.extend(found.map(|(at, node)| (format!("{}[{at}]", list.name()), node)));
@@ -431,14 +440,26 @@ operations! {
     },
 }
 
-fn read_operation(
-    key: &Key<'_, '_, Required<Operation>>,
-    reader: &mut Reader,
-) -> Option<(TestedOperation, Place)> {
-    let call = key.required("", reader)?.get()?;
-    let fields = reader.fields::<OperationKeys>(call.node, &call.path)?;
-    let op = fields.op().required_text(reader)?;
-    Some((read_keys_of(&op, &fields, reader)?, op.place))
+/// `call` or `steps`, with its place.
+fn read_operation(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<(TestedOperation, Place)> {
+    match (fields.call().get(), fields.steps().get()) {
+        (Some(call), None) => {
+            let fields = reader.fields::<OperationKeys>(call.node, &call.path)?;
+            let op = fields.op().required_text(reader)?;
+            Some((read_keys_of(&op, &fields, reader)?, op.place))
+        }
+        (None, Some(steps)) => {
+            if let Some(resume) = fields.resume().get() {
+                reader.report(&resume.path, messages::resume_of_steps(&resume.key.place));
+            }
+            Some((read_steps(&steps, reader)?, steps.key.place.clone()))
+        }
+        _ => {
+            let keys = [fields.call().name(), fields.steps().name()];
+            reader.report(&fields.path, messages::one_key_of(fields.place, CaseKeys::OWNER, &keys));
+            None
+        }
+    }
 }
 
 fn read_call(fields: &Fields<'_, CallKeys>, reader: &mut Reader) -> Option<Call> {

@@ -1,38 +1,40 @@
-//! A recorded task, played step by step: each step through the task as a host would take it.
+//! A task played step by step: each step through the task as a host would take it.
 //!
-//! In: a [`Script`] and an engine. Out: a [`ReplayedEvent`] for each decision. A step that cannot have happened (the result of a
-//! call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on, but for the
-//! answers to reviews, where the host says so ([`Unanswered`]).
+//! In: the steps of a recorded task or of a case. Out: a [`ReplayedEvent`] for each decision. A step that cannot have happened (the result
+//! of a call that was blocked, a verdict that nobody asked for) is an error with its place; nothing is made up to go on, but for the
+//! answers to reviews, where the host says so ([`Unanswered`]), which stand in `replay_reviews`.
 
 use super::agent::agent_named;
+use super::known_call::{KnownCall, Stage};
 use super::messages;
-use super::script::{Script, ScriptAction, ScriptStep};
-use super::world::{World, drive};
+use super::replayed::{Happened, ReplayedEvent};
+use super::script::Script;
+use super::step::{ScriptAction, ScriptCall, ScriptResult, ScriptStep};
+use super::world::{World, drive, drive_at};
 use crate::cel::{Json, Timestamp};
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
-use crate::policy::{Execute, Policy};
+use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Request, Task, TaskState, Usage,
-    Verdict,
+    Call, CallId, Decision, Next, Progress, Ran, Reported, Task, TaskError, Turn, Turned, Usage, Verdict,
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// A recorded task under way.
+/// A task under way.
 #[derive(Debug)]
 pub struct Replay {
-    task: Task,
-    world: World,
+    pub(super) task: Task,
+    pub(super) world: World,
     settings: BTreeMap<String, Json>,
     /// How many executions have been told in events.
     told: usize,
-    /// The calls so far, by the names that the script gives them.
-    calls: HashMap<String, KnownCall>,
-    /// The calls whose admission waits for a review, by the question that is asked.
-    waiting: HashMap<QuestionId, String>,
-    unanswered: Unanswered,
+    /// Whether a step was taken.
+    has_begun: bool,
+    /// The calls so far, by the names that the steps give them.
+    pub(super) calls: HashMap<String, KnownCall>,
+    pub(super) unanswered: Unanswered,
 }
 
 /// What becomes of a review that a recording asks for and does not answer, such as one that other manifests ask for.
@@ -49,143 +51,15 @@ pub enum Unanswered {
     Stop,
 }
 
-#[derive(Clone, Debug)]
-struct KnownCall {
-    /// How many calls were made before it.
-    number: usize,
-    function: String,
-    stage: Stage,
-}
-
-/// How far a call came.
-#[derive(Clone, Copy, Debug)]
-enum Stage {
-    /// Whether it may run waits for a review.
-    Waits,
-    /// Whether it may run waits for other calls.
-    Queued,
-    /// It was let through, and its result is awaited.
-    Open,
-    /// It was not let through.
-    Refused(Verdict),
-    /// Its result is in.
-    Done,
-    /// It was evaluated by its tool's own expression.
-    Evaluated,
-}
-
-impl Stage {
-    fn after(decision: &Decision) -> Self {
-        match (decision.verdict, &decision.call) {
-            (Verdict::Suspend, _) => Self::Waits,
-            (Verdict::Wait, _) => Self::Queued,
-            (Verdict::Allow, Some(_)) => Self::Open,
-            (Verdict::Allow, None) => Self::Evaluated,
-            (verdict, _) => Self::Refused(verdict),
-        }
-    }
-}
-
-/// One decision of a recorded task.
-#[derive(Clone, Debug)]
-pub struct ReplayedEvent {
-    /// Where the step stands.
-    pub place: Place,
-    /// When it happened.
-    pub at: Timestamp,
-    /// The step that was taken.
-    pub happened: Happened,
-    /// The decision of the engine.
-    pub decision: Decision,
-    /// The executions on the way: function and arguments, in order.
-    pub invoked: Vec<(String, Json)>,
-    /// The task afterwards.
-    pub state: TaskState,
-}
-
-/// The step that was taken.
-#[derive(Clone, Debug)]
-pub enum Happened {
-    /// Somebody said something.
-    Input(Json),
-    /// The model answered.
-    ModelTurn(Usage),
-    /// The model called a function.
-    Call {
-        /// The name of the call.
-        id: String,
-        /// The function and its arguments.
-        call: Call,
-    },
-    /// A call that waited for other calls is decided.
-    Decided {
-        /// The name of the call.
-        id: String,
-    },
-    /// A function that was let through has run.
-    Result {
-        /// The name of the call.
-        id: String,
-        /// The function.
-        function: String,
-        /// Its result.
-        result: CallResult,
-    },
-    /// A reviewer decided.
-    Review {
-        /// Who.
-        reviewer: String,
-        /// Whether it approved.
-        approved: bool,
-        /// Whether a step of the recording says so; if not, [`Unanswered`] did.
-        recorded: bool,
-    },
-    /// Something happened outside.
-    Event {
-        /// The capability whose event it is said to be.
-        capability: String,
-        /// The event.
-        event: String,
-    },
-    /// The model had a response.
-    Output(Json),
-}
-
-impl ReplayedEvent {
-    /// The event as views show it, under the policy of its task.
-    #[must_use]
-    pub fn masked(self, policy: &Policy) -> Self {
-        let happened = match self.happened {
-            Happened::Input(input) => Happened::Input(policy.masked_input(&input)),
-            Happened::Call { id, call } => {
-                let arguments = policy.masked_arguments(&call.function, &call.arguments);
-                Happened::Call { id, call: Call { arguments, ..call } }
-            }
-            Happened::Result { id, function, result } => {
-                let output = policy.masked_result(&function, result.status, &result.output);
-                Happened::Result { id, function, result: CallResult { output, ..result } }
-            }
-            other @ (Happened::ModelTurn(_)
-            | Happened::Review { .. }
-            | Happened::Decided { .. }
-            | Happened::Event { .. }
-            | Happened::Output(_)) => other,
-        };
-        let invoked = self.invoked.into_iter().map(|(function, arguments)| {
-            let arguments = policy.masked_arguments(&function, &arguments);
-            (function, arguments)
-        });
-        let invoked = invoked.collect();
-        Self { happened, invoked, decision: self.decision.masked(), ..self }
-    }
-}
+/// What is wrong with a step.
+pub(super) type Impossible = Box<Diagnostic>;
 
 impl Replay {
     /// Starts the task of a script.
     ///
     /// # Errors
     /// An agent that is not loaded, not valid, or of several namespaces.
-    pub fn start(script: &Script, engine: &Engine, catalog: &Catalog) -> Result<Self, Box<Diagnostic>> {
+    pub fn start(script: &Script, engine: &Engine, catalog: &Catalog) -> Result<Self, Impossible> {
         let agent = agent_named(catalog, &script.agent)?;
         let environment = &script.environment;
         let started = environment.start(engine, agent);
@@ -197,15 +71,14 @@ impl Replay {
             files: script.files.clone(),
             invoked: Vec::new(),
         };
-        Ok(Self {
-            task,
-            world,
-            settings: script.settings.clone(),
-            told: 0,
-            calls: HashMap::new(),
-            waiting: HashMap::new(),
-            unanswered: Unanswered::default(),
-        })
+        Ok(Self::of(task, world, script.settings.clone()))
+    }
+
+    /// A task that goes on in a world, with these settings of its namespace.
+    pub(super) fn of(task: Task, world: World, settings: BTreeMap<String, Json>) -> Self {
+        let told = world.invoked.len();
+        let unanswered = Unanswered::default();
+        Self { task, world, settings, told, has_begun: false, calls: HashMap::new(), unanswered }
     }
 
     /// The same with what becomes of reviews that the recording does not answer.
@@ -220,9 +93,9 @@ impl Replay {
         &self.task
     }
 
-    /// Takes a step and adds its decisions to `events`: one, two for a call that comes with its result, one for each call that has
-    /// waited for it, and one for each review that is answered because the recording does not. `ahead` are the steps behind it;
-    /// the recording answers a review with one of those, before the result of the call that waits for the review.
+    /// Takes a step and adds its decisions to `events`: one, and one more for each call of a turn, for each further result, for
+    /// each call that has waited for the step, and for each review that is answered because the recording does not. `ahead` are the
+    /// steps behind it; the recording answers a review with one of those, before the result of the call that waits for the review.
     ///
     /// # Errors
     /// A step that cannot have happened, and [`NO_ANSWER`](super::NO_ANSWER) for a review without an answer under [`Unanswered::Stop`]. What was
@@ -235,166 +108,124 @@ impl Replay {
         step: &ScriptStep,
         ahead: &[ScriptStep],
         events: &mut Vec<ReplayedEvent>,
-    ) -> Result<(), Box<Diagnostic>> {
+    ) -> Result<(), Impossible> {
         let at = step.at.unwrap_or(self.world.now);
-        if at < self.world.now && !self.is_new() {
+        if at < self.world.now && self.has_begun {
             return Err(messages::back_in_time(&step.place).into());
         }
+        self.has_begun = true;
         self.world.now = at;
-        let event = self.act(step, at)?;
-        events.push(event);
-        if let ScriptAction::Call { id, result: Some((result, place)), .. } = &step.action {
+        self.act(step, at, events)?;
+        if let ScriptAction::Call { call, result: Some((result, place)) } = &step.action {
             // a result beside its call: no answer of the recording comes between them
-            if self.is_reviewed(&id.text) {
+            if self.waits(&call.id.text) {
                 self.settle(step, &[], events)?;
             }
-            let event = self.result(step, id, place, result.clone())?;
-            events.push(event);
+            let result = ScriptResult { id: call.id.clone(), result: result.clone() };
+            self.results(&[result], Some(place), events)?;
         }
         self.settle(step, ahead, events)
     }
 
-    fn act(&mut self, step: &ScriptStep, at: Timestamp) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        match &step.action {
+    fn act(
+        &mut self,
+        step: &ScriptStep,
+        at: Timestamp,
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Impossible> {
+        let (happened, progress) = match &step.action {
             ScriptAction::Input(input) => {
-                let progress = self.task.input(input, at).into_progress();
-                self.drive(step, Happened::Input(input.clone()), progress)
+                (Happened::Input(input.clone()), self.task.input(input, at).into_progress())
             }
             ScriptAction::Event(arrival) => {
-                let progress = arrival.bring(&mut self.task, &self.settings, at);
                 let [capability, event] =
                     [&arrival.capability, &arrival.event].map(|name| name.text.to_string());
-                self.drive(step, Happened::Event { capability, event }, progress)
+                let progress = arrival.bring(&mut self.task, &self.settings, at);
+                (Happened::Event { capability, event }, progress)
             }
             ScriptAction::Output(output) => {
-                let progress = self.task.output(output, at).into_progress();
-                self.drive(step, Happened::Output(output.clone()), progress)
+                (Happened::Output(output.clone()), self.task.output(output, at).into_progress())
             }
-            ScriptAction::ModelTurn(usage) => Ok(self.model_turn(step, *usage)),
-            ScriptAction::Call { id, function, arguments, result: _ } => {
-                let call = Call::new(&*function.text, arguments.clone()).with_id(&*id.text);
-                self.call(step, id, call)
+            ScriptAction::ModelTurn { usage, calls } => {
+                return self.model_turn(&step.place, *usage, calls, events);
             }
-            ScriptAction::Result { id, result } => self.result(step, id, &id.place, result.clone()),
-            ScriptAction::Review { reviewer, approved } => self.review(step, reviewer, *approved),
-        }
+            ScriptAction::Call { call, result: _ } => return self.call(&step.place, call, events),
+            ScriptAction::Results(results) => return self.results(results, None, events),
+            ScriptAction::Withdraw { id, ran } => return self.withdraw(&step.place, id, *ran, events),
+            ScriptAction::Review(review) => return self.review(&step.place, review, events),
+        };
+        let decision = drive(&mut self.task, progress, &mut self.world);
+        let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
+        self.tell(&step.place, happened, decision, events);
+        Ok(())
     }
 
-    /// Tells of what a step has brought about, and answers the reviews that the recording does not answer in `ahead`.
-    fn settle(
+    /// A turn is tested before it is taken, and again when its usage is known; then all of its calls are decided, in one operation.
+    fn model_turn(
         &mut self,
-        step: &ScriptStep,
-        ahead: &[ScriptStep],
+        place: &Place,
+        usage: Usage,
+        calls: &[ScriptCall],
         events: &mut Vec<ReplayedEvent>,
-    ) -> Result<(), Box<Diagnostic>> {
-        loop {
-            self.follow_queue(step, events)?;
-            let approved = match self.unanswered {
-                Unanswered::Open => return Ok(()),
-                Unanswered::Approve => true,
-                Unanswered::Deny | Unanswered::Stop => false,
-            };
-            let Some((question, reviewer)) = self.without_answer(ahead) else { return Ok(()) };
-            if self.unanswered == Unanswered::Stop {
-                let call = self.waiting.get(&question).map(String::as_str);
-                return Err(messages::no_answer(&step.place, &reviewer, call).into());
+    ) -> Result<(), Impossible> {
+        let at = self.world.now;
+        for (position, call) in calls.iter().enumerate() {
+            let is_same = |other: &ScriptCall| other.id.text == call.id.text;
+            if self.calls.contains_key(&*call.id.text) || calls.iter().take(position).any(is_same) {
+                return Err(messages::call_twice(&call.id).into());
             }
-            let happened = Happened::Review { reviewer, approved, recorded: false };
-            let event = self.answer(step, question, happened, approved)?;
-            events.push(event);
         }
-    }
-
-    /// The first open review that no step ahead answers. A step answers the first open review of its reviewer, and only one that
-    /// stands before the result of the call that waits.
-    fn without_answer(&self, ahead: &[ScriptStep]) -> Option<(QuestionId, String)> {
-        let mut taken: HashMap<String, usize> = HashMap::new();
-        self.open_reviews().find(|(question, asked)| {
-            let call = self.waiting.get(question);
-            let until_result = ahead.iter().take_while(|step| {
-                !matches!(&step.action, ScriptAction::Result { id, .. } if call.is_some_and(|call| **call == *id.text))
-            });
-            let answers = until_result.filter(
-                |step| matches!(&step.action, ScriptAction::Review { reviewer, .. } if *reviewer.text == **asked),
-            );
-            let taken = taken.entry(asked.clone()).or_default();
-            let has_answer = answers.count() > *taken;
-            *taken = taken.saturating_add(usize::from(has_answer));
-            !has_answer
-        })
-    }
-
-    fn open_reviews(&self) -> impl Iterator<Item = (QuestionId, String)> {
-        self.task.questions().filter_map(|question| match question.request {
-            Request::Review { reviewer } => Some((question.id, reviewer)),
-            _ => None,
-        })
-    }
-
-    /// Whether a call waits for a review, its own or that of a call that it waits for.
-    fn is_reviewed(&self, name: &str) -> bool {
-        let waits = |known: &KnownCall| matches!(known.stage, Stage::Waits | Stage::Queued);
-        self.calls.get(name).is_some_and(waits)
-    }
-
-    /// Tells of the calls that have waited for others and wait for them no more, in the order in which they were made.
-    fn follow_queue(
-        &mut self,
-        step: &ScriptStep,
-        events: &mut Vec<ReplayedEvent>,
-    ) -> Result<(), Box<Diagnostic>> {
-        while let Some(name) = self.no_longer_queued() {
-            let id = CallId::from(&*name);
-            let question = self.task.questions().find(|question| {
-                self.task
-                    .suspension_at(question.id)
-                    .is_some_and(|decision| decision.call.as_ref() == Some(&id))
-            });
-            let happened = Happened::Decided { id: name.clone() };
-            let event = match question {
-                Some(question) => self.drive(step, happened, Progress::Asks(question))?,
-                None => {
-                    let decision =
-                        self.task.standing(&id).unwrap_or_else(|| Decision::new(Verdict::Rejected));
-                    self.event(step, happened, decision)
-                }
-            };
-            self.enter_stage(name, &event.decision);
-            events.push(event);
+        let ahead = self.task.limits(Next::ModelTurn, at);
+        let turn = Turn { usage, calls: calls.iter().map(made).collect() };
+        let turned = self.task.turn(&turn, at);
+        let Turned { limits, calls: decided } =
+            turned.map_err(|error| messages::impossible_call(place, &error))?;
+        let limits = if ahead.is_allowed() { limits } else { ahead };
+        self.tell(place, Happened::ModelTurn(usage), limits, events);
+        for (call, decided) in calls.iter().zip(&decided) {
+            self.know(&call.id.text, &decided.function, Stage::after(&decided.decision));
+        }
+        for ((written, call), decided) in calls.iter().zip(turn.calls).zip(decided) {
+            let place = &written.id.place;
+            let decision = self.carried_on(place, &written.id.text, decided.decision)?;
+            let happened = Happened::Call { id: written.id.text.to_string(), call };
+            self.tell(place, happened, decision, events);
         }
         Ok(())
     }
 
-    fn no_longer_queued(&self) -> Option<String> {
-        let is_queued = |name: &str| self.task.queued().any(|call| call.as_str() == name);
-        let decided = self
-            .calls
-            .iter()
-            .filter(|(name, known)| matches!(known.stage, Stage::Queued) && !is_queued(name));
-        decided.min_by_key(|(_, known)| known.number).map(|(name, _)| name.clone())
-    }
-
-    /// Whether nothing has happened yet; `env.now` is the time of the first step only if that has none.
-    fn is_new(&self) -> bool {
-        self.task.context().turns().len() == 0 && self.calls.is_empty()
-    }
-
-    /// A turn is tested before it is taken, and again when its usage is known.
-    fn model_turn(&mut self, step: &ScriptStep, usage: Usage) -> ReplayedEvent {
-        let at = self.world.now;
-        let ahead = self.task.limits(Next::ModelTurn, at);
-        let decision = if ahead.is_allowed() { self.task.model_turn(usage, at) } else { ahead };
-        self.event(step, Happened::ModelTurn(usage), decision)
+    /// How far the decision about a call comes with what the world has answers to. A call that the engine evaluates itself is
+    /// carried out at once.
+    fn carried_on(&mut self, place: &Place, name: &str, decision: Decision) -> Result<Decision, Impossible> {
+        let impossible = |error| messages::impossible_call(place, &error);
+        let id = CallId::from(name);
+        let mut decision = match decision.question {
+            None => decision,
+            Some(asked) if self.is_open(asked) => {
+                drive_at(&mut self.task, asked, &mut self.world).map_err(impossible)?
+            }
+            // another call of the same turn has meanwhile stopped the task
+            Some(_) => self.task.standing(&id).unwrap_or_else(|| Decision::new(Verdict::Rejected)),
+        };
+        let is_let_through = matches!(Stage::after(&decision), Stage::Open);
+        let is_evaluated = self.calls.get(name).is_some_and(|known| self.is_evaluated(&known.function));
+        if is_let_through && is_evaluated {
+            let progress = self.task.execute(&id, self.world.now).map_err(impossible)?.into_progress();
+            decision = drive(&mut self.task, progress, &mut self.world).map_err(impossible)?;
+            decision.call = None;
+        }
+        self.enter_stage(name, Stage::after(&decision));
+        Ok(decision)
     }
 
     fn call(
         &mut self,
-        step: &ScriptStep,
-        id: &Embedded,
-        call: Call,
-    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let name = id.text.to_string();
-        if self.calls.contains_key(&name) {
+        place: &Place,
+        written: &ScriptCall,
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Impossible> {
+        let (id, call) = (&written.id, made(written));
+        if self.calls.contains_key(&*id.text) {
             return Err(messages::call_twice(id).into());
         }
         let at = self.world.now;
@@ -403,13 +234,12 @@ impl Replay {
         } else {
             self.task.before(&call, at).map(Progress::from)
         };
-        let progress = progress.map_err(|error| messages::impossible_call(&id.place, &error))?;
-        let function = call.function.clone();
-        let event = self.drive(step, Happened::Call { id: name.clone(), call }, progress)?;
-        let number = self.calls.len();
-        self.calls.insert(name.clone(), KnownCall { number, function, stage: Stage::Waits });
-        self.enter_stage(name, &event.decision);
-        Ok(event)
+        let impossible = |error: TaskError| messages::impossible_call(&id.place, &error);
+        let progress = progress.map_err(impossible)?;
+        let decision = drive(&mut self.task, progress, &mut self.world).map_err(impossible)?;
+        self.know(&id.text, &call.function, Stage::after(&decision));
+        self.tell(place, Happened::Call { id: id.text.to_string(), call }, decision, events);
+        Ok(())
     }
 
     /// Whether the engine itself carries a function out.
@@ -419,94 +249,115 @@ impl Replay {
         function.is_some_and(|function| matches!(function.execute, Execute::Cel(_)))
     }
 
-    fn result(
+    /// Reports results together; `place` is blamed for one that cannot be, or else the names of the calls are.
+    fn results(
         &mut self,
-        step: &ScriptStep,
-        id: &Embedded,
+        results: &[ScriptResult],
+        place: Option<&Place>,
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Impossible> {
+        for (position, ScriptResult { id, .. }) in results.iter().enumerate() {
+            let place = place.unwrap_or(&id.place);
+            let known = self.calls.get(&*id.text).ok_or_else(|| messages::unknown_call(id))?;
+            known.stage.check_result(place, &id.text)?;
+            if results.iter().take(position).any(|other| other.id.text == id.text) {
+                return Err(messages::result_twice(place, &id.text).into());
+            }
+        }
+        let Some(first) = results.first() else { return Ok(()) };
+        let blame = |error: TaskError| messages::impossible_call(place.unwrap_or(&first.id.place), &error);
+        let given = results.iter().map(|one| (CallId::from(&*one.id.text), one.result.clone())).collect();
+        let Reported { calls, .. } = self.task.results(given, self.world.now).map_err(blame)?;
+        for (ScriptResult { id, result }, reported) in results.iter().zip(calls) {
+            self.enter_stage(&id.text, Stage::Done);
+            let decision = match reported.decision.question.filter(|asked| self.is_open(*asked)) {
+                Some(asked) => drive_at(&mut self.task, asked, &mut self.world).map_err(blame)?,
+                None => reported.decision,
+            };
+            let (function, result) = (reported.function, result.clone());
+            let happened = Happened::Result { id: id.text.to_string(), function, result };
+            self.tell(place.unwrap_or(&id.place), happened, decision, events);
+        }
+        Ok(())
+    }
+
+    fn withdraw(
+        &mut self,
         place: &Place,
-        result: CallResult,
-    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let name = &*id.text;
-        let known = self.calls.get_mut(name).ok_or_else(|| messages::unknown_call(id))?;
-        match known.stage {
-            Stage::Open => {}
-            Stage::Waits | Stage::Queued => return Err(messages::result_while_waiting(place, name).into()),
-            Stage::Refused(verdict) => return Err(messages::result_of_refused(place, name, verdict).into()),
-            Stage::Done => return Err(messages::result_twice(place, name).into()),
-            Stage::Evaluated => return Err(messages::result_of_evaluated(place, name).into()),
+        id: &Embedded,
+        ran: Ran,
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Impossible> {
+        let decision = self.task.withdraw(&CallId::from(&*id.text), ran, self.world.now);
+        let decision = decision.map_err(|error| messages::impossible_call(&id.place, &error))?;
+        self.enter_stage(&id.text, Stage::after(&decision));
+        self.tell(place, Happened::Withdrawn { id: id.text.to_string(), ran }, decision, events);
+        Ok(())
+    }
+
+    /// Whether it is not decided yet whether a call may run.
+    fn waits(&self, name: &str) -> bool {
+        self.calls.get(name).is_some_and(|known| known.stage.waits())
+    }
+
+    /// Tells of the calls that have waited, for an answer or for others, and wait for that no more, in the order in which they were made.
+    pub(super) fn follow(
+        &mut self,
+        place: &Place,
+        events: &mut Vec<ReplayedEvent>,
+    ) -> Result<(), Impossible> {
+        while let Some(name) = self.no_longer_waiting() {
+            let standing = self.task.standing(&CallId::from(&*name));
+            let decision = standing.unwrap_or_else(|| Decision::new(Verdict::Rejected));
+            let decision = self.carried_on(place, &name, decision)?;
+            self.tell(place, Happened::Decided { id: name }, decision, events);
         }
-        known.stage = Stage::Done;
-        let function = known.function.clone();
-        let progress = self.task.after(&CallId::from(name), result.clone(), self.world.now);
-        let progress = progress.map_err(|error| messages::impossible_call(place, &error))?.into_progress();
-        self.drive(step, Happened::Result { id: name.to_owned(), function, result }, progress)
+        Ok(())
     }
 
-    fn review(
-        &mut self,
-        step: &ScriptStep,
-        reviewer: &Embedded,
-        approved: bool,
-    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let reviews: Vec<_> = self.open_reviews().collect();
-        let (_, first) = reviews.first().ok_or_else(|| messages::no_review(reviewer))?;
-        let asked = reviews.iter().find(|(_, asked)| **asked == *reviewer.text);
-        let Some((question, asked)) = asked.cloned() else {
-            return Err(messages::other_reviewer(reviewer, first).into());
-        };
-        let happened = Happened::Review { reviewer: asked, approved, recorded: true };
-        self.answer(step, question, happened, approved)
+    fn no_longer_waiting(&self) -> Option<String> {
+        let is_queued = |name: &str| self.task.queued().any(|call| call.as_str() == name);
+        let moved_on = self.calls.iter().filter(|(name, known)| match known.stage {
+            Stage::Queued => !is_queued(name),
+            Stage::Asks(question) => !self.is_open(question),
+            _ => false,
+        });
+        moved_on.min_by_key(|(_, known)| known.number).map(|(name, _)| name.clone())
     }
 
-    fn answer(
+    fn know(&mut self, name: &str, function: &str, stage: Stage) {
+        let number = self.calls.len();
+        self.calls.insert(name.to_owned(), KnownCall { number, function: function.to_owned(), stage });
+    }
+
+    /// Notes how far a call has come.
+    pub(super) fn enter_stage(&mut self, name: &str, stage: Stage) {
+        if let Some(known) = self.calls.get_mut(name) {
+            known.stage = stage;
+        }
+    }
+
+    pub(super) fn tell(
         &mut self,
-        step: &ScriptStep,
-        question: QuestionId,
+        place: &Place,
         happened: Happened,
-        approved: bool,
-    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let progress = self.task.answer(question, Answer::Review(approved.into()), self.world.now);
-        let progress =
-            progress.map_err(|error| messages::impossible_call(&step.place, &error))?.into_progress();
-        let event = self.drive(step, happened, progress)?;
-        if let Some(name) = self.waiting.remove(&question) {
-            self.enter_stage(name, &event.decision);
-        }
-        Ok(event)
-    }
-
-    /// Notes how far the decision on a call has come.
-    fn enter_stage(&mut self, name: String, decision: &Decision) {
-        if let Some(known) = self.calls.get_mut(&name) {
-            known.stage = Stage::after(decision);
-        }
-        if let Some(question) = decision.question {
-            self.waiting.insert(question, name);
-        }
-    }
-
-    fn drive(
-        &mut self,
-        step: &ScriptStep,
-        happened: Happened,
-        progress: Progress,
-    ) -> Result<ReplayedEvent, Box<Diagnostic>> {
-        let decision = drive(&mut self.task, progress, &mut self.world);
-        let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
-        Ok(self.event(step, happened, decision))
-    }
-
-    fn event(&mut self, step: &ScriptStep, happened: Happened, decision: Decision) -> ReplayedEvent {
-        let new = self.world.invoked.split_off(self.told);
-        self.world.invoked.extend_from_slice(&new);
+        decision: Decision,
+        events: &mut Vec<ReplayedEvent>,
+    ) {
+        let new = self.world.invoked.get(self.told..).unwrap_or_default().to_vec();
         self.told = self.world.invoked.len();
-        ReplayedEvent {
-            place: step.place.clone(),
+        events.push(ReplayedEvent {
+            place: place.clone(),
             at: self.world.now,
             happened,
             decision,
             invoked: new,
             state: self.task.state(),
-        }
+        });
     }
+}
+
+/// A call as the model makes it.
+fn made(call: &ScriptCall) -> Call {
+    Call::new(&*call.function.text, call.arguments.clone()).with_id(&*call.id.text)
 }

@@ -124,7 +124,9 @@ fn mismatch_to_json(mismatch: &Mismatch) -> Value {
 fn explain(text: &mut String, found: &Found, palette: &Palette) {
     let Palette { dim, reset, .. } = palette;
     if let Some(origin) = &found.decided_by {
-        let _ = writeln!(text, "  {dim}decided by{reset} {} {dim}at{reset} {}", origin.path, place(origin));
+        let step = origin.policy.as_ref().map(|step| format!("{step}, ")).unwrap_or_default();
+        let at = place(origin);
+        let _ = writeln!(text, "  {dim}decided by{reset} {step}{} {dim}at{reset} {at}", origin.path);
     }
     for finding in &found.findings {
         let at = finding.origin.as_ref().map(|origin| format!(" {dim}at{reset} {}", place(origin)));

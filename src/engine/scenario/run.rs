@@ -1,4 +1,5 @@
-//! A case through the engine: its past put on record, its operation carried out, its expectations compared.
+//! A case through the engine: its past put on record, its operation carried out, its expectations compared. Of a case with steps
+//! [`story`] does the latter two.
 //!
 //! In: a [`Case`]. Out: a [`Report`]. Only public operations of the engine and the task are used, in the order in which a
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
@@ -7,11 +8,11 @@
 use super::agent::agent_named;
 use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
 use super::expect::{Found, Mismatch, compare};
-use super::loading;
-use super::messages;
-use super::observed::{decided, failed, rejected, value};
+use super::observed::{decided, decided_message, failed, of_context, rejected, value};
+use super::replay::Replay;
 use super::report::{CaseOutcome, Report};
 use super::world::{World, drive};
+use super::{loading, messages, story};
 use crate::cel::Json;
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
@@ -114,6 +115,12 @@ impl Runner {
             let mismatches = compare(&case.expect, &found, |_| Err("no task was started".to_owned()));
             return Ok(outcome(mismatches, found));
         }
+        if let TestedOperation::Steps(steps) = &case.operation {
+            let Running { task, world, .. } = Running::start(case, &compiled)?;
+            let told = story::tell(case, steps, Replay::of(task, world, case.settings.clone()));
+            let (mismatches, found) = told.map_err(|finding| *finding)?;
+            return Ok(outcome(mismatches, found));
+        }
         let mut trial = Running::start(case, &compiled)?;
         let mut found = trial.carry_out()?;
         let mismatches = trial.compare(&mut found);
@@ -188,9 +195,10 @@ impl<'c> Running<'c> {
         let case = self.case;
         let now = self.world.now;
         Ok(match &case.operation {
-            TestedOperation::Validate | TestedOperation::Bundle(_) | TestedOperation::Subscription { .. } => {
-                Found::default()
-            }
+            TestedOperation::Validate
+            | TestedOperation::Bundle(_)
+            | TestedOperation::Subscription { .. }
+            | TestedOperation::Steps(_) => Found::default(),
             TestedOperation::Trigger(payload) => self.fire(payload)?,
             TestedOperation::Event(arrival) => {
                 let progress = arrival.bring(&mut self.task, &case.settings, now);
@@ -292,8 +300,7 @@ impl<'c> Running<'c> {
     /// The value of an operation on a message is its text.
     fn message(&mut self, progress: Progress) -> Result<Found, Broken> {
         let decision = self.drive(progress)?;
-        let text = decision.text().map(|text| Json::string(&text));
-        Ok(Found { value: text, ..decided(decision) })
+        Ok(decided_message(decision))
     }
 
     /// The event is judged by the trigger, and the input that it gives by the guardrails of the new task (TRG-12).
@@ -406,15 +413,8 @@ impl<'c> Running<'c> {
         found.set(Aspect::Task, Some(self.task.state().as_str()));
         found.invoked = self.world.invoked;
         found.files = self.world.files;
-        let mut mismatches = compare(&self.case.expect, found, |expr| {
-            // the scope of prompts has `context` and `now`, and nothing of an operation
-            match self.task.evaluate(&Trial::new(Scope::Prompt, &expr.text), &[], self.world.now) {
-                Ok(Tried::Value(value)) => Ok(value),
-                Ok(Tried::Failed(error)) => Err(error.to_string()),
-                Ok(Tried::Asks(_)) => Err("it asks".to_owned()),
-                Err(issues) => Err(issues.first().map(|issue| issue.message.clone()).unwrap_or_default()),
-            }
-        });
+        let of_context = |expr: &Embedded| of_context(&self.task, &expr.text, self.world.now);
+        let mut mismatches = compare(&self.case.expect, found, of_context);
         if let Some(unused) = self.case.resume.get(self.resumed) {
             mismatches.push(Mismatch {
                 place: unused.reviewer.place.clone(),

@@ -28,7 +28,7 @@ mapping! {
         task_id: Text,
     }
 
-    /// A turn of the model.
+    /// What the model has used.
     pub(super) UsageKeys as "usage" = "a model turn" {
         /// The tokens of the prompt.
         prompt_tokens: Count,
@@ -51,9 +51,16 @@ shape! {
 /// The verdict of a review.
 pub(super) enum Verdict {}
 
+impl Verdict {
+    /// The word for yes.
+    pub(super) const APPROVED: &'static str = "approved";
+    /// The word for no.
+    pub(super) const DENIED: &'static str = "denied";
+}
+
 impl Vocabulary for Verdict {
     type Meaning = bool;
-    const WORDS: &'static [(&'static str, bool)] = &[("approved", true), ("denied", false)];
+    const WORDS: &'static [(&'static str, bool)] = &[(Self::APPROVED, true), (Self::DENIED, false)];
 }
 
 impl Vocabulary for CallStatus {
@@ -224,8 +231,7 @@ pub(super) fn call_result(fields: &Fields<'_, ResultKeys>, reader: &mut Reader) 
 }
 
 /// `prompt_tokens` and `completion_tokens` of a model turn; absent ones are 0.
-pub(super) fn usage(node: &Node, path: &Path, reader: &mut Reader) -> Option<Usage> {
-    let fields = reader.fields::<UsageKeys>(node, path)?;
+pub(super) fn usage(fields: &Fields<'_, UsageKeys>, reader: &mut Reader) -> Usage {
     let [prompt_tokens, completion_tokens] =
         [fields.prompt_tokens(), fields.completion_tokens()].map(|key| {
             let field = key.get()?;
@@ -238,11 +244,10 @@ pub(super) fn usage(node: &Node, path: &Path, reader: &mut Reader) -> Option<Usa
             }
             count
         });
-    fields.refuse_others(reader);
-    Some(Usage {
+    Usage {
         prompt_tokens: prompt_tokens.unwrap_or_default(),
         completion_tokens: completion_tokens.unwrap_or_default(),
-    })
+    }
 }
 
 /// A message with its parameters: an object.

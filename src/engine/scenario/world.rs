@@ -4,7 +4,9 @@
 //! never decides anything, and a function without a mock gives `{}`.
 
 use crate::cel::{Json, Timestamp};
-use crate::task::{Answer, CallResult, Decision, Host, Invocation, Progress, Request, Task, TaskError};
+use crate::task::{
+    Answer, CallResult, Decision, Host, Invocation, Progress, QuestionId, Request, Task, TaskError,
+};
 use std::collections::BTreeMap;
 
 /// A host that answers at once, from memory.
@@ -69,9 +71,16 @@ impl Host for World {
 pub(super) fn drive(task: &mut Task, progress: Progress, world: &mut World) -> Result<Decision, TaskError> {
     match progress {
         Progress::Decided(decision) => Ok(decision),
-        Progress::Asks(question) => {
-            let pending = task.pending_at(question.id).ok_or(TaskError::NothingPending)?;
-            Ok(pending.drive(world)?.into_decision())
-        }
+        Progress::Asks(question) => drive_at(task, question.id, world),
     }
+}
+
+/// The same of the operation that asks a question.
+pub(super) fn drive_at(
+    task: &mut Task,
+    question: QuestionId,
+    world: &mut World,
+) -> Result<Decision, TaskError> {
+    let pending = task.pending_at(question).ok_or(TaskError::NothingPending)?;
+    Ok(pending.drive(world)?.into_decision())
 }

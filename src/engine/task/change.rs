@@ -147,7 +147,19 @@ impl Task {
     }
 }
 
+impl TaskChange {
+    /// The reviews that were open behind the change, as [`SavedTask::open_reviews`].
+    pub fn open_reviews(&self) -> impl Iterator<Item = QuestionId> {
+        self.waiting.iter().filter_map(Pending::dated_review)
+    }
+}
+
 impl SavedTask {
+    /// The reviews that are open, but for those that a release asked for which kept no reviews.
+    pub fn open_reviews(&self) -> impl Iterator<Item = QuestionId> {
+        self.waiting.iter().filter_map(Pending::dated_review)
+    }
+
     /// What [`Task::end`] or [`Task::end_with_parent`] would change and decide, for a task that waits for nothing and has not ended: that needs no policy.
     /// Nothing for any other task, because what waits can be taken back under its policy only.
     #[must_use]

@@ -3,7 +3,8 @@
 //! In: what is about to happen, or has happened, and when. Out: an [`Operation`], or where nothing can be asked, the
 //! [`Decision`]. What an operation does stands in the file that is named after what it is about.
 
-use super::allowed;
+use super::calls::allowed;
+use super::calls::turn::{Reported, Turned};
 use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
@@ -11,7 +12,6 @@ use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
     QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
 };
-use super::turn::{Reported, Turned};
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
 use crate::policy::Policy;
@@ -68,6 +68,10 @@ impl Task {
 
     /// Takes an input: `{message, …parameters}`, or a text alone. Its parameters are resolved (CTX-15), then
     /// `guardrails.before` tests it. Allow carries the admitted entry.
+    ///
+    /// While a review is open, or a call that its guardrails read, it waits: the verdict is wait, with a name for [`Task::standing`] and
+    /// [`Task::withdraw`]. It is judged by itself once that is over, in the order in which it came, and the operation that sets it
+    /// free tells of its decision ([`Decision::decided`]).
     pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
         let now = now.into();
         let progress = self.begin_input(input, now);
@@ -250,7 +254,8 @@ impl Task {
     }
 
     /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
-    /// leaves its context as it was. A task that waits for an answer says rejected: bring the event again later.
+    /// leaves its context as it was. It may have to wait, as an input does; whether its sender may send it, and whether it came before, is
+    /// found when it comes.
     ///
     /// # Cost
     /// Linear in what came and in the allow list; more only if the filter does other things with `parameters` than

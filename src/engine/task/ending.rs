@@ -110,7 +110,7 @@ impl Task {
         trace.extend(step.and_then(|step| operation.course.trace_of(step, StepOutcome::Suspend, None)));
         let decision = Decision {
             question: Some(*id),
-            call: operation.subject.call().and_then(|call| call.id.clone()),
+            call: operation.name().cloned(),
             reviewer,
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),

@@ -7,14 +7,15 @@
 
 use super::driver::Host;
 use super::flow::Stopped;
+use super::messages;
 use super::operation::Operation;
 use super::outcome::RoutedEvent;
+use super::size;
 use super::state::delivery_name;
 use super::state::{
-    Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Progress, Sender, Stage, Subject, Task,
-    TaskError, UnderWay, Verdict,
+    CallId, Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Progress, Sender, Stage,
+    Subject, Task, TaskError, UnderWay, Verdict, Wanted,
 };
-use super::{messages, size};
 use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
 use crate::policy::{Event, EventSource, FilterRefusal, Policy};
@@ -80,6 +81,13 @@ impl Dismissal {
     }
 }
 
+impl From<Dismissal> for Progress {
+    fn from(Dismissal { stage, message, findings }: Dismissal) -> Self {
+        let message = Some(message);
+        Decision { stage: Some(stage), message, findings, ..Decision::new(Verdict::Discard) }.into()
+    }
+}
+
 impl Task {
     pub(super) fn begin_event_of(
         &mut self,
@@ -88,38 +96,70 @@ impl Task {
         delivery: &Delivery<'_>,
         now: Timestamp,
     ) -> Progress {
-        let rejected = self.refusal(now);
-        if let Some(rejected) = rejected {
+        if let Some(rejected) = self.refusal_at_end(now) {
             // a task at its end has no subscriptions (SUB-12)
-            let verdict = if self.end.is_some() { Verdict::Discard } else { Verdict::Rejected };
-            let stage = self.end.is_some().then_some(EventStage::Inactive);
-            return Decision { verdict, stage, ..rejected }.into();
+            let stage = Some(EventStage::Inactive);
+            return Decision { verdict: Verdict::Discard, stage, ..rejected }.into();
         }
         if let Some(switch) = self.stopped() {
             return Decision::switched_off(switch).into();
         }
         let policy = self.policy.clone();
-        let subscribed = policy.capability(capability).and_then(|capability| policy.event(capability, event));
-        let judged = match subscribed.filter(|(_, event)| self.hears(event, now)) {
-            Some((position, event)) => {
-                self.seal(now);
-                let names = self.names(event, delivery);
-                self.judge(event, delivery, &names).map(|data| (position, event, data, names))
-            }
-            None => Err(Dismissal::new(EventStage::Inactive, messages::not_subscribed())),
+        let subscribed = policy.event_of(capability, event).filter(|(_, event)| self.hears(event, now));
+        let Some((position, declared)) = subscribed else {
+            return Dismissal::new(EventStage::Inactive, messages::not_subscribed()).into();
         };
-        match judged {
-            Ok((position, event, data, names)) => self.begin_event(position, event, (data, names), now),
-            Err(Dismissal { stage, message, findings }) => {
-                let message = Some(message);
-                Decision { stage: Some(stage), message, findings, ..Decision::new(Verdict::Discard) }.into()
+        let names = self.names(declared, delivery);
+        let payload = match self.received(declared, delivery, &names) {
+            Ok(payload) => payload,
+            Err(dismissal) => return dismissal.into(),
+        };
+        let Some(own) = policy.dependencies_of_event(position).filter(|own| self.awaits(own)) else {
+            return self.judge_event(capability, event, &payload, names, None, now);
+        };
+        // what no filter lets through must not fill the queue; a call that is open may still let it through
+        if !self.adds_values(declared.capability)
+            && let Err(dismissal) = self.fits(declared, &payload)
+        {
+            return dismissal.into();
+        }
+        let (capability, event) = (capability.to_owned(), event.to_owned());
+        match self.put_off(|| Wanted::Event { capability, event, payload }, own) {
+            Some(decision) => {
+                if decision.verdict == Verdict::Wait {
+                    self.delivered.add(names, policy.limits().max_deliveries);
+                }
+                decision.into()
             }
+            // it waits, as was found above
+            None => Decision::new(Verdict::Rejected).into(),
+        }
+    }
+
+    /// Judges an event that waits for no other operation, under its name if it has waited. Whether the task hears of it was decided when it
+    /// came: nobody's subscription ends because somebody else is slow.
+    pub(super) fn judge_event(
+        &mut self,
+        capability: &str,
+        event: &str,
+        payload: &Json,
+        names: Vec<String>,
+        name: Option<CallId>,
+        now: Timestamp,
+    ) -> Progress {
+        let policy = self.policy.clone();
+        let Some((position, event)) = policy.event_of(capability, event) else {
+            return Dismissal::new(EventStage::Inactive, messages::not_subscribed()).into();
+        };
+        self.seal(now);
+        match self.fits(event, payload) {
+            Ok(data) => self.begin_event(position, event, (data, names), name, now),
+            Err(dismissal) => dismissal.into(),
         }
     }
 
     /// Takes a request as whatever webhook of the task's tools it may be, each with its own secret and filter (WH-08), in
-    /// the order of the manifests. A request may become several inputs. Stops at nothing: of a review that is open the
-    /// remaining decisions say that the task waits.
+    /// the order of the manifests. A request may become several inputs. Stops at nothing: while a review is open the remaining events wait.
     ///
     /// # Errors
     /// As [`Operation::drive`].
@@ -162,8 +202,8 @@ impl Task {
         ids.map(|(header, id)| delivery_name(capability, &event.name, header, id)).collect()
     }
 
-    /// Signature, delivery, schema and filter: what `event` is to expressions, if it passes all.
-    fn judge(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Dismissal> {
+    /// The payload of a delivery whose sender is verified and that was not taken before.
+    fn received(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Dismissal> {
         let request = match delivery.content {
             Content::Payload(_) => None,
             Content::Request { headers, body } => Some((headers.iter().copied(), body)),
@@ -173,20 +213,38 @@ impl Task {
         if self.delivered.knows(names) {
             return Err(Dismissal::new(EventStage::Signature, messages::delivered_before()));
         }
-        let payload = match delivery.content {
-            Content::Payload(payload) => payload.clone(),
+        match delivery.content {
+            Content::Payload(payload) => Ok(payload.clone()),
             Content::Request { body, .. } => {
                 let text = std::str::from_utf8(body).ok();
                 let payload = text.and_then(|text| Json::parse(text, &self.policy.limits().eval).ok());
-                payload.ok_or_else(|| Dismissal::new(EventStage::Filter, messages::no_json_body()))?
+                payload.ok_or_else(|| Dismissal::new(EventStage::Filter, messages::no_json_body()))
             }
-        };
-        let takes = event.takes(&payload);
+        }
+    }
+
+    /// Schema and filter: what `event` is to expressions, if its payload passes both.
+    fn fits(&self, event: &Event, payload: &Json) -> Result<Json, Dismissal> {
+        let takes = event.takes(payload);
         takes.map_err(|why| Dismissal::new(EventStage::Payload, messages::unfit_payload(&why)))?;
-        let data = event.data(&payload);
+        let data = event.data(payload);
         let allowed = self.allowed.get(event.capability);
         let passes = allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed));
         passes.map(|()| data).map_err(|refusal| refused(event, refusal))
+    }
+
+    /// Whether a call of a capability may still run, and so add to what the filters of its events compare with.
+    fn adds_values(&self, capability: usize) -> bool {
+        let is_of = |function: usize| {
+            self.policy.function(function).is_some_and(|function| function.capability == capability)
+        };
+        let under_way = self.waiting.iter().filter_map(|pending| pending.operation.subject.call());
+        let queued = self.queue.waiting.iter().filter_map(|queued| match &queued.wanted {
+            Wanted::Call { call, .. } => self.policy.position(&call.function),
+            Wanted::Input { .. } | Wanted::Event { .. } => None,
+        });
+        let open = self.open.iter().map(|open| open.function);
+        open.chain(under_way.map(|call| call.function)).chain(queued).any(is_of)
     }
 
     /// From here on the event is a step of the task: its limits hold, and steps of the manifest run.
@@ -196,6 +254,7 @@ impl Task {
         position: usize,
         event: &Event,
         (data, names): (Json, Vec<String>),
+        name: Option<CallId>,
         now: Timestamp,
     ) -> Progress {
         let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(size::of(&data)));
@@ -207,7 +266,7 @@ impl Task {
         self.delivered.add(names, self.policy.limits().max_deliveries);
         let subject = EventUnderWay::new(position, event.format(&data), data);
         let operation = UnderWay::new(Subject::Event(subject), Stage::Before);
-        let progress = self.advance(operation, now.into());
+        let progress = self.advance(operation.under(name), now.into());
         self.settle_event(progress, now)
     }
 

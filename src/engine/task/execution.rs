@@ -1,7 +1,7 @@
 //! Carrying a function out, and the bindings that its arguments come from: for the model's calls and for invoke steps alike.
 
+use super::evaluation::replay::{Halt, Replay};
 use super::messages;
-use super::replay::{Halt, Replay};
 use super::state::{Answer, CallResult, CallStatus, Finding, Invocation, Request, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Bound, Caller, Moment};

@@ -1,6 +1,6 @@
 //! How steps and stages end, as plain data, and what follows from an expression that gave no value.
 
-use super::replay::Halt;
+use super::evaluation::replay::Halt;
 use super::state::{Course, Decision, Finding, Request, Said, Termination, UnderWay, Verdict};
 use crate::cel::EvalError;
 use crate::context::FunctionId;

@@ -4,12 +4,15 @@
 //! (MW-09); its call is on record under its own key (MW-10), also where its arguments could not be formed, and no turn tells
 //! of it. An error that nothing recovers fails the step like any other: what then happens its `on_fail` says.
 
+use super::evaluation::replay::Halt;
 use super::execution::{Carried, held_to_schema};
 use super::flow::{StepEnd, function_id};
 use super::messages;
-use super::replay::Halt;
-use super::state::{CallResult, CallStatus, Finding, Request, Task, UnderWay};
-use crate::cel::Json;
+use super::state::{
+    CallResult, CallStatus, DecidedKind, Decision, Finding, Invocation, OpenCall, QuestionId, Request, Task,
+    UnderWay,
+};
+use crate::cel::{Json, Timestamp};
 use crate::context::{Activations, Caller, InvocationId, InvocationRecord, InvocationStatus, Moment};
 use crate::policy::{AgentFunction, Execute, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
@@ -124,6 +127,59 @@ impl Task {
         } else {
             Formed::Incomplete(resolution.arguments, findings)
         }
+    }
+
+    /// Keeps a call of a step in the hands of the host, whose operation is taken back: its result is put on record when it comes.
+    pub(super) fn keep_invoked(&mut self, question: QuestionId, invocation: &Invocation) {
+        let Some(position) = self.policy.position(&invocation.function) else { return };
+        let id = self.made_up_id(DecidedKind::Call);
+        self.open_call(id, position, invocation.arguments.clone());
+        if let Some(open) = self.open.last_mut() {
+            (open.is_invoked, open.asked) = (true, Some(question));
+        }
+    }
+
+    /// Whether the open call at this position is one of a step.
+    pub(super) fn is_invoked(&self, position: usize) -> bool {
+        self.open.get(position).is_some_and(|open| open.is_invoked)
+    }
+
+    /// Puts on record what came of a call of a step whose operation is over: it has run, and nobody waits for it. Without a result
+    /// it never ran.
+    pub(super) fn record_late(
+        &mut self,
+        position: usize,
+        result: Option<CallResult>,
+        now: Timestamp,
+    ) -> Decision {
+        let refusal = self.refusal_at_end(now);
+        let OpenCall { id, function, arguments, .. } = self.close_open(position);
+        let record = self.record_of_step(function, arguments, result, &now.into());
+        self.keep_what_fits(&[record]);
+        let decision = refusal.unwrap_or_else(|| Decision::turned_away(messages::operation_is_over()));
+        self.close_unless_open(Some(&id), &decision);
+        decision
+    }
+
+    /// Puts a call of a step on record that no step waits for; without a result it never ran.
+    pub(super) fn record_of_step(
+        &mut self,
+        position: usize,
+        arguments: Json,
+        result: Option<CallResult>,
+        now: &Moment,
+    ) -> InvocationId {
+        let policy = self.policy.clone();
+        let result = match policy.function(position) {
+            Some(function) => result.map(|result| held_to_schema(function, result, &mut Vec::new())),
+            None => result,
+        };
+        let status = match result.as_ref().map(|result| result.status) {
+            None => InvocationStatus::Restricted,
+            Some(CallStatus::Successful) => InvocationStatus::Successful,
+            Some(CallStatus::Errored | CallStatus::Unrecoverable) => InvocationStatus::Errored,
+        };
+        self.record_invoke(position, arguments, result, status, now)
     }
 
     fn record_invoke(

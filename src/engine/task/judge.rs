@@ -7,7 +7,7 @@
 use super::flow::{StepEnd, function_id, halted};
 use super::state::{Course, Stage, StepOutcome, Subject, Task, UnderWay};
 use crate::context::{Activations, Moment};
-use crate::policy::{Expression, Policy, Step, StepAction};
+use crate::policy::{Expression, Policy, Step, StepAction, StepList};
 
 /// What is due at a step.
 pub(super) enum Due {
@@ -29,17 +29,17 @@ impl Task {
     pub(super) fn judge_steps<'p>(
         &self,
         policy: &Policy,
-        list: &'p [Step],
+        list: StepList<'p>,
         operation: &mut UnderWay,
         now: &Moment,
     ) -> Option<(&'p Step, Due)> {
-        let UnderWay { subject, course } = operation;
+        let UnderWay { subject, course, .. } = operation;
         list.get(course.step)?;
         let selected = subject.selected(policy);
         let mut values = Activations::new(self.bound(subject, now));
         while let Some(step) = list.get(course.step) {
             let judged = if selected.is_none_or(|name| step.is_for(name)) {
-                self.judge_step(policy, step, subject, course, &mut values)
+                self.judge_step(step, subject, course, &mut values)
             } else {
                 Judged::Skipped
             };
@@ -55,14 +55,13 @@ impl Task {
 
     fn judge_step<'a>(
         &self,
-        policy: &Policy,
         step: &'a Step,
         subject: &Subject,
         course: &mut Course,
         values: &mut Activations<'a>,
     ) -> Judged {
         if !course.entered {
-            if course.stage == Stage::BeforeFirst && !self.is_first(policy, step, subject) {
+            if course.stage == Stage::BeforeFirst && !self.is_first(step, subject) {
                 return Judged::Skipped;
             }
             if let Some(condition) = &step.condition {
@@ -82,14 +81,9 @@ impl Task {
         }
     }
 
-    /// Whether `before_first` still applies: no call that ran is on record, of the capability or, for a step with
-    /// `match`, of the function that it selects.
-    fn is_first(&self, policy: &Policy, step: &Step, subject: &Subject) -> bool {
-        let Some(call) = subject.call() else { return true };
-        let has_run = |position: usize| self.context.executed(function_id(position)) > 0;
-        if step.selects.is_some() {
-            return !has_run(call.function);
-        }
-        !policy.functions_of(subject.capability(policy)).any(has_run)
+    /// Whether `before_first` still applies: no call that ran is on record of a function that the step is for.
+    fn is_first(&self, step: &Step, subject: &Subject) -> bool {
+        let has_run = |position: &usize| self.context.executed(function_id(*position)) > 0;
+        subject.call().is_none() || !step.functions.iter().any(has_run)
     }
 }

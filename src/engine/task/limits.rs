@@ -32,7 +32,7 @@ impl Task {
     }
 
     pub(super) fn record_turn(&mut self, usage: Usage) {
-        self.queue.forget_all();
+        self.queue.forget_told();
         self.context.turn(TurnKind::Llm);
         self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
     }
@@ -60,6 +60,7 @@ impl Task {
             which: Cow::Borrowed(exceeded.name),
             bound: exceeded.bound,
             value: exceeded.value,
+            policy: self.policy.limit_policy(exceeded.name).cloned(),
         };
         let reason = TerminationReason::LimitExceeded;
         let termination = Termination { reason, message: messages::limit_exceeded(&limit) };
@@ -112,7 +113,8 @@ impl Task {
         let turns = u64::from(self.context.llm_turns());
         let under_way = self.waiting.iter().filter_map(|pending| pending.operation.subject.call());
         let in_flight = under_way.filter(|call| call.record.is_none()).count();
-        let in_flight = in_flight.saturating_add(self.open.len()).saturating_add(self.queue.waiting.len());
+        let open = self.open.iter().filter(|open| !open.is_invoked).count();
+        let in_flight = in_flight.saturating_add(open).saturating_add(self.queue.calls());
         let calls = u64::from(self.context.calls_by_model()).saturating_add(in_flight as u64);
         Used {
             age: u64::try_from(age.max(0)).unwrap_or(u64::MAX),

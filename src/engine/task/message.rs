@@ -3,15 +3,28 @@
 //! The entry under test is the last of `context.input` or `context.output` while its guardrails run (GR-08); it stays if they
 //! let it through and is taken back if not. A turn of an input is added when the input is admitted.
 
+use super::evaluation::replay::{Halt, Replay};
 use super::messages;
-use super::replay::{Halt, Replay};
-use super::state::{Decision, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict};
+use super::state::{
+    CallId, Decision, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict, Wanted,
+};
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{Activations, Moment, TaskIo, TurnKind};
 
 impl Task {
     pub(super) fn begin_input(&mut self, input: &Json, now: Timestamp) -> Progress {
-        if let Some(decision) = self.hindrance(now).or_else(|| self.beyond(Next::Other, now)) {
+        let policy = self.policy.clone();
+        let wanted = || Wanted::Input { input: input.clone() };
+        let put_off = |task: &mut Self| task.put_off(wanted, policy.dependencies_of_input());
+        match self.hindrance_at_end(now).or_else(|| put_off(self)) {
+            Some(decision) => decision.into(),
+            None => self.judge_input(input, None, now),
+        }
+    }
+
+    /// Judges an input that waits for no other operation, under its name if it has waited.
+    pub(super) fn judge_input(&mut self, input: &Json, name: Option<CallId>, now: Timestamp) -> Progress {
+        if let Some(decision) = self.beyond(Next::Other, now) {
             return decision.into();
         }
         match self.entry(input.root()) {
@@ -21,10 +34,8 @@ impl Task {
                 }
                 self.take_step(now);
                 self.context.push_input(entry);
-                self.advance(
-                    UnderWay::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore),
-                    now.into(),
-                )
+                let operation = UnderWay::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore);
+                self.advance(operation.under(name), now.into())
             }
             Err(message) => {
                 Decision { message: Some(message), ..Decision::new(Verdict::InvalidInput) }.into()

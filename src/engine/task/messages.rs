@@ -18,6 +18,11 @@ pub(super) fn locked() -> String {
     "Task locked by policy.".to_owned()
 }
 
+/// The message of a guardrail that refuses one input or response and has no `error_message`.
+pub(super) fn message_refused() -> String {
+    "Message refused by policy.".to_owned()
+}
+
 pub(super) fn unknown_function(name: &str) -> String {
     format!("there is no function `{name}`")
 }
@@ -102,6 +107,21 @@ pub(super) fn waits_for_reviews() -> String {
     "no call is let through before the reviews of other calls are closed".to_owned()
 }
 
+pub(super) fn is_said_later() -> String {
+    "it is judged once what it waits for is over".to_owned()
+}
+
+pub(super) fn too_much_said(bound: &str, most: u64) -> String {
+    match bound {
+        "max_queued_inputs" => {
+            format!("{most} inputs and events wait already (`{bound}`): send it again when some are judged")
+        }
+        _ => format!(
+            "inputs and events that wait have {most} bytes at most (`{bound}`): send it again when some are judged"
+        ),
+    }
+}
+
 pub(super) fn too_many_calls(bound: usize) -> String {
     format!("{bound} calls wait for others already (`max_queued_calls`): call again when some are finished")
 }
@@ -124,6 +144,14 @@ pub(super) fn not_kept() -> String {
 
 pub(super) fn withdrawn() -> String {
     "the call was withdrawn".to_owned()
+}
+
+pub(super) fn operation_is_over() -> String {
+    "the operation that this result is for is over".to_owned()
+}
+
+pub(super) fn withdrawn_unjudged() -> String {
+    "it was withdrawn before it was judged".to_owned()
 }
 
 pub(super) fn responded() -> String {

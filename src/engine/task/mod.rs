@@ -4,7 +4,7 @@
 //!
 //! | operation | when | ends in |
 //! |---|---|---|
-//! | [`Task::input`] | somebody says something | allow with the admitted entry, lock_task, invalid_input, terminate |
+//! | [`Task::input`] | somebody says something | allow with the admitted entry, wait, lock_task, invalid_input, terminate |
 //! | [`Task::limits`] | ahead of a model turn | allow, terminate |
 //! | [`Task::model_turn`] | the model has answered | allow, terminate |
 //! | [`Task::before`] | the model calls a function | allow with the resolved arguments, wait, block, lock_task, error, terminate |
@@ -15,7 +15,7 @@
 //! | [`Task::execute`] | instead of running it yourself | as `after` |
 //! | [`Task::invoke`] | instead of all three | as `before` and `after` |
 //! | [`Task::script`] | the model writes a script of calls | allow with its result, or as the call that ends it |
-//! | [`Task::event`] | something happened outside | route with the entry that it became, discard, lock_task |
+//! | [`Task::event`] | something happened outside | route with the entry that it became, wait, discard, lock_task |
 //! | [`Task::output`] | the model has a response | allow with what is delivered, lock_task |
 //! | [`Task::end`] | the host wants no more of it | terminate |
 //! | [`Task::unlock`] | an operator lets a locked task go on | allow |
@@ -23,56 +23,47 @@
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
 //! no step any more. Several operations may wait at once: while one does, the task takes results of calls that were let through,
-//! withdrawals and answers, and calls unless a review is open; whatever else is tried is [`Verdict::Rejected`].
+//! withdrawals and answers; calls, inputs and events that may not be decided yet are [`Verdict::Wait`]; whatever else is tried is [`Verdict::Rejected`].
 //!
-//! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `values` and `replay`
-//! are what expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `capability_call`, `message`, `event` and
-//! `script` are what operations are about, `queue` has the calls that wait for calls, `call_id` knows calls that come again, `limits`, `switches` and `ending` say why one may not begin. `door` is on top.
+//! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `evaluation` is what
+//! expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `calls`, `message` and `event` are what operations
+//! are about, `waiting` has the operations that wait for others or for people, `limits`, `switches` and `ending` say why one may not
+//! begin. `door` is on top.
 
-mod allowed;
-mod call_id;
-mod capability_call;
+mod calls;
 mod change;
-mod delegation;
 mod door;
 mod driver;
 mod ending;
+mod evaluation;
 mod event;
 mod execution;
-mod file_reference;
 mod flow;
-mod interpolation;
 mod invoke_step;
 mod judge;
 mod limits;
 mod message;
 mod messages;
-mod mount_path;
 mod operation;
 mod outcome;
-mod queue;
 mod record;
-mod replay;
-mod review;
 mod save;
-mod script;
 mod secret;
 mod size;
 mod state;
 mod steps;
 mod switches;
-mod trial;
-mod turn;
-mod values;
-mod withdrawal;
+mod waiting;
 
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
+pub use calls::turn::{Reported, Turned};
 pub use change::{TaskChange, TaskMark};
 pub use driver::Host;
+pub use evaluation::file_reference::FileReference;
+pub use evaluation::interpolation::{Given, InterpolationError, TemplateKind};
+pub use evaluation::trial::{Trial, Tried};
 pub use event::{Content, Delivery, Routing, Subscription};
-pub use file_reference::FileReference;
-pub use interpolation::{Given, InterpolationError, TemplateKind};
 pub use operation::Operation;
 pub use outcome::{
     AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Queued, Received, Refusal, RoutedEvent,
@@ -81,11 +72,9 @@ pub use outcome::{
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
-    Answer, Call, CallId, CallResult, CallStatus, DecidedCall, Decision, EventStage, Exchange, Finding,
-    Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question, QuestionId, Ran,
-    Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask,
+    Answer, Call, CallId, CallResult, CallStatus, DecidedCall, DecidedKind, Decision, EventStage, Exchange,
+    Finding, Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question, QuestionId,
+    Ran, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask,
     StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
     TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
 };
-pub use trial::{Trial, Tried};
-pub use turn::{Reported, Turned};

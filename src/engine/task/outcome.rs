@@ -43,8 +43,8 @@ pub enum Outcome<T> {
     Refused(Refusal),
     /// It waits for an answer.
     Waits(Waiting),
-    /// It waits for other calls, which may change what its decision reads. [`Task::standing`](super::Task::standing) tells its
-    /// decision once they are reported or withdrawn.
+    /// It waits for other calls, which may change what its decision reads, or for reviews. [`Task::standing`](super::Task::standing) tells its
+    /// decision once they are reported or withdrawn, and closed.
     Queued(Queued),
 }
 
@@ -237,14 +237,14 @@ pub struct Waiting {
     pub decision: Decision,
 }
 
-/// A call that waits for other calls.
+/// A call, an input or an event that waits for others.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Queued {
     /// Its name, for [`Task::standing`](super::Task::standing), [`Task::after`](super::Task::after) and
     /// [`Task::withdraw`](super::Task::withdraw).
     pub call: CallId,
-    /// The calls that it waits for, in the order in which they were made.
+    /// The calls, inputs and events that it waits for, in the order in which they came.
     pub waits_for: Vec<CallId>,
     /// The whole decision, whose verdict is wait.
     pub decision: Decision,

@@ -5,7 +5,8 @@
 //! policy: a step that was already passed might not be there any more. Which policy it was cannot be told of a task that an
 //! earlier release saved; there whoever restores it says whether the manifests are the same.
 
-use super::allowed::lists;
+use super::calls::allowed::lists;
+use super::flow::function_id;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
@@ -89,6 +90,8 @@ pub(super) struct SavedCall {
     /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
     #[serde(default)]
     admitted: Option<Fingerprint>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_invoked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<QuestionId>,
 }
@@ -230,7 +233,8 @@ impl Task {
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
-        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, asked: call.asked })
+        let OpenCall { is_invoked, asked, .. } = *call;
+        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, is_invoked, asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -262,6 +266,7 @@ impl Task {
                 function,
                 arguments: call.arguments,
                 admitted,
+                is_invoked: call.is_invoked,
                 asked: call.asked,
             });
         }
@@ -273,8 +278,10 @@ impl Task {
         let mut context = TaskContext::restore(policy.schema().clone(), saved.context)
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
         saved.reviews.iter().for_each(|review| context.push_review(review.in_context()));
-        let under_way =
-            saved.waiting.iter().filter_map(|pending| pending.operation.subject.call()?.id.clone());
+        for call in &open {
+            context.open_call(function_id(call.function), call.arguments.clone());
+        }
+        let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
         let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
         let known = KnownCalls::restore(saved.known, ids);

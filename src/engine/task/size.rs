@@ -18,12 +18,12 @@ pub(super) fn of(document: &Json) -> u64 {
 }
 
 impl Task {
-    /// The bytes that the task takes: messages, arguments and results, calls that are let through and not reported or wait
+    /// The bytes that the task takes: messages, arguments and results, calls that are let through and not reported, what waits
     /// for others, and what an operation holds that waits. Results that it had no room for count as if they were there. `max_task_bytes`
     /// bounds it.
     ///
     /// # Cost
-    /// Constant in the length of the task; linear in the answers that a waiting operation was given, and in the calls that wait.
+    /// Constant in the length of the task; linear in the answers that a waiting operation was given, and in the operations that wait.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.held_bytes().saturating_add(self.context.lacking_bytes())
@@ -37,7 +37,7 @@ impl Task {
         });
         let queued = self.queue.waiting.iter().map(|queued| {
             let held = queued.held.as_deref().map_or(0, UnderWay::bytes);
-            held.saturating_add(of(&queued.call.arguments))
+            held.saturating_add(of(queued.wanted.document()))
         });
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
         let reviews = self.reviews.iter().map(Review::bytes);

@@ -3,10 +3,10 @@
 //! Steps run in order (MW-02); each is skipped, passes, fails or asks. What fails does what its `on_fail` says, and every
 //! error is a failure: of the condition (MW-26), of the expression, of the call. A finished step never runs again (RV-04).
 
+use super::evaluation::replay::Halt;
 use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
-use super::replay::Halt;
 use super::state::{
     Course, Finding, Pending, Progress, QuestionId, Request, Said, Stage, StepOutcome, Subject, Task,
     UnderWay, Verdict,
@@ -82,8 +82,9 @@ impl Task {
     }
 
     /// Lays an operation aside until its question is answered.
-    pub(super) fn ask(&mut self, mut operation: UnderWay, request: Request, now: &Moment) -> Progress {
-        self.name_call(&mut operation);
+    pub(super) fn ask(&mut self, operation: UnderWay, request: Request, now: &Moment) -> Progress {
+        let is_named = matches!(request, Request::Review { .. }) || operation.subject.call().is_some();
+        let operation = if is_named { self.with_name(operation) } else { operation };
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
         let asked =
@@ -97,14 +98,17 @@ impl Task {
     /// Runs the rest of the stage's list.
     fn run_steps(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
         let Some(hook) = operation.course.stage.hook() else { return Flow::Passed };
-        let list = policy.steps(hook, operation.subject.capability(policy));
+        let list = operation.subject.steps(policy, hook);
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
-                Due::Action if self.is_held(operation) => return Flow::Held,
                 Due::Action if operation.course.has_invoked() => {
                     operation.course.next_step();
                     continue;
+                }
+                // what was let through before a review was asked goes on with its result
+                Due::Action if self.is_held(operation) && !operation.course.is_invoking() => {
+                    return Flow::Held;
                 }
                 Due::Action => self.act(policy, step, operation, now),
             };
@@ -130,7 +134,7 @@ impl Task {
         match &step.action {
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
             StepAction::Transform(expression) => {
-                let UnderWay { subject, course } = operation;
+                let UnderWay { subject, course, .. } = operation;
                 let mut values = Activations::new(self.bound(subject, now));
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);
@@ -209,8 +213,11 @@ fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<S
         OnFail::Block => Verdict::Block,
         OnFail::LockTask => Verdict::LockTask,
     };
-    let of_capability = matches!(operation.subject, Subject::Call(_) | Subject::Event(_));
-    let default = if of_capability { messages::blocked } else { messages::locked };
+    let default = match &operation.subject {
+        Subject::Call(_) | Subject::Event(_) => messages::blocked,
+        _ if verdict == Verdict::Block => messages::message_refused,
+        Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
+    };
     Some(Stopped { verdict, message: message.unwrap_or_else(|| default().into()), origin: step.origin() })
 }
 

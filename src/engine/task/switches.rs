@@ -25,6 +25,11 @@ impl Task {
         self.refusal(now).or_else(|| self.stopped().map(Decision::switched_off))
     }
 
+    /// The same for what may begin while others ask.
+    pub(super) fn hindrance_at_end(&mut self, now: Timestamp) -> Option<Decision> {
+        self.refusal_at_end(now).or_else(|| self.stopped().map(Decision::switched_off))
+    }
+
     /// The switch that stops the whole task.
     pub(super) fn stopped(&self) -> Option<Switch> {
         let agent = self.policy.agent();

@@ -99,7 +99,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .also(&[422]),
         tasks("listEvents", "List its events, a page at a time").asks::<EventsQuery>().gives::<Events>("The page."),
         tasks("readOffers", "List the functions that the model is offered").gives::<Offers<'_>>("The functions."),
-        step::<Input>("input", "Somebody says something"),
+        step::<Input>("input", "Somebody says something").asks::<WaitQuery>().notes(
+            "While a review is open, or a call that its guardrails read, its verdict is `wait`: it is judged by itself afterwards, in the order in which it came, and `call` is the id under which `readCall` tells of it.",
+        ),
         step::<Limits>("limits", "May this be done next?"),
         step::<ModelTurn>("modelTurn", "The model has answered"),
         together::<TurnStep>("turn", "The model has answered, with all the calls that it wants").notes(
@@ -108,8 +110,8 @@ pub(super) fn operations() -> Vec<Operation> {
         together::<Results>("results", "Several functions have run").notes("As `after` for each, in one request: all are taken, or nothing is."),
         step::<Before>("before", "The model calls a function: may it run?").asks::<WaitQuery>(),
         step::<After>("after", "The function has run"),
-        tasks("readCall", "Read how far a call has come")
-            .notes("`wait` while it waits for other calls, the question while it asks, `allow` with its arguments while its result is awaited; of a call that is over what it came to, as far as that is kept, and `rejected` once its result was reported. Any other call is 409 `unknown-call`.")
+        tasks("readCall", "Read how far a call has come, or an input, event or response that has waited or asked")
+            .notes("`wait` while it waits for others, the question while it asks, `allow` with its arguments while its result is awaited; of a call that is over what it came to, as far as that is kept, and `rejected` once its result was reported. Any other call is 409 `unknown-call`.")
             .asks::<WaitQuery>()
             .gives::<Stepped<'_>>("How far the call has come.")
             .also(&[409]),
@@ -118,7 +120,7 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<Invoke>("invoke", "A whole call: before, execution, after").asks::<WaitQuery>(),
         step::<Script>("script", "The model writes a script of calls"),
         step::<Resume>("resume", "The answer to a question").asks::<WaitQuery>(),
-        step::<Event>("event", "Something happened outside"),
+        step::<Event>("event", "Something happened outside").asks::<WaitQuery>().notes("It may have to wait, as an input does."),
         step::<Interrupt>("interrupt", "The task is interrupted"),
         step::<End>("endTask", "The task is ended").notes(
             "It takes no step any more, and says `reason` to whoever tries one. An operation that waits is taken back. A task at its end already answers `rejected`.",
@@ -126,7 +128,7 @@ pub(super) fn operations() -> Vec<Operation> {
         step::<Unlock>("unlockTask", "A locked task takes steps again").notes(
             "Only where the operator has enabled it (`celador serve --allow-unlock`), for tasks of all callers. A task that is not locked, or was terminated, is 409 `not-locked`.",
         ),
-        step::<Output>("output", "The model has a response"),
+        step::<Output>("output", "The model has a response").asks::<WaitQuery>(),
         operation("steps", "decidePolicy", "An operator decides under which policy the task goes on")
             .notes(
                 "The scope holds for the tasks of all callers. `adopt` is 409 `policy-changed` if the policy that is served cannot take the task over, and `keep` if the task's own cannot be had; the detail says why. The decision is an event of the task and a line of the decision log.",

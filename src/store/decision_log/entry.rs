@@ -4,8 +4,9 @@
 //! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
 
 use celador::cel::Timestamp;
+use celador::manifest::policy_step::PolicyStep;
 use celador::policy::Fingerprint;
-use celador::task::{CallId, DecidedCall, Decision, LimitReached, Switch, TerminationReason};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, LimitReached, Switch, TerminationReason};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -34,6 +35,7 @@ use std::time::Duration;
 ///     function: Some("payout"),
 ///     verdict: "",
 ///     step: None,
+///     policy_step: None,
 ///     limit: None,
 ///     ended: None,
 ///     switch: None,
@@ -78,6 +80,9 @@ pub struct LogEntry<'e> {
     /// The place of the rule that decided, such as `tools[0].middleware.before[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<&'e str>,
+    /// The name of that rule, where it is a step of a policy document.
+    #[serde(rename = "policy", skip_serializing_if = "Option::is_none")]
+    pub policy_step: Option<&'e PolicyStep>,
     /// The limit that was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'e str>,
@@ -90,7 +95,7 @@ pub struct LogEntry<'e> {
     /// Why the host ended the task, in its words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'e str>,
-    /// The calls that had waited for it and were decided with it.
+    /// The calls, inputs and events that had waited for it and were decided with it.
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "in_short")]
     pub decided: &'e [DecidedCall],
     /// The cost of its expressions, in cost units.
@@ -122,6 +127,7 @@ impl<'e> LogEntry<'e> {
         Self {
             verdict: decision.verdict.as_str(),
             step: decision.decided_by.as_ref().map(|origin| &*origin.path),
+            policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
             limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
             ended: decision.termination(),
             switch: decision.switch.as_deref(),
@@ -136,22 +142,29 @@ pub(super) fn text<S: Serializer>(shown: &impl fmt::Display, serializer: S) -> R
     serializer.collect_str(shown)
 }
 
-/// Calls without their content.
+/// What was decided, without its content.
 fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Line<'e> {
         call: &'e CallId,
+        #[serde(skip_serializing_if = "DecidedKind::is_call")]
+        kind: DecidedKind,
+        #[serde(skip_serializing_if = "str::is_empty")]
         function: &'e str,
         verdict: &'e str,
         #[serde(skip_serializing_if = "Option::is_none")]
         step: Option<&'e str>,
+        #[serde(rename = "policy", skip_serializing_if = "Option::is_none")]
+        policy_step: Option<&'e PolicyStep>,
         cost: u64,
     }
-    serializer.collect_seq(calls.iter().map(|DecidedCall { call, function, decision }| Line {
+    serializer.collect_seq(calls.iter().map(|DecidedCall { call, kind, function, decision }| Line {
         call,
+        kind: *kind,
         function,
         verdict: decision.verdict.as_str(),
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),
+        policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
         cost: decision.cost,
     }))
 }

@@ -172,6 +172,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         function: None,
         verdict: "",
         step: None,
+        policy_step: None,
         limit: None,
         ended: None,
         switch: None,

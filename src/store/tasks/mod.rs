@@ -6,10 +6,12 @@
 mod all_tasks;
 mod asked_reviews;
 mod audit;
+mod counter_store;
 mod decision_lines;
 mod ending;
 mod find;
 mod labels;
+mod orphans;
 mod owner;
 mod policy_store;
 mod purge;
@@ -36,13 +38,14 @@ pub use decision_lines::{
 pub use ending::{Ended, Ending};
 pub use find::{FoundTask, TaskFilter};
 pub use labels::TaskLabels;
+pub use orphans::Orphan;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
 pub use review::{ReviewAnswered, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview, reviewer_name};
 pub use review_store::{ReviewFilter, ReviewViewer};
 pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};
-pub use sweep::{SweptPage, sweep_answers, sweep_tombstones};
+pub use sweep::{SweptPage, sweep_answers, sweep_counters, sweep_tombstones};
 pub use switches::{StoredSwitches, SwitchTurn, SwitchesOn};
 pub use task_policies::{ManifestSet, PolicyDecided, PolicyDecision, TaskPolicy};
 pub use task_records::{

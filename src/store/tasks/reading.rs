@@ -9,6 +9,7 @@ use super::rows::{EVENT, Events, TASK, TaskRow, altered, answer_digest, read_eve
 use super::task_policies::policy_of;
 use super::task_records::{LoadedTask, Once, StoredEvent, TaskHead};
 use super::tombstones;
+use crate::counters::holds_of;
 use crate::{Sql, SqlValue, StoreError, StoreLimits, messages};
 use celador::task::SavedTask;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub(super) fn stored_task(
     let policy = policy_of(sql, owner.as_str(), id)?.filter(|it| it.is(&fingerprint));
     let (owner, facts, policy) = (owner.clone(), Arc::new(row.facts), policy.map(Arc::new));
     let reviews = Arc::new(open_of(sql, &owner, id)?);
-    let head = TaskHead { owner, facts, version, chain, fingerprint, policy, reviews };
+    let holds = holds_of(sql, owner.as_str(), id)?.into();
+    let head = TaskHead { owner, facts, version, chain, fingerprint, policy, reviews, holds };
     Ok(LoadedTask { saved, head, replayed })
 }
 

@@ -10,6 +10,7 @@ use super::task_records::TaskHead;
 use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
 use celador::task::{QuestionId, ReviewState};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The columns of `review`, in the order in which [`ReviewRow::read`] takes them.
@@ -247,4 +248,25 @@ pub(super) fn verify_page(
         }
     }
     Ok(Some((last.text(0)?.to_owned(), rows.len() as u64)))
+}
+
+/// Tests that a task has the reviews that it has asked for, unless it was purged meanwhile.
+pub(super) fn verify_asked(
+    sql: &mut Sql<'_>,
+    owner: &Owner,
+    task: &str,
+    asked: &BTreeSet<QuestionId>,
+) -> Result<(), StoreError> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let key: [SqlValue<'_>; 2] = [owner.as_str().into(), task.into()];
+    let rows = sql.query("SELECT id FROM review WHERE owner = $1 AND task = $2", &key)?;
+    let stored: BTreeSet<&str> = rows.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+    let ids = asked.iter().map(|question| review_id(owner, task, *question));
+    let Some(lost) = ids.into_iter().find(|id| !stored.contains(&**id)) else { return Ok(()) };
+    match sql.query_one("SELECT 1 FROM task WHERE owner = $1 AND id = $2", &key)? {
+        Some(_) => Err(StoreError::Corrupt(messages::lost_review(&lost, task))),
+        None => Ok(()),
+    }
 }

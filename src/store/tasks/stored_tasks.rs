@@ -20,8 +20,10 @@ use super::tombstones;
 use super::writer::{Write, Writer};
 use super::{switches, verify};
 use crate::StoreLimits;
+use crate::counters::{CounterTurns, CounterWrite};
 use crate::{Database, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
+use celador::counter::CounterChanges;
 use celador::policy::Fingerprint;
 use celador::task::{Decision, Task, TaskChange, TaskState};
 use serde::Serialize;
@@ -59,6 +61,7 @@ pub struct StoredTasks {
     database: Database,
     writer: Writer,
     limits: StoreLimits,
+    turns: CounterTurns,
     /// Whether each task that an earlier release began has its labels.
     labelled: Arc<AtomicBool>,
 }
@@ -90,6 +93,9 @@ pub struct Terms {
     pub manifests: Option<Arc<ManifestSet>>,
     /// The decision of an operator about the policy of the task, if the step is one.
     pub decided: Option<PolicyDecided>,
+    /// What the step does to counters across tasks. It is stored only if each counter that was read has still the version that
+    /// it had. What the calls of a task still hold when it ends is spent.
+    pub counters: CounterChanges,
     /// Whether the step passes on the answer to a review of somebody whom the task's runtime alone knows.
     pub passed_on: bool,
 }
@@ -99,7 +105,7 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits, labelled: Arc::default() }
+        Self { database, writer, limits: *limits, turns: CounterTurns::default(), labelled: Arc::default() }
     }
 
     /// The database.
@@ -117,7 +123,14 @@ impl StoredTasks {
     ) -> Result<TaskHead, StoreError> {
         let TaskHead { owner, facts, version: expected, chain: expected_chain, .. } = head;
         let Happening { operation, at, decision, change, once, snapshot, labels, reviews, terms } = happening;
-        let Terms { switches, due, manifests, decided: by_operator, passed_on: _ } = terms;
+        let Terms { switches, due, manifests, decided: by_operator, mut counters, passed_on: _ } = terms;
+        counters.all_over |= state == TaskState::TERMINATED;
+        let concerns_counters =
+            !head.holds.is_empty() || !counters.reserve.is_empty() || !counters.read.is_empty();
+        let holds =
+            if concerns_counters { counters.holds_after(&head.holds).into() } else { head.holds.clone() };
+        let counters =
+            concerns_counters.then(|| CounterWrite { changes: counters, holds: head.holds.clone(), at });
         let (owner, id, version, at) =
             (owner.as_str(), &facts.id, expected.saturating_add(1), at.to_string());
         let decided = decision.as_deref();
@@ -168,6 +181,7 @@ impl StoredTasks {
             due,
             policy,
             labels,
+            counters,
             reviews,
             digest: row.digest(),
             row,
@@ -179,7 +193,7 @@ impl StoredTasks {
             self.forget_sets();
         }
         let (owner, facts) = (head.owner.clone(), facts.clone());
-        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present, reviews: open })
+        Ok(TaskHead { owner, facts, version, chain, fingerprint, policy: present, reviews: open, holds })
     }
 
     /// Ends a task that waits for nothing, without its policy.
@@ -209,6 +223,11 @@ impl StoredTasks {
         &self.labelled
     }
 
+    /// Who has a turn at which counter.
+    pub(super) fn turns(&self) -> &CounterTurns {
+        &self.turns
+    }
+
     /// The bounds.
     pub(super) fn limits(&self) -> &StoreLimits {
         &self.limits
@@ -236,9 +255,8 @@ impl StoredTasks {
         };
         let fingerprint = task.policy().fingerprint();
         let (owner, facts) = (owner.clone(), Arc::new(facts));
-        let reviews = Arc::default();
-        let nowhere =
-            TaskHead { owner, facts, version: 0, chain: String::new(), fingerprint, policy: None, reviews };
+        let (reviews, holds, chain) = (Arc::default(), Arc::default(), String::new());
+        let nowhere = TaskHead { owner, facts, version: 0, chain, fingerprint, policy: None, reviews, holds };
         let happening = Happening {
             operation: OperationKind::Started,
             at,
@@ -256,7 +274,7 @@ impl StoredTasks {
     /// Stores a step as [`StoredTasks::append`] does, under more terms.
     ///
     /// # Errors
-    /// [`StoreError::SwitchesTurned`], and those of [`StoredTasks::append`].
+    /// [`StoreError::SwitchesTurned`] and [`StoreError::CountersMoved`], and those of [`StoredTasks::append`].
     pub fn append_under(
         &self,
         head: &TaskHead,

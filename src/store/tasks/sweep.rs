@@ -1,4 +1,4 @@
-//! Rows that are over their age, a page at a time: answers under idempotency keys, tombstones.
+//! Rows that are over their age, a page at a time: answers under idempotency keys, tombstones, counters.
 //!
 //! In: where a page begins, an age, the time. Out: how many rows went, and where the next page begins. Each page is read in one
 //! transaction and its rows go in another, each only if it is still the one that was read: so nobody is kept waiting for long,
@@ -7,6 +7,7 @@
 use super::retention::Age;
 use super::task_records::Tombstone;
 use super::tombstones::TOMBSTONE;
+use crate::counters::{COUNTER, CounterRow};
 use crate::{Database, SqlValue, StoreError};
 use celador::cel::Timestamp;
 
@@ -118,6 +119,43 @@ pub fn sweep_tombstones(
         delete_each(database, delete, &keys)?;
     }
     Ok(SweptPage { gone, last })
+}
+
+/// Takes away the counters of one page of which nothing counts any more, a day after that. They go by their windows and not by a
+/// rule of retention: one that goes earlier would let more be spent.
+///
+/// # Errors
+/// [`StoreError::Corrupt`], and those of the database.
+///
+/// # Cost
+/// Linear in the page.
+pub fn sweep_counters(
+    database: &Database,
+    now: Timestamp,
+    [owner, policy, name, key]: &[String; 4],
+    page: usize,
+) -> Result<SweptPage<[String; 4]>, StoreError> {
+    let statement = format!(
+        "SELECT {COUNTER} FROM counter WHERE (owner, policy, name, key) > ($1, $2, $3, $4) \
+         ORDER BY owner, policy, name, key LIMIT $5"
+    );
+    let values = [owner.into(), policy.into(), name.into(), key.into(), (page as u64).into()];
+    let rows = database.read(|sql| sql.query(&statement, &values))?;
+    let now = i64::try_from(now.nanos().div_euclid(1_000_000)).unwrap_or_default();
+    let (mut last, mut old) = (None, Vec::new());
+    for row in &rows {
+        let CounterRow { owner, counter, over_at, .. } = CounterRow::read(row)?;
+        let key = [&*owner, counter.policy(), counter.name(), counter.key()].map(str::to_owned);
+        if over_at.is_some_and(|over_at| over_at <= now) {
+            let [owner, policy, name, key] = key.clone();
+            old.push([owner, policy, name, key, row.text(9)?.to_owned()].map(SqlValue::from));
+        }
+        last = Some(key);
+    }
+    // one that has changed since has another digest
+    let delete =
+        "DELETE FROM counter WHERE owner = $1 AND policy = $2 AND name = $3 AND key = $4 AND digest = $5";
+    Ok(SweptPage { gone: delete_each(database, delete, &old)?, last })
 }
 
 /// Runs a statement for each of these keys in one transaction; how many rows went.

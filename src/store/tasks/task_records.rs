@@ -8,6 +8,7 @@ use super::owner::Owner;
 use super::review::OpenReviews;
 use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
+use celador::counter::Hold;
 use celador::policy::Fingerprint;
 use celador::task::{Decision, SavedTask, Task, TaskMark};
 use serde::Serialize;
@@ -150,6 +151,8 @@ pub struct TaskHead {
     pub(super) policy: Option<Arc<TaskPolicy>>,
     /// The open reviews, as they are stored.
     pub(super) reviews: Arc<OpenReviews>,
+    /// What its calls hold of counters, in order.
+    pub(super) holds: Arc<[Hold]>,
 }
 
 /// What of a task never changes.
@@ -172,6 +175,12 @@ impl TaskHead {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.chain
+    }
+
+    /// What its calls hold of counters across tasks, in the order of the calls' ids.
+    #[must_use]
+    pub fn holds(&self) -> &[Hold] {
+        &self.holds
     }
 
     /// Whether any of its reviews is open.
@@ -260,7 +269,7 @@ impl TaskHead {
 /// let events: Vec<StoredEvent> = tasks.events(&owner, "t-1", 0, 100)?;
 /// let operations: Vec<_> = events.iter().map(|event| (event.version, event.operation)).collect();
 /// assert_eq!(operations, [(1, OperationKind::Started), (2, OperationKind::End)]);
-/// assert_eq!(tasks.verify()?, Verified { tasks: 1, events: 2, answers: 0, tombstones: 0, reviews: 0 });
+/// assert_eq!(tasks.verify()?, Verified { tasks: 1, events: 2, ..Verified::default() });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -321,6 +330,8 @@ pub struct Verified {
     pub tombstones: u64,
     /// Reviews, open and closed.
     pub reviews: u64,
+    /// Counters across tasks.
+    pub counters: u64,
 }
 
 /// Why a task is purged, and who asked for it.

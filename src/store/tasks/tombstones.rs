@@ -8,6 +8,7 @@ use super::decision_lines::{DueLine, reduce};
 use super::owner::Owner;
 use super::rows::{TASK, TaskRow};
 use super::task_records::{Facts, Purge, Tombstone};
+use crate::counters::spend_all;
 use crate::decision_log::Notice;
 use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
@@ -19,7 +20,8 @@ pub(super) const TOMBSTONE: &str = "owner, id, namespace, agent, state, started_
 
 /// Every table that holds rows of a task, with its columns of the owner and of the task. The task's own row goes last: the
 /// others refer to it.
-pub(super) const TABLES: [(&str, &str); 7] = [
+pub(super) const TABLES: [(&str, &str); 8] = [
+    ("counter_hold", "task"),
     ("task_label", "task"),
     ("task_event", "task"),
     ("task_snapshot", "task"),
@@ -130,6 +132,8 @@ pub(super) fn take_away(
         return Err(StoreError::Conflict { expected, found: version });
     }
     reduce(sql, owner.as_str(), &id)?;
+    // nobody will tell any more what became of its calls
+    spend_all(sql, owner.as_str(), &id, purge.at)?;
     let tombstone = Tombstone {
         owner: owner.clone(),
         id,

@@ -6,10 +6,13 @@
 use super::owner::Owner;
 use super::rows::{EVENT, TASK, TaskRow, altered, answer_digest, read_events, snapshot_digest};
 use super::task_policies::{POLICY, TaskPolicy};
-use super::task_records::{Tombstone, Verified};
+use super::task_records::{StoredEvent, Tombstone, Verified};
 use super::tombstones::{TABLES, TOMBSTONE};
 use super::{labels, reviews, switches, task_policies};
+use crate::counters::{verify_holds, verify_page};
 use crate::{Database, Row, SqlValue, StoreError, StoreLimits, messages};
+use celador::task::{QuestionId, SavedTask, TaskChange};
+use std::collections::BTreeSet;
 
 /// Tests everything, in pages of so many rows.
 pub(super) fn all(database: &Database, limits: &StoreLimits, page: u64) -> Result<Verified, StoreError> {
@@ -38,6 +41,7 @@ pub(super) fn all(database: &Database, limits: &StoreLimits, page: u64) -> Resul
     database.read(|sql| switches::all(sql).map(drop))?;
     policies(database, page)?;
     verified.reviews = all_reviews(database, page)?;
+    verified.counters = all_counters(database, page)?;
     Ok(verified)
 }
 
@@ -71,6 +75,19 @@ fn all_reviews(database: &Database, page: u64) -> Result<u64, StoreError> {
     let (mut count, mut last) = (0_u64, String::new());
     while let Some((id, read)) = database.read(|sql| reviews::verify_page(sql, &last, page))? {
         (count, last) = (count.saturating_add(read), id);
+    }
+    Ok(count)
+}
+
+/// Tests the counters, and what calls hold of them; how many counters there are.
+fn all_counters(database: &Database, page: u64) -> Result<u64, StoreError> {
+    let (mut count, mut last) = (0_u64, [(); 4].map(|()| String::new()));
+    while let Some((key, read)) = database.read(|sql| verify_page(sql, &last, page))? {
+        (count, last) = (count.saturating_add(read), key);
+    }
+    let mut last = [(); 6].map(|()| String::new());
+    while let Some(key) = database.read(|sql| verify_holds(sql, &last, page))? {
+        last = key;
     }
     Ok(count)
 }
@@ -110,7 +127,8 @@ fn tombstones(database: &Database, page: u64) -> Result<u64, StoreError> {
     }
 }
 
-/// Tests the events and the snapshot of a task up to the version that its row says; how many events there are.
+/// Tests the events and the snapshot of a task up to the version that its row says, and that each review is there which these have
+/// asked for; how many events there are.
 fn task(database: &Database, row: &TaskRow, page: u64) -> Result<u64, StoreError> {
     let (owner, id) = (Owner::caller(&row.owner), &*row.facts.id);
     let statement = "SELECT version, saved, chain, digest FROM task_snapshot WHERE owner = $1 AND task = $2";
@@ -121,6 +139,7 @@ fn task(database: &Database, row: &TaskRow, page: u64) -> Result<u64, StoreError
          ORDER BY version LIMIT $5"
     );
     let (mut version, mut chain) = (0, String::new());
+    let mut asked = BTreeSet::new();
     while version < row.version {
         let values = [(&row.owner).into(), id.into(), version.into(), row.version.into(), page.into()];
         let rows = database.read(|sql| sql.query(&statement, &values))?;
@@ -135,12 +154,31 @@ fn task(database: &Database, row: &TaskRow, page: u64) -> Result<u64, StoreError
         if at_snapshot == Some(false) {
             return Err(altered(id, snapshot.map_or(0, |(at, _)| at)));
         }
+        for event in &read.events {
+            asked.extend(asked_with(id, event)?);
+        }
         (version, chain) = (read.version, read.chain);
     }
     if chain != row.chain {
         return Err(altered(id, version));
     }
+    database.read(|sql| reviews::verify_asked(sql, &owner, id, &asked))?;
     Ok(version)
+}
+
+/// The reviews that were open behind an event.
+fn asked_with(task: &str, event: &StoredEvent) -> Result<Vec<QuestionId>, StoreError> {
+    let StoredEvent { version, change, .. } = event;
+    // most events leave nobody asked, and their changes need not be read: what is asked stands in them under this word
+    if !change.contains("\"review\"") {
+        return Ok(Vec::new());
+    }
+    let altered = |_| altered(task, *version);
+    Ok(if *version == 1 {
+        serde_json::from_str::<SavedTask>(change).map_err(altered)?.open_reviews().collect()
+    } else {
+        serde_json::from_str::<TaskChange>(change).map_err(altered)?.open_reviews().collect()
+    })
 }
 
 /// Where a snapshot is, and the chain that it says is there.

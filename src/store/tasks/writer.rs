@@ -12,6 +12,7 @@ use super::switches::version;
 use super::task_policies::PolicyWrite;
 use super::task_records::{Facts, Once};
 use super::tombstones::{missing, tombstone};
+use crate::counters::{self, CounterWork, CounterWrite};
 use crate::database::storable;
 use crate::{Database, Sql, SqlValue, StoreError, messages};
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub(super) struct Write {
     pub(super) due: Option<DueLine>,
     /// The policy that the task is under now, if that is to be said.
     pub(super) policy: Option<PolicyWrite>,
+    /// What it does to counters.
+    pub(super) counters: Option<CounterWrite>,
     /// The reviews that it opens or closes.
     pub(super) reviews: Vec<ReviewWrite>,
 }
@@ -50,6 +53,12 @@ impl Write {
     /// What its task is found by.
     fn key(&self) -> (&str, &str) {
         (&self.row.owner, &self.row.facts.id)
+    }
+
+    /// What it does to counters, if it does anything. In: its place in its transaction.
+    fn counter_work(&self, position: usize) -> Option<CounterWork<'_>> {
+        let (owner, task) = self.key();
+        self.counters.as_ref().map(|write| CounterWork { position, owner, task, write })
     }
 
     /// Whether every database takes it: asked before it joins others. JSON writes U+0000 in other characters.
@@ -124,9 +133,15 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
             refused.clear();
             let matters = batch.iter().any(|job| job.write.switches.is_some());
             let turned = if matters { Some(version(sql)?) } else { None };
+            let works: Vec<CounterWork<'_>> = works_of(&batch, |_| true);
+            let stale = counters::stale(sql, &works)?;
             for (position, job) in batch.iter().enumerate() {
                 if job.write.switches.is_some() && job.write.switches != turned {
                     refused.push((position, StoreError::SwitchesTurned));
+                    continue;
+                }
+                if stale.contains(&position) {
+                    refused.push((position, StoreError::CountersMoved));
                     continue;
                 }
                 match put(sql, &job.write) {
@@ -138,10 +153,22 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
                     }
                 }
             }
+            let is_refused = |position: usize, refused: &[(usize, StoreError)]| {
+                refused.iter().any(|(at, _)| *at == position)
+            };
+            // behind the rows of all tasks, and in the order of their keys
+            let works = works_of(&batch, |position| !is_refused(position, &refused));
+            let conflicts = counters::put(sql, &works)?;
+            if let Some((_, error)) = conflicts.first().cloned() {
+                refused.extend(conflicts);
+                refused.sort_by_key(|(position, _)| *position);
+                return Err(error);
+            }
             // behind the rows of all tasks, so that whoever waits for the count holds what nobody with the count waits for
             for (position, job) in batch.iter().enumerate() {
-                let is_refused = refused.iter().any(|(at, _)| *at == position);
-                if !is_refused && let Err(error) = reviews::put(sql, &job.write.reviews) {
+                if !is_refused(position, &refused)
+                    && let Err(error) = reviews::put(sql, &job.write.reviews)
+                {
                     refused.push((position, error.clone()));
                     return Err(error);
                 }
@@ -176,6 +203,12 @@ fn commit(database: &Database, mut batch: Vec<Job>) {
         }
     }
     late.into_iter().for_each(|(job, error)| answer(job, Err(error)));
+}
+
+/// What some jobs of a batch do to counters, with their places in it.
+fn works_of(batch: &[Job], is_in: impl Fn(usize) -> bool) -> Vec<CounterWork<'_>> {
+    let jobs = batch.iter().enumerate().filter(|(position, _)| is_in(*position));
+    jobs.filter_map(|(position, job)| job.write.counter_work(position)).collect()
 }
 
 fn answer(job: Job, result: Result<(), StoreError>) {

@@ -3,7 +3,7 @@
 //! In: the keys and words of a step. What an expression or a template in it says is for the layer above; whether an
 //! invoked tool is there stands in `link.rs`.
 
-use super::quoted;
+use super::{nearest_key, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Embedded, Place};
 
@@ -63,4 +63,28 @@ pub(in crate::manifest) fn bad_invoke(target: &Embedded) -> Diagnostic {
     Diagnostic::error("bad_invoke", "expected `tool:capability`", target.place.clone())
         .help("such as `audit-log:record_event`")
         .rule("MW-08")
+}
+
+pub(in crate::manifest) fn match_in_policy(key: &Embedded) -> Diagnostic {
+    let message = "a policy selects calls by the keys of `capabilities`, and its steps have no `match`";
+    Diagnostic::error("match_in_policy", message, key.place.clone())
+        .help("give the step a key of its own, such as `\"payments_*\"`")
+}
+
+pub(in crate::manifest) fn empty_step_id(value: &Place) -> Diagnostic {
+    Diagnostic::error("empty_step_id", "`id` is empty", value.clone())
+}
+
+pub(in crate::manifest) fn duplicate_step_id(value: &Place, first: Place) -> Diagnostic {
+    Diagnostic::error("duplicate_step_id", "another step of the policy has this id", value.clone())
+        .related(first, "the other one")
+}
+
+pub(in crate::manifest) fn unknown_severity(found: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = format!("`severity` is one of {}, not `{}`", quoted(known), found.text);
+    let finding = Diagnostic::error("unknown_severity", message, found.place.clone());
+    match nearest_key(found, known) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
 }

@@ -9,6 +9,7 @@ use super::hidden::Hidden;
 use super::switch::Switch;
 use super::termination::TerminationReason;
 use crate::cel::{Duration, Json};
+use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
 use serde::de::Visitor;
@@ -67,12 +68,14 @@ pub struct Decision {
     /// The switch by which an operator stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Box<Switch>>,
-    /// The call that was let through by `before`, for `after`; or that waits, for a review or for other calls.
+    /// The call that was let through by `before`, for `after`; or that waits, for a review or for other calls. An input, an event or a
+    /// response that waits has an id of the same kind.
     pub call: Option<CallId>,
-    /// The open calls that it waits for, when the verdict is [`Verdict::Wait`].
+    /// The calls that are open or under review and that it waits for, when the verdict is [`Verdict::Wait`]; inputs, events and responses
+    /// that are ahead of it, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<CallId>,
-    /// The calls that waited and were decided because of it, in the order in which they were made.
+    /// The calls, inputs and events that waited and were decided because of it, in the order in which they were decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decided: Vec<DecidedCall>,
     /// The rule of the manifest that decided, unless nothing stood in the way.
@@ -94,7 +97,7 @@ pub struct Decision {
     pub secret: Option<Box<Hidden>>,
 }
 
-/// A call that has waited for other calls, with its decision.
+/// A call that has waited for other calls, or an input or event that has waited for calls or reviews, with its decision.
 ///
 /// ```
 /// use celador::{Call, CallResult, DecidedCall, Engine, Outcome, StartTask, User, Verdict};
@@ -140,10 +143,68 @@ pub struct Decision {
 pub struct DecidedCall {
     /// Its name.
     pub call: CallId,
-    /// Its function.
+    /// The kind of operation; absent for a call.
+    #[serde(default, skip_serializing_if = "DecidedKind::is_call")]
+    pub kind: DecidedKind,
+    /// The function of a call; empty and absent for all else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function: String,
     /// How far it came: to its decision, or to a question.
     pub decision: Decision,
+}
+
+/// The kinds of operations that can wait.
+///
+/// ```
+/// use celador::{Call, DecidedKind, Engine, EngineLimits, Json, Outcome, Answer, StartTask, User};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now = std::time::SystemTime::UNIX_EPOCH;
+/// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+/// // while the lead looks at a payout, the user says something
+/// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
+/// let Outcome::Waits(review) = task.before(&call, now)?.outcome() else { panic!("250 needs a review") };
+/// let Outcome::Queued(said) = task.input(&Json::string("Is it paid?"), now).outcome() else { panic!("a review is open") };
+///
+/// // the input is judged when the lead has answered, and the decision on the answer tells of it
+/// let told = task.answer(review.question, Answer::deny(), now)?.outcome().into_decision();
+/// let decided = &told.decided[0];
+/// assert_eq!((decided.kind, &decided.call), (DecidedKind::Input, &said.call));
+/// assert_eq!(decided.decision.text().as_deref(), Some("Is it paid?"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum DecidedKind {
+    /// A call by the model.
+    #[default]
+    Call,
+    /// An input.
+    Input,
+    /// An event of a tool.
+    Event,
+    /// A response of the model.
+    Output,
+}
+
+impl DecidedKind {
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Input => "input",
+            Self::Event => "event",
+            Self::Output => "output",
+        }
+    }
+
+    /// Whether it is a call.
+    #[must_use]
+    pub fn is_call(&self) -> bool {
+        *self == Self::Call
+    }
 }
 
 /// Whether a step may go on, and otherwise why not.
@@ -159,8 +220,8 @@ pub enum Verdict {
     LockTask,
     /// Wait: somebody has to answer first.
     Suspend,
-    /// Wait: it reads what calls may change that are still open. It is decided once they are reported or withdrawn
-    /// ([`Task::standing`](crate::task::Task::standing)).
+    /// Wait: it reads what calls may change that are still open, or a review is open. It is decided by itself once they are reported or
+    /// withdrawn, and reviews closed ([`Task::standing`](crate::task::Task::standing)).
     Wait,
     /// Do not: a reviewer gave the result, [`Decision::value`], which the model receives in the tool's place.
     Respond,
@@ -196,6 +257,8 @@ pub enum EventStage {
     Before,
     /// The steps of `after`.
     After,
+    /// A guardrail of a policy document that refuses one input.
+    Guardrails,
 }
 
 impl EventStage {
@@ -209,6 +272,7 @@ impl EventStage {
             Self::Filter => "filter",
             Self::Before => "before",
             Self::After => "after",
+            Self::Guardrails => "guardrails",
         }
     }
 }
@@ -241,7 +305,8 @@ impl fmt::Display for Verdict {
 }
 
 /// The id of a call: a text that is unique in its task. It is that of whoever makes the call ([`Call::id`](super::Call)), such as the
-/// id that the model gave it; of a call that has none the task makes one up: `1`, `2`, and so on.
+/// id that the model gave it; of a call that has none the task makes one up: `1`, `2`, and so on. An input,
+/// an event or a response that waits gets one, too, such as `input-3`.
 ///
 /// A clone shares the text. In JSON it is a text; a number, as earlier releases wrote it, is read as its digits.
 ///
@@ -283,8 +348,16 @@ impl CallId {
         &self.0
     }
 
+    /// The id that a task makes up for its operation of this number, if it is no call: `input-3`.
+    pub(in crate::task) fn of_kind(kind: DecidedKind, number: u64) -> Self {
+        match kind {
+            DecidedKind::Call => Self::numbered(number),
+            kind => format!("{}-{number}", kind.as_str()).into(),
+        }
+    }
+
     /// The id that a task makes up for its call of this number.
-    pub(in crate::task) fn numbered(number: u64) -> Self {
+    fn numbered(number: u64) -> Self {
         let mut digits = [0; 20];
         let mut text: &mut [u8] = &mut digits;
         // 20 digits hold every number
@@ -357,12 +430,15 @@ pub struct LimitReached {
     pub bound: u64,
     /// The value that the step would have led to.
     pub value: u64,
+    /// Namespace and name of the policy document that sets it; nothing if the manifest does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Arc<str>>,
 }
 
 impl fmt::Display for LimitReached {
     /// The two numbers and what they count: `16 of 15 tool calls`, `2h1m of 2h since it began`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { which, bound, value } = self;
+        let Self { which, bound, value, policy: _ } = self;
         let counted = match &**which {
             "max_age" => {
                 return write!(f, "{} of {} since it began", age(*value), age(*bound));
@@ -456,6 +532,20 @@ pub struct TraceEntry {
     /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
+    /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Arc<PolicyStep>>,
+}
+
+impl TraceEntry {
+    /// What the step is called: `before[0]`, and where it is one of a policy document `before[0] of shop/money#cap`.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match &self.policy {
+            Some(policy) => format!("{} of {policy}", self.step),
+            None => self.step.to_string(),
+        }
+    }
 }
 
 /// What a step does.
@@ -539,6 +629,11 @@ impl Decision {
     /// The decision of an operation that waits.
     pub(in crate::task) fn suspended() -> Self {
         Self::new(Verdict::Suspend)
+    }
+
+    /// Not now, and why; nothing has happened.
+    pub(in crate::task) fn turned_away(why: String) -> Self {
+        Self { reason: Some(why.clone()), message: Some(why), ..Self::new(Verdict::Rejected) }
     }
 
     /// Whether the operation goes on.

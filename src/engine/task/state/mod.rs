@@ -23,8 +23,8 @@ mod under_way;
 
 pub(in crate::task) use activity::Activity;
 pub use decision::{
-    CallId, DecidedCall, Decision, EventStage, Finding, LimitReached, StepKind, StepName, StepOutcome,
-    TraceEntry, Verdict,
+    CallId, DecidedCall, DecidedKind, Decision, EventStage, Finding, LimitReached, StepKind, StepName,
+    StepOutcome, TraceEntry, Verdict,
 };
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
@@ -36,7 +36,7 @@ pub(in crate::task) use known::{CallsChange, CallsMark, Closed, KnownCall, Known
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
 pub use progress::Progress;
-pub(in crate::task) use queue::{Queue, QueuedCall};
+pub(in crate::task) use queue::{Named, Queue, QueuedOperation, Wanted};
 pub use review::{Review, ReviewState, Reviewed, Rule};
 pub use review_answer::{Identity, ReviewAnswer, ReviewChoice, ReviewWord};
 pub use start::{Call, Next, Offer, Parent, StartTask, Turn, Usage, User};

@@ -1,18 +1,20 @@
-//! Calls that wait for other calls, and what those came to that have waited.
+//! Operations that wait for others before they are decided, and what those came to that have waited.
 
-use super::decision::{CallId, DecidedCall};
+use super::decision::{CallId, DecidedCall, DecidedKind, Decision};
 use super::start::Call;
 use super::under_way::{Extent, UnderWay};
+use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 
-/// A call that waits: its decision reads what a call that is still open may change, or a review is open.
+/// An operation that waits: its decision reads what a call that is still open may change, or a review is open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::task) struct QueuedCall {
+pub(in crate::task) struct QueuedOperation {
     pub(in crate::task) id: CallId,
-    /// The call as the model made it, without its id.
-    pub(in crate::task) call: Call,
-    pub(in crate::task) extent: Extent,
-    /// When it began to wait for calls, in nanoseconds since 1970; nothing of one that waits for reviews, or that an earlier release stored.
+    /// What is to be decided. Earlier releases knew of calls alone, and wrote them as this does.
+    #[serde(flatten)]
+    pub(in crate::task) wanted: Wanted,
+    /// When it began to wait for calls, in nanoseconds since 1970; nothing of a call that waits for reviews or that an earlier release stored, and of an input or an event,
+    /// which wait as long as they must.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) since: Option<i128>,
     /// How far its steps came: then it waits for the end of reviews, and nothing else stands in its way. Nothing of one that
@@ -21,13 +23,37 @@ pub(in crate::task) struct QueuedCall {
     pub(in crate::task) held: Option<Box<UnderWay>>,
 }
 
-/// The calls of a task that wait for each other.
+/// What is to be decided of an operation that waits, as whoever wants it has put it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(in crate::task) enum Wanted {
+    /// A call.
+    Call {
+        /// As the model made it, without its id.
+        call: Call,
+        extent: Extent,
+    },
+    /// An input.
+    Input {
+        /// As its sender gave it: its parameters inherit from the input that is ahead of it by then.
+        input: Json,
+    },
+    /// An event whose sender is verified.
+    Event {
+        /// As the manifest names the capability.
+        capability: String,
+        event: String,
+        payload: Json,
+    },
+}
+
+/// The operations of a task that wait for each other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::task) struct Queue {
     /// Those that wait, in the order in which they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::task) waiting: Vec<QueuedCall>,
-    /// Those that have waited or asked, until the model has its next turn.
+    pub(in crate::task) waiting: Vec<QueuedOperation>,
+    /// Those that have waited or asked, until the model has its next turn; of inputs and events the last of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) settled: Vec<DecidedCall>,
     /// How many of these, from the end, no operation has told of.
@@ -64,10 +90,22 @@ impl Queue {
         }
     }
 
-    /// Forgets what all calls came to.
-    pub(in crate::task) fn forget_all(&mut self) {
-        self.settled.clear();
-        self.untold = 0;
+    /// Forgets what was told.
+    pub(in crate::task) fn forget_told(&mut self) {
+        self.settled.drain(..self.told());
+    }
+
+    /// Forgets what inputs, events and responses came to that was told, but for the last of them: a model that has no turn between
+    /// them must not make them pile up.
+    pub(in crate::task) fn forget_old_words(&mut self, most: usize) {
+        let is_said = |settled: &&DecidedCall| !settled.kind.is_call();
+        let mut surplus = self.settled.iter().take(self.told()).filter(is_said).count().saturating_sub(most);
+        while surplus > 0
+            && let Some(at) = self.settled.iter().position(|settled| !settled.kind.is_call())
+        {
+            self.settled.remove(at);
+            surplus = surplus.saturating_sub(1);
+        }
     }
 
     /// What no operation has told of.
@@ -86,8 +124,65 @@ impl Queue {
         self.waiting.iter().any(|queued| queued.held.is_some())
     }
 
-    /// Whether there is no word of any call.
+    /// How many calls wait.
+    pub(in crate::task) fn calls(&self) -> usize {
+        self.waiting.iter().filter(|queued| !queued.wanted.is_said()).count()
+    }
+
+    /// The inputs and events that wait.
+    pub(in crate::task) fn said(&self) -> impl Iterator<Item = &Wanted> {
+        self.waiting.iter().map(|queued| &queued.wanted).filter(|wanted| wanted.is_said())
+    }
+
+    /// Whether there is no word of any operation.
     pub(in crate::task) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.settled.is_empty()
+    }
+}
+
+impl Wanted {
+    /// Whether somebody but the model has said it: it is an input or an event.
+    pub(in crate::task) fn is_said(&self) -> bool {
+        !matches!(self, Self::Call { .. })
+    }
+
+    /// The document that it brings.
+    pub(in crate::task) fn document(&self) -> &Json {
+        match self {
+            Self::Call { call, .. } => &call.arguments,
+            Self::Input { input } => input,
+            Self::Event { payload, .. } => payload,
+        }
+    }
+
+    /// The kind of operation.
+    pub(in crate::task) fn kind(&self) -> DecidedKind {
+        match self {
+            Self::Call { .. } => DecidedKind::Call,
+            Self::Input { .. } => DecidedKind::Input,
+            Self::Event { .. } => DecidedKind::Event,
+        }
+    }
+
+    /// The same under its name.
+    pub(in crate::task) fn named(&self, id: CallId) -> Named {
+        let function = if let Self::Call { call, .. } = self { call.function.clone() } else { String::new() };
+        Named { id, kind: self.kind(), function }
+    }
+}
+
+/// An operation with a name, which somebody waits for.
+pub(in crate::task) struct Named {
+    pub(in crate::task) id: CallId,
+    pub(in crate::task) kind: DecidedKind,
+    /// The function of a call.
+    pub(in crate::task) function: String,
+}
+
+impl Named {
+    /// What it came to.
+    pub(in crate::task) fn decided(self, decision: Decision) -> DecidedCall {
+        let Self { id: call, kind, function } = self;
+        DecidedCall { call, kind, function, decision }
     }
 }

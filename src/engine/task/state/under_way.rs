@@ -4,7 +4,7 @@
 //! operation can wait for days, be stored, and go on in another process.
 
 use super::decision::{
-    CallId, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
+    CallId, DecidedKind, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
@@ -12,13 +12,16 @@ use super::hidden::Said;
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Fingerprint, Policy, Step, StepAction};
+use crate::policy::{Fingerprint, Policy, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct UnderWay {
     pub(in crate::task) subject: Subject,
+    /// The name of an input, an event or a response that somebody waits for; a call has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<CallId>,
     #[serde(flatten)]
     pub(in crate::task) course: Course,
 }
@@ -237,6 +240,11 @@ impl Pending {
         self.reviewer().is_some()
     }
 
+    /// Its question, if it is a review of which is known when it was asked: releases of before kept no more than the question.
+    pub(in crate::task) fn dated_review(&self) -> Option<QuestionId> {
+        self.asked.as_ref().and(self.reviewer()).and(Some(self.id))
+    }
+
     /// Who is asked for a review, if somebody is.
     pub(in crate::task) fn reviewer(&self) -> Option<&str> {
         match &self.request {
@@ -287,7 +295,8 @@ impl Stage {
         match self {
             Self::Before => Some(EventStage::Before),
             Self::After => Some(EventStage::After),
-            Self::BeforeFirst | Self::Execute | Self::GuardrailBefore | Self::GuardrailAfter => None,
+            Self::GuardrailBefore => Some(EventStage::Guardrails),
+            Self::BeforeFirst | Self::Execute | Self::GuardrailAfter => None,
         }
     }
 
@@ -319,7 +328,24 @@ impl UnderWay {
             approved: Vec::new(),
             invoked: Vec::new(),
         };
-        Self { subject, course }
+        Self { subject, name: None, course }
+    }
+
+    /// The name under which somebody waits for it, if it has one by now.
+    pub(in crate::task) fn name(&self) -> Option<&CallId> {
+        match &self.subject {
+            Subject::Call(call) => call.id.as_ref(),
+            _ => self.name.as_ref(),
+        }
+    }
+
+    /// The same under a name, or without one.
+    pub(in crate::task) fn under(mut self, name: Option<CallId>) -> Self {
+        match &mut self.subject {
+            Subject::Call(call) => call.id = name,
+            _ => self.name = name,
+        }
+        self
     }
 
     /// Whether it can have come about under a policy: nothing of it points beyond what there is.
@@ -333,7 +359,7 @@ impl UnderWay {
             (Subject::Script(_), Stage::Execute) => true,
             _ => false,
         };
-        let list = self.course.stage.hook().map(|hook| policy.steps(hook, self.subject.capability(policy)));
+        let list = self.course.stage.hook().map(|hook| self.subject.steps(policy, hook));
         // one that is held may have come through its list
         stage && list.is_none_or(|list| self.course.step <= list.len())
     }
@@ -354,7 +380,7 @@ impl UnderWay {
     /// The step that is under way, if one is.
     pub(in crate::task) fn step_under_way<'p>(&self, policy: &'p Policy) -> Option<&'p Step> {
         let hook = self.course.stage.hook()?;
-        policy.steps(hook, self.subject.capability(policy)).get(self.course.step)
+        self.subject.steps(policy, hook).get(self.course.step)
     }
 
     /// A decision about one of its calls, behind what was told of it so far.
@@ -394,6 +420,11 @@ impl Course {
         self.invoked.contains(&(self.stage, self.step))
     }
 
+    /// Whether the step under way has been let through to the capability that it invokes.
+    pub(in crate::task) fn is_invoking(&self) -> bool {
+        self.formed.is_some()
+    }
+
     /// Goes on with the next step of the list.
     pub(in crate::task) fn next_step(&mut self) {
         self.step = self.step.saturating_add(1);
@@ -425,9 +456,10 @@ impl Course {
             StepAction::Invoke(_) => StepKind::Invoke,
             StepAction::Transform(_) => StepKind::Transform,
         };
-        let step = StepName { hook: self.stage.hook()?, index: self.step };
+        let name = step.name.clone();
+        let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
-        Some(TraceEntry { step, action, outcome, message, shown })
+        Some(TraceEntry { step, action, outcome, message, shown, policy: name })
     }
 }
 
@@ -442,12 +474,34 @@ impl Subject {
         capability.unwrap_or_default()
     }
 
+    /// The steps of a list that it passes.
+    pub(in crate::task) fn steps<'p>(&self, policy: &'p Policy, hook: Hook) -> StepList<'p> {
+        match self {
+            Self::Call(call) => policy.steps_of_call(hook, call.function),
+            Self::Event(_) => policy.steps_of_event(hook, self.capability(policy)),
+            Self::Input(_) | Self::Output => policy.guardrails(hook),
+            // a script has no steps of its own
+            Self::Script(_) => StepList::default(),
+        }
+    }
+
     /// The action or event that `match` selects steps by (MW-20, MW-21); guardrails have none, and run all of theirs.
     pub(in crate::task) fn selected<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
         match self {
             Self::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
             Self::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
             Self::Input(_) | Self::Output | Self::Script(_) => None,
+        }
+    }
+
+    /// The kind of operation. Nobody waits for a script: its calls are what asks.
+    pub(in crate::task) fn kind(&self) -> Option<DecidedKind> {
+        match self {
+            Self::Call(_) => Some(DecidedKind::Call),
+            Self::Input(Sender::Caller) => Some(DecidedKind::Input),
+            Self::Event(_) | Self::Input(Sender::Event) => Some(DecidedKind::Event),
+            Self::Output => Some(DecidedKind::Output),
+            Self::Script(_) => None,
         }
     }
 
@@ -469,6 +523,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
     pub(in crate::task) admitted: Fingerprint,
+    /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
+    pub(in crate::task) is_invoked: bool,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
 }

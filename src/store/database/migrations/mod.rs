@@ -28,6 +28,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "task-policies", statements: include_str!("0007-task-policies.sql") },
     Migration { name: "reviews", statements: include_str!("0008-reviews.sql") },
     Migration { name: "task-labels", statements: include_str!("0009-task-labels.sql") },
+    Migration { name: "task-starts", statements: include_str!("0010-task-starts.sql") },
+    Migration { name: "counters", statements: include_str!("0011-counters.sql") },
 ];
 
 /// Where it stands which of them were taken.

@@ -1,0 +1,59 @@
+//! The type of a call in `calls`: its fields, their types and the words of its status.
+//!
+//! In: the types of arguments and results, and the functions. Out: the record that expressions are checked against. Which
+//! field is in which slot is said here once; `calls` reads them in this order.
+
+use crate::cel::{Constant, Domain, Field, RecordType, Storage, Type};
+use std::sync::Arc;
+
+/// The key of the list, of the context and of each record.
+pub(super) const CALLS: &str = "calls";
+
+/// The status of a call that gave a result.
+pub(super) const SUCCESSFUL: &str = "successful";
+/// That of one that failed, or could not be formed.
+pub(super) const ERRORED: &str = "errored";
+/// That of one that middleware stopped, or whose result it withheld.
+pub(super) const RESTRICTED: &str = "restricted";
+/// That of one whose result is awaited.
+pub(super) const OPEN: &str = "open";
+
+/// The fields of a call, in the order of their slots.
+const CALL_FIELDS: [&str; 7] = ["seq", "at", "fn", "input", "output", "status", "open"];
+
+/// The fields that an open call has, and that never change: they are read without waiting for it.
+pub(super) const KNOWN_WHILE_OPEN: [&str; 3] = ["fn", "input", "open"];
+
+/// The type of a call with arguments and results of these types, of one of these functions.
+pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]>) -> Arc<RecordType> {
+    let texts = |texts: &mut dyn Iterator<Item = Arc<str>>| {
+        Domain { allowed: Some(texts.map(Constant::Text).collect()), ..Domain::default() }.known()
+    };
+    let functions = functions.and_then(|keys| texts(&mut keys.iter().cloned()));
+    let statuses = texts(&mut [SUCCESSFUL, ERRORED, RESTRICTED, OPEN].into_iter().map(Arc::from));
+    let types = [
+        (Type::Int, None, "its number in the order of the history, from 1; null while it is open"),
+        (Type::String, None, "when it came to its end, UTC; null while it is open"),
+        (Type::String, functions, "the function"),
+        (input, None, "the resolved arguments"),
+        (output, None, "the result; null if there is none, or none yet"),
+        (Type::String, statuses, "`successful`, `errored`, `restricted`, or `open` while it is"),
+        (Type::Bool, None, "whether its result is awaited"),
+    ];
+    let field = |(name, (ty, domain, doc)): (&str, (Type, Option<Arc<Domain>>, &str))| {
+        (Arc::from(name), Field { domain, doc: doc.to_owned(), ..Field::required(ty) })
+    };
+    Arc::new(RecordType {
+        name: "call".to_owned(),
+        fields: CALL_FIELDS.into_iter().zip(types).map(field).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Live,
+    })
+}
+
+/// The field `calls` of a record that also holds its calls in another way.
+pub(super) fn calls_field(call: &Arc<RecordType>) -> (Arc<str>, Field) {
+    let ty = Type::list(Type::Record(call.clone()));
+    let doc = "each call as one object, most recent first, the open ones too";
+    (CALLS.into(), Field { derived: true, doc: doc.to_owned(), ..Field::required(ty) })
+}

@@ -1,0 +1,100 @@
+//! `calls`: what was called, each call as one object, most recent first: of the whole task, and of a record.
+//!
+//! In: the log of invocations and the open calls, where they lie. Out: views, and nothing is copied. The open calls come
+//! first, in the order in which they were let through; behind them stands the history, which only grows, so that loops go
+//! on where they were. Every read is constant time but for a search among the open calls.
+//!
+//! A call is one object because a rule is mostly about several facts of one call (`t.status == 'successful' &&
+//! t.input.order == input.order`), which lists side by side cannot say. Of an open call the function and the arguments are
+//! known; its number, its time, its result and how it ended are null or `open`.
+
+use super::call_type::OPEN;
+use super::history::InvocationRecord;
+use super::open_calls::OpenInvocation;
+use super::part::{MAX_INDEX, Part};
+use super::schema_decl::FunctionId;
+use super::task_context::TaskContext;
+use crate::cel::{GrowingEnd, Growth, Json, View};
+
+impl TaskContext {
+    /// A call was let through: its result is awaited from now on. The function is one of the schema's.
+    pub fn open_call(&mut self, function: FunctionId, input: Json) {
+        self.open.open(&self.schema, function, input);
+    }
+
+    /// The result of an open call is taken, or it is withdrawn: the position is that among the open calls, in the order in
+    /// which they were let through.
+    pub fn close_call(&mut self, position: usize) {
+        self.open.close(position);
+    }
+
+    /// How many calls a list has; of all functions, or of a record.
+    pub(super) fn calls_len(&self, record: Option<u32>) -> usize {
+        let (open, closed) = self.calls_parts(record);
+        open.saturating_add(closed)
+    }
+
+    fn calls_parts(&self, record: Option<u32>) -> (usize, usize) {
+        match record {
+            None => (self.open.len(), self.history.log().len()),
+            Some(record) => {
+                (self.open.len_of(record), self.history.of(record).map_or(0, super::history::Record::len))
+            }
+        }
+    }
+
+    /// A call of a list, 0 the most recent.
+    pub(super) fn call_at(&self, record: Option<u32>, index: usize) -> Option<View<'_>> {
+        let (open, _) = self.calls_parts(record);
+        let (part, position) = match (index.checked_sub(open), record) {
+            (None, None) => (Part::OpenCall, self.open.newest(index)?),
+            (None, Some(record)) => (Part::OpenCall, self.open.newest_of(record, index)?),
+            (Some(index), None) => {
+                let position = self.history.log().len().checked_sub(index)?.checked_sub(1)?;
+                (Part::Call, u32::try_from(position).ok()?)
+            }
+            (Some(index), Some(record)) => (Part::Call, self.history.newest_position(record, index)?),
+        };
+        (position <= MAX_INDEX).then(|| View::Record { of: self, at: part.at(position) })
+    }
+
+    /// A field of the call at a position of the log.
+    pub(super) fn call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
+        let call = self.history.log().get(position as usize)?;
+        let InvocationRecord { function, at, input, output, status, .. } = call;
+        Some(match slot {
+            0 => View::Int(i64::from(position).saturating_add(1)),
+            1 => View::Time(at.as_str()),
+            2 => View::Text(self.name_of(*function)),
+            3 => View::Json(input.root()),
+            4 => output.as_ref().map_or(View::Null, |output| View::Json(output.root())),
+            5 => View::Text(status.as_str()),
+            6 => View::Bool(false),
+            _ => return None,
+        })
+    }
+
+    /// A field of an open call.
+    pub(super) fn open_call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
+        let OpenInvocation { function, input } = self.open.get(position)?;
+        Some(match slot {
+            0 | 1 | 4 => View::Null,
+            2 => View::Text(self.name_of(*function)),
+            3 => View::Json(input.root()),
+            5 => View::Text(OPEN),
+            6 => View::Bool(true),
+            _ => return None,
+        })
+    }
+
+    /// How a list of calls grows: the last call of the history may still become restricted, and the open ones go.
+    pub(super) fn calls_growth(&self, record: Option<u32>) -> Option<Growth<'_>> {
+        let changes = match record {
+            None => self.history.changes(),
+            Some(record) => self.history.of(record)?.changes(),
+        };
+        let (_, closed) = self.calls_parts(record);
+        let settled = closed.saturating_sub(1);
+        Some(Growth { folds: &self.folds, end: GrowingEnd::Front, settled, epoch: changes })
+    }
+}

@@ -1,0 +1,170 @@
+//! Amounts that counters add up: decimals that are not negative, to the billionth.
+//!
+//! In: a number of the language, or a decimal as text. Out: whole billionths, whose sums have no error. A double is taken
+//! as the shortest decimal that stands for it, which is the one that somebody wrote: 0.1 is a tenth, and ten of them are one.
+//! Digits beyond the ninth behind the point round up, so that a counter is never too low. Sums of doubles would drift, and
+//! would depend on the order in which calls are reported.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// Billionths of one.
+const UNIT: u128 = 1_000_000_000;
+
+/// Digits behind the point.
+const DIGITS: usize = 9;
+
+/// The largest single amount, in ones: sums of fewer than 300 billion such amounts are exact.
+const MOST: u128 = 1_000_000_000_000_000_000;
+
+/// An amount: a decimal that is not negative, to the billionth.
+///
+/// ```
+/// use celador::counter::{Amount, AmountError};
+///
+/// let tenth = Amount::from_double(0.1)?;
+/// let one = (0..10).fold(Amount::ZERO, |sum, _| sum.plus(tenth));
+/// assert_eq!(one, Amount::from_int(1)?);
+/// assert_eq!((one.to_double(), one.to_string()), (1.0, "1".to_owned()));
+///
+/// // a computed double has more digits than anybody wrote: they round up
+/// assert_eq!(Amount::from_double(0.1 + 0.2)?.to_string(), "0.300000001");
+/// assert_eq!(Amount::from_double(-0.5), Err(AmountError::Negative));
+/// assert_eq!(Amount::from_double(f64::NAN), Err(AmountError::NotFinite));
+/// # Ok::<(), AmountError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount(u128);
+
+/// Why a number is no amount. It holds no value: numbers are data of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    /// An infinity, or no number.
+    #[error("the amount of a counter is not finite")]
+    NotFinite,
+    /// A number below zero: it would give back what somebody else has spent.
+    #[error("the amount of a counter is negative")]
+    Negative,
+    /// A number above a quintillion (10^18).
+    #[error("the amount of a counter is above 10^18")]
+    TooLarge,
+    /// A text that is no decimal such as `12.5`.
+    #[error("the text is no decimal")]
+    NotDecimal,
+}
+
+impl Amount {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// [`AmountError::Negative`], [`AmountError::TooLarge`].
+    pub fn from_int(number: i64) -> Result<Self, AmountError> {
+        u64::try_from(number).map_err(|_| AmountError::Negative).and_then(Self::from_uint)
+    }
+
+    /// A whole number without a sign.
+    ///
+    /// # Errors
+    /// [`AmountError::TooLarge`].
+    pub fn from_uint(number: u64) -> Result<Self, AmountError> {
+        let whole = u128::from(number);
+        if whole > MOST {
+            return Err(AmountError::TooLarge);
+        }
+        Ok(Self(whole.saturating_mul(UNIT)))
+    }
+
+    /// A double, as the shortest decimal that stands for it.
+    ///
+    /// # Errors
+    /// [`AmountError::NotFinite`], [`AmountError::Negative`], [`AmountError::TooLarge`].
+    pub fn from_double(number: f64) -> Result<Self, AmountError> {
+        if !number.is_finite() {
+            return Err(AmountError::NotFinite);
+        }
+        if number < 0.0 {
+            return Err(AmountError::Negative);
+        }
+        // minus zero is written with its sign
+        let amount = read(&number.abs().to_string())?;
+        if amount.0 > MOST.saturating_mul(UNIT) { Err(AmountError::TooLarge) } else { Ok(amount) }
+    }
+
+    /// The sum. It is exact below 3 · 10^29, which no number of calls comes to, and stays there.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference; nothing if `other` is more.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// The nearest double.
+    #[must_use]
+    pub fn to_double(self) -> f64 {
+        // the digits are read as any number is, so that 0.3 is what an author writes as 0.3
+        self.to_string().parse().unwrap_or(f64::INFINITY)
+    }
+
+    /// The whole number, a part of one counting as one; the largest whole number of the language if it is beyond that.
+    #[must_use]
+    pub fn to_int(self) -> i64 {
+        i64::try_from(self.0.div_ceil(UNIT)).unwrap_or(i64::MAX)
+    }
+}
+
+/// Digits, and perhaps a point with digits behind it.
+fn read(text: &str) -> Result<Amount, AmountError> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(fraction) {
+        return Err(AmountError::NotDecimal);
+    }
+    let number = |digits: &str| digits.parse::<u128>().map_err(|_| AmountError::TooLarge);
+    let (kept, beyond) = fraction.split_at_checked(DIGITS).unwrap_or((fraction, ""));
+    let billionths = number(&format!("{kept:0<DIGITS$}"))?;
+    let billionths = billionths.saturating_add(u128::from(beyond.bytes().any(|digit| digit != b'0')));
+    let whole = number(whole)?.checked_mul(UNIT);
+    whole.and_then(|whole| whole.checked_add(billionths)).map(Amount).ok_or(AmountError::TooLarge)
+}
+
+impl FromStr for Amount {
+    type Err = AmountError;
+
+    /// As [`fmt::Display`] writes it.
+    fn from_str(text: &str) -> Result<Self, AmountError> {
+        read(text)
+    }
+}
+
+impl fmt::Display for Amount {
+    /// A decimal with as many digits behind the point as it has: `12.5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, fraction) = (self.0 / UNIT, self.0 % UNIT);
+        let fraction = format!("{fraction:0>DIGITS$}");
+        match fraction.trim_end_matches('0') {
+            "" => write!(f, "{whole}"),
+            fraction => write!(f, "{whole}.{fraction}"),
+        }
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

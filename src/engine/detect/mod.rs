@@ -1,0 +1,30 @@
+//! Personal data and secrets in values: where they are, whether there are any, and the value without them.
+//!
+//! In: any value, and the names of kinds. Every text inside is looked at, keys and whole numbers too. Out: places, a truth, or the same
+//! value with marks such as `[email]`. The kinds are rows of data ([`PII`], [`SECRETS`]): a pattern finds candidates, and code decides
+//! what a pattern cannot, such as a check digit. The language knows none of this, because the rows are about what agents must not
+//! pass on, and they age: formats of tokens come and go with those who issue them, and what CEL means does not.
+//!
+//! From the bottom up: `reading` says how a text is read, `kind` is a row and a table of them made ready, `card`, `iban`, `contact`,
+//! `identity` and `token` decide about candidates, `pii` and `secrets` are the rows, `search` goes through one text, `walk` through
+//! a value, `function` is what expressions call.
+//!
+//! What cannot be seen stands in `docs/security.md`. No find, no fault and no mark holds any part of what was found.
+
+mod card;
+mod contact;
+mod function;
+mod iban;
+mod identity;
+mod kind;
+mod pii;
+mod reading;
+mod search;
+mod secrets;
+mod token;
+mod walk;
+
+pub use function::DETECTION;
+pub use kind::Kind;
+pub use pii::PII;
+pub use secrets::SECRETS;

@@ -1,0 +1,44 @@
+//! A policy document as it applies to one agent: which of its steps belong to which functions.
+//!
+//! Data, and what can be read off it: `apply` makes it when documents are linked, and policies are compiled from it.
+
+use super::function_ref::FunctionRef;
+use super::policy::{DeclaredPolicy, PolicyCapability};
+use super::step::DeclaredInvoke;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A policy as it applies to one agent.
+#[derive(Clone, Debug)]
+pub struct AppliedPolicy {
+    /// The document.
+    pub policy: Arc<DeclaredPolicy>,
+    /// By the keys of its `capabilities`: the functions of the agent that the steps are for.
+    pub calls: Vec<AppliedKey>,
+    /// `(tool, capability)` of its invoke steps, as written, to the functions of the agent.
+    pub(super) invoked: HashMap<(String, String), FunctionRef>,
+}
+
+/// A key of a policy's `capabilities` as it applies to one agent.
+#[derive(Clone, Debug, Default)]
+pub struct AppliedKey {
+    /// The functions that the model can call.
+    pub functions: Vec<FunctionRef>,
+    /// Whether the key selects anything that the agent has, also what its `include` leaves out.
+    pub(super) is_known: bool,
+    /// Whether no agent has what it selects, and tasks may bring it.
+    pub(super) is_awaited: bool,
+}
+
+impl AppliedPolicy {
+    /// The function of an invoke step of the policy; nothing if its target is not loaded.
+    #[must_use]
+    pub fn invoke_target(&self, invoke: &DeclaredInvoke) -> Option<FunctionRef> {
+        self.invoked.get(&(invoke.tool.clone(), invoke.capability.clone())).copied()
+    }
+
+    /// The keys of its `capabilities`, each with what it selects.
+    pub fn keys(&self) -> impl Iterator<Item = (&PolicyCapability, &AppliedKey)> {
+        self.policy.capabilities.iter().zip(&self.calls)
+    }
+}

@@ -1,0 +1,146 @@
+//! Policies matched against agents, once, when documents are linked: which steps belong to which functions.
+//!
+//! In: a policy that is for an agent, and the agent with its functions. Out: the functions that each key selects, and findings
+//! about keys and patterns that select nothing. Functions that `include` leaves out run no steps, and neither do tools that
+//! only steps invoke. Linear in the keys times the functions; `max_rule_matches` bounds what is kept of it.
+
+use super::applied::{AppliedKey, AppliedPolicy};
+use super::function_ref::FunctionRef;
+use super::listing::is_like;
+use super::messages;
+use super::policy::{DeclaredPolicy, PolicyCapability};
+use super::reader::{Path, Reader};
+use super::resolved_agent::{CapabilityEntry, DeclaredFunction, ResolvedAgent, Target};
+use super::selector::{CallSelector, Tags};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Whether a key selects a function: by the name that the model calls, by the key of its record, or by the name of its tool or
+/// agent in the agent's manifest.
+fn selects(calls: &CallSelector, entry: &CapabilityEntry, function: &DeclaredFunction) -> bool {
+    let own = entry.tool().filter(|tool| tool.listing.is_some()).map(|_| &*function.name);
+    let names = [Some(&*function.key), own, Some(&*entry.reference)];
+    let action = entry.action(function);
+    let tags = action.map(|action| Tags { hints: action.annotations, given: &action.tags });
+    calls.selects(names.into_iter().flatten(), &tags.unwrap_or_default())
+}
+
+/// The functions of an agent that a key selects; `left` is how many steps of functions may still be kept.
+pub(super) fn apply(
+    capability: &PolicyCapability,
+    entries: &[CapabilityEntry],
+    left: &mut usize,
+) -> Option<AppliedKey> {
+    let mut applied = AppliedKey::default();
+    let steps = capability.steps().count();
+    for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.listed.is_some()) {
+        for (function, declared) in entry.functions.iter().enumerate() {
+            if !selects(&capability.calls, entry, declared) {
+                continue;
+            }
+            applied.is_known = true;
+            if declared.active {
+                *left = left.checked_sub(steps)?;
+                applied.functions.push(FunctionRef { capability: at, function });
+            }
+        }
+    }
+    Some(applied)
+}
+
+/// Whether an agent may have functions that nobody knows yet.
+fn has_hidden_functions(agent: &ResolvedAgent) -> Hidden {
+    let mut hidden = Hidden::Nothing;
+    for entry in agent.capabilities.iter().filter(|entry| entry.listed.is_some()) {
+        match &entry.target {
+            Target::Unknown => return Hidden::NotLoaded,
+            Target::Tool(tool) if tool.takes_patterns() => hidden = Hidden::Brought,
+            Target::Tool(_) | Target::Agent(_) => {}
+        }
+    }
+    hidden
+}
+
+/// Functions of an agent that nobody knows yet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Hidden {
+    /// There are no such functions.
+    Nothing,
+    /// Tasks bring them.
+    Brought,
+    /// They are in a document that is not loaded, which has a finding of its own.
+    NotLoaded,
+}
+
+/// Says which policies are for no agent, and which keys select nothing that any agent has; an agent under a policy with an
+/// error is not sound.
+pub(super) fn check_policies(
+    policies: &[Arc<DeclaredPolicy>],
+    agents: &mut [ResolvedAgent],
+    reader: &mut Reader,
+) {
+    let mut faulty = BTreeSet::new();
+    for policy in policies {
+        let is_it = |applied: &&AppliedPolicy| Arc::ptr_eq(&applied.policy, policy);
+        let scope: Vec<&ResolvedAgent> =
+            agents.iter().filter(|agent| agent.policies.iter().any(|applied| is_it(&applied))).collect();
+        if scope.is_empty() {
+            reader.report(
+                &Path::document(&policy.path),
+                messages::no_agent_in_scope(&policy.name, &policy.agents.patterns),
+            );
+            continue;
+        }
+        check_agent_patterns(policy, &scope, reader);
+        let hidden = scope.iter().map(|agent| has_hidden_functions(agent)).max().unwrap_or(Hidden::Nothing);
+        let mut awaited = Vec::new();
+        for (at, key) in policy.capabilities.iter().enumerate() {
+            let mut applied = scope.iter().flat_map(|agent| agent.policies.iter().filter(is_it));
+            if key.calls.is_general()
+                || applied.any(|applied| applied.calls.get(at).is_some_and(|calls| calls.is_known))
+            {
+                continue;
+            }
+            match hidden {
+                Hidden::NotLoaded => {}
+                Hidden::Brought => awaited.push(at),
+                Hidden::Nothing => {
+                    let entries = scope.iter().flat_map(|agent| &agent.capabilities);
+                    let known: BTreeSet<&str> = entries
+                        .filter(|entry| entry.listed.is_some())
+                        .flat_map(|entry| entry.functions.iter().map(|function| &*function.key))
+                        .collect();
+                    let known: Vec<&str> = known.into_iter().collect();
+                    reader.report(&Path::document(&key.path), messages::unmatched_key(&key.key, &known));
+                    faulty.insert(policy.full_name());
+                }
+            }
+        }
+        for agent in agents.iter_mut() {
+            for applied in agent.policies.iter_mut().filter(|applied| Arc::ptr_eq(&applied.policy, policy)) {
+                for at in &awaited {
+                    applied.calls.get_mut(*at).into_iter().for_each(|calls| calls.is_awaited = true);
+                }
+            }
+        }
+    }
+    for agent in agents.iter_mut() {
+        let is_sound =
+            |applied: &AppliedPolicy| applied.policy.sound && !faulty.contains(&applied.policy.full_name());
+        agent.sound &= agent.policies.iter().all(is_sound);
+    }
+}
+
+/// A pattern that is like no agent is most likely misspelt, though the policy is for other agents.
+fn check_agent_patterns(policy: &DeclaredPolicy, scope: &[&ResolvedAgent], reader: &mut Reader) {
+    let path = Path::document(&policy.path).key("applies_to").key("agents");
+    for (at, pattern) in policy.agents.patterns.iter().enumerate() {
+        let is_it = |agent: &&&ResolvedAgent| {
+            let name = format!("{}/{}", agent.agent.namespace.text, agent.agent.name.text);
+            is_like(&name, &pattern.text)
+        };
+        if !scope.iter().any(|agent| is_it(&agent)) {
+            reader.report(&path.item(at), messages::unmatched_agents(pattern));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Compiling an agent: the scopes of its expressions, each made once, and the findings so far.
+//!
+//! In: a resolved agent, the types of its task context, its functions as they were declared. Out: a [`Compiler`], by which
+//! `step_lists` and `compile` get the scope of each text. A scope is dearer than an expression, so each distinct one is made
+//! once, and only if something stands in it.
+
+use super::declaration::{Declaration, declarations, declare};
+use super::event::shared_type;
+use super::expression::Texts;
+use super::parameters::{InputOf, Parameters};
+use super::result::OutputSchema;
+use super::{entries, secrets};
+use crate::cel::{Cache, LANGUAGE, Type};
+use crate::context::{ContextSchema, Scope, ScopeDecl, ScopeEnv};
+use crate::limits::EngineLimits;
+use crate::manifest::agent::{Agent, MountScope};
+use crate::manifest::catalog::ResolvedAgent;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the types of a scope depend on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct ScopeKey {
+    pub(super) scope: Scope,
+    /// The functions that share a step.
+    pub(super) functions: Vec<usize>,
+    /// The events that run it too: the positions of their capabilities, and theirs in it.
+    pub(super) events: Vec<(usize, usize)>,
+    /// Whether a transform may have made something else of the result by then.
+    pub(super) transformed: bool,
+}
+
+impl ScopeKey {
+    pub(super) fn plain(scope: Scope) -> Self {
+        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false }
+    }
+}
+
+/// An agent that is being compiled.
+pub(super) struct Compiler<'c> {
+    pub(super) resolved: &'c ResolvedAgent,
+    pub(super) agent: &'c Agent,
+    pub(super) schema: Arc<ContextSchema>,
+    pub(super) functions: Arc<[Declaration<'c>]>,
+    pub(super) limits: EngineLimits,
+    scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
+    pub(super) texts: Texts<'c>,
+}
+
+impl<'c> Compiler<'c> {
+    pub(super) fn new(resolved: &'c ResolvedAgent, limits: &EngineLimits, cache: &'c Cache) -> Option<Self> {
+        let agent = &*resolved.agent;
+        let functions = declarations(resolved);
+        let mut declared = declare(resolved, &functions);
+        entries::close(&mut declared, resolved, &limits.eval);
+        let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
+        Some(Self {
+            resolved,
+            agent,
+            schema,
+            functions: functions.into(),
+            limits: *limits,
+            scopes: HashMap::new(),
+            texts: Texts::new(cache),
+        })
+    }
+
+    pub(super) fn plain_scope(&mut self, scope: Scope) -> Arc<ScopeEnv> {
+        self.scope(ScopeKey::plain(scope), Type::Dyn, Type::Dyn, Type::Dyn)
+    }
+
+    /// The scope of a step that these functions share.
+    pub(super) fn step_scope(&mut self, key: ScopeKey, name: &str) -> Arc<ScopeEnv> {
+        let shared: Vec<_> = key.functions.iter().filter_map(|&at| self.functions.get(at)).collect();
+        let parameters: Vec<&Parameters> = shared.iter().map(|function| &function.parameters).collect();
+        let of = if key.events.is_empty() { InputOf::Attempt } else { InputOf::AttemptOrEvent };
+        let input = Parameters::input_type(&format!("input of {name}"), &parameters, of);
+        let output = if key.transformed {
+            Type::Dyn
+        } else {
+            let outputs = shared.iter().map(|function| function.output.as_ref());
+            OutputSchema::ty(&format!("output of {name}"), outputs)
+        };
+        let resolved = self.resolved;
+        let event = |&(at, event): &(usize, usize)| {
+            let entry = resolved.capabilities.get(at)?;
+            entry.event(entry.events.get(event)?)
+        };
+        let event = shared_type(key.events.clone().iter().filter_map(event));
+        self.scope(key, input, output, event)
+    }
+
+    pub(super) fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
+        let make = || {
+            Arc::new(ScopeEnv::new(&ScopeDecl {
+                schema: Some(&self.schema),
+                input,
+                output,
+                event,
+                has_mount: self.agent.mount != MountScope::None,
+                libraries: LANGUAGE,
+                ..ScopeDecl::new(key.scope, self.limits.eval)
+            }))
+        };
+        self.scopes.entry(key.clone()).or_insert_with(make).clone()
+    }
+}

@@ -1,0 +1,84 @@
+//! What decides of the policies that are for an agent, written out: a part of its fingerprint, and of what reviews are bound to.
+//!
+//! In: an agent under its policies. Out: their steps and what they are for, in the order in which they run; nothing of policies
+//! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
+
+use super::encoder::{Encoder, RULES_VERSION};
+use super::task_limits::AllLimits;
+use crate::digest::Digest;
+use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
+use crate::manifest::policy::PolicyCapability;
+use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
+use std::collections::HashMap;
+
+/// The key of a function that an invoke step calls.
+pub(super) fn target_key(resolved: &ResolvedAgent, target: Option<FunctionRef>) -> Option<&str> {
+    resolved.function(target?).map(|(_, function)| function.key.as_str())
+}
+
+/// Of each function that steps of policies are for, by its key, the digest of those steps.
+pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Digest> {
+    let mut by_function: HashMap<String, Encoder> = HashMap::new();
+    for applied in &resolved.policies {
+        for (key, selected) in applied.keys() {
+            let mut steps = Encoder::new(RULES_VERSION);
+            steps.policy_key(resolved, applied, key);
+            let digest = steps.finish().to_string();
+            for (_, function) in selected.functions.iter().filter_map(|at| resolved.function(*at)) {
+                let rules = by_function.entry(function.key.clone());
+                rules.or_insert_with(|| Encoder::new(RULES_VERSION)).text(&digest);
+            }
+        }
+    }
+    by_function.into_iter().map(|(key, rules)| (key, rules.finish())).collect()
+}
+
+impl Encoder {
+    /// The steps of all policies, with the functions that they are for, and the limits that they lower.
+    pub(super) fn policies(&mut self, resolved: &ResolvedAgent) {
+        let keys =
+            || resolved.policies.iter().flat_map(|applied| applied.keys().map(move |key| (applied, key)));
+        let has_calls = keys().any(|(_, (_, AppliedKey { functions, .. }))| !functions.is_empty());
+        if has_calls {
+            self.part("policies");
+        }
+        for (applied, (key, AppliedKey { functions, .. })) in keys() {
+            if functions.is_empty() {
+                continue;
+            }
+            self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
+            self.policy_key(resolved, applied, key);
+        }
+        self.policy_guardrails(resolved);
+        let limits = AllLimits::of(resolved).limits;
+        if limits != resolved.agent.limits {
+            self.part("limits of policies");
+            self.limits(&limits);
+        }
+    }
+
+    /// The steps of all policies on messages.
+    pub(super) fn policy_guardrails(&mut self, resolved: &ResolvedAgent) {
+        for applied in &resolved.policies {
+            let lists = [&applied.policy.guardrails_before, &applied.policy.guardrails_after];
+            if lists.iter().all(|steps| steps.is_empty()) {
+                continue;
+            }
+            self.part("guardrails of a policy");
+            for steps in lists {
+                self.policy_steps(resolved, applied, steps);
+            }
+        }
+    }
+
+    fn policy_key(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, key: &PolicyCapability) {
+        for steps in [&key.before_first, &key.before, &key.after] {
+            self.policy_steps(resolved, applied, steps);
+        }
+    }
+
+    fn policy_steps(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, steps: &[DeclaredStep]) {
+        let target = |invoke: &DeclaredInvoke| target_key(resolved, applied.invoke_target(invoke));
+        self.list(steps, |it, step| it.step(&target, step));
+    }
+}

@@ -1,0 +1,309 @@
+//! Lists of steps, compiled: those of capabilities and guardrails, and those of policies, laid out by function.
+//!
+//! In: the steps of an agent and of the policies that are for it, as they were written. Out: steps ready to run, each in a scope
+//! whose types are those of the functions that share it; findings. A step of a policy is compiled once for the agent,
+//! whatever number of functions it is for. Linear in the steps, and in what each policy's step is for.
+
+use super::CapabilitySteps;
+use super::Step;
+use super::compiler::{Compiler, ScopeKey};
+use super::declaration::Declaration;
+use super::messages;
+use super::of_agents::OfPolicyStep;
+use super::policy_steps::{CallSteps, PolicySteps};
+use super::put::added_keys;
+use super::secrets;
+use super::step::{StepAction, StepScopes};
+use crate::context::{FunctionId, Scope};
+use crate::manifest::capability_key::sanitise;
+use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
+use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
+use crate::source::Embedded;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+impl Compiler<'_> {
+    /// The steps of each capability.
+    pub(super) fn capabilities(&mut self) -> Option<Vec<CapabilitySteps>> {
+        let mut all = Vec::new();
+        for (at, entry) in self.resolved.capabilities.iter().enumerate() {
+            let Some(capability) = entry.capability(self.agent) else {
+                all.push(Some(CapabilitySteps::default()));
+                continue;
+            };
+            let before_first = self.steps(&capability.before_first, at, entry, Hook::BeforeFirst);
+            let before = self.steps(&capability.before, at, entry, Hook::Before);
+            let after = self.steps(&capability.after, at, entry, Hook::After);
+            all.push((|| {
+                Some(CapabilitySteps { before_first: before_first?, before: before?, after: after? })
+            })());
+        }
+        all.into_iter().collect()
+    }
+
+    fn steps(
+        &mut self,
+        written: &[DeclaredStep],
+        at: usize,
+        entry: &CapabilityEntry,
+        hook: Hook,
+    ) -> Option<Vec<Step>> {
+        let mut steps = Vec::new();
+        // the functions of which a step before has made something else
+        let mut transformed = HashSet::new();
+        for step in written {
+            let selected = step.match_name.as_ref().map(|name| sanitise(&name.text));
+            let is_for = |name: &str| selected.as_deref().is_none_or(|selected| selected == sanitise(name));
+            let own = |(_, declaration): &(usize, &Declaration<'_>)| {
+                declaration.capability == at && is_for(&declaration.function.name)
+            };
+            let positions = self.functions.iter().enumerate().filter(own);
+            let positions: Vec<usize> = positions.map(|(position, _)| position).collect();
+            // `before_first` never runs for events (MW-43)
+            let heard = entry.events.iter().enumerate().filter(|_| hook != Hook::BeforeFirst);
+            let heard = heard.filter(|(_, event)| event.active && is_for(&event.name));
+            let events: Vec<_> = heard.map(|(position, _)| (at, position)).collect();
+            let (action, condition) = match hook {
+                Hook::After => (Scope::After, Scope::AfterCondition),
+                _ => (Scope::Before, Scope::BeforeCondition),
+            };
+            let is_transformed = positions.iter().any(|position| transformed.contains(position));
+            let key = |scope| ScopeKey {
+                scope,
+                functions: positions.clone(),
+                events: events.clone(),
+                transformed: is_transformed,
+            };
+            let action = self.step_scope(key(action), &entry.reference);
+            let condition = match &step.condition {
+                Some(_) => self.step_scope(key(condition), &entry.reference),
+                None => action.clone(),
+            };
+            let scopes = StepScopes { action, condition };
+            let compiled = self.step(step, &scopes, &positions);
+            if let DeclaredAction::Transform(text) = &step.action {
+                self.check_transform(&positions, compiled.as_ref(), text);
+                transformed.extend(positions);
+            }
+            steps.push(compiled);
+        }
+        steps.into_iter().collect()
+    }
+
+    /// Says so if a transform makes something that none of its actions declares. It is no error: what an agent makes of a
+    /// result, such as a mask in the place of an address, is its own affair. A mask in the place of nothing is one.
+    fn check_transform(&mut self, functions: &[usize], step: Option<&Step>, text: &Embedded) {
+        let Some(StepAction::Transform(transform)) = step.map(|step| &step.action) else { return };
+        let path = transform.origin().path;
+        let declared = functions.iter().filter_map(|&at| self.functions.get(at)?.output.as_ref());
+        if let Some(output) = declared.clone().find(|output| output.excludes(transform)) {
+            let finding = messages::transform_misfit(text.place.clone(), output.place());
+            self.texts.findings.push(finding.path(&path));
+            return;
+        }
+        for key in added_keys(transform) {
+            let place = transform.place_of(key.span);
+            let finding = match (&key.near, declared.clone().next()) {
+                (Some(near), _) => messages::put_beside(place, &key.record, &key.key, near),
+                (None, Some(output)) if key.to_result => messages::transform_misfit(place, output.place()),
+                (None, _) => continue,
+            };
+            self.texts.findings.push(finding.path(&path));
+        }
+    }
+
+    pub(super) fn guardrails(&mut self, written: &[DeclaredStep], scope: Scope) -> Option<Vec<Step>> {
+        if written.is_empty() {
+            return Some(Vec::new());
+        }
+        let scope = self.plain_scope(scope);
+        let scopes = StepScopes { action: scope.clone(), condition: scope };
+        let mut steps = Vec::new();
+        for step in written {
+            let compiled = self.step(step, &scopes, &[]);
+            if let DeclaredAction::Transform(text) = &step.action {
+                self.check_transform(&[], compiled.as_ref(), text);
+            }
+            steps.push(compiled);
+        }
+        steps.into_iter().collect()
+    }
+
+    /// A step of the agent's manifest about the calls of these functions, or of none.
+    fn step(&mut self, written: &DeclaredStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
+        let target = match &written.action {
+            DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
+        };
+        self.step_to(target, written, scopes, callers)
+    }
+
+    /// The same of any document, with the target of its invoke step.
+    fn step_to(
+        &mut self,
+        target: Option<FunctionRef>,
+        written: &DeclaredStep,
+        scopes: &StepScopes,
+        callers: &[usize],
+    ) -> Option<Step> {
+        let called = target.and_then(|at| self.resolved.function(at));
+        let key = called.map(|(_, function)| &function.key);
+        let function =
+            key.and_then(|key| self.schema.function(key)).map(|FunctionId(position)| position as usize);
+        let step = Step::compile(written, scopes, callers, function, &mut self.texts)?;
+        if let (StepAction::Invoke(invoke), Some((_, target))) = (&step.action, called) {
+            let callers = callers.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
+            let callers: Vec<FunctionId> = callers.collect();
+            let findings = &mut self.texts.findings;
+            secrets::warn_of_shown(&invoke.bindings, target, &callers, &self.schema, findings);
+        }
+        Some(step)
+    }
+
+    /// The steps of the policies that are for the agent: in the order of their names ahead of calls and on inputs, and the other
+    /// way round behind calls and on responses.
+    pub(super) fn policies(&mut self) -> Option<PolicySteps> {
+        let policies = &self.resolved.policies;
+        let mut steps = PolicySteps::default();
+        if policies.is_empty() {
+            return Some(steps);
+        }
+        steps.calls.resize(self.functions.len(), CallSteps::default());
+        let transformed = self.transformed();
+        let mut is_whole = true;
+        for applied in policies {
+            for hook in [Hook::BeforeFirst, Hook::Before] {
+                is_whole &= self.policy_calls(applied, hook, &transformed, &mut steps.calls);
+            }
+            let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
+            is_whole &= compiled.is_some();
+            steps.guardrails_before.extend(compiled.into_iter().flatten());
+        }
+        for applied in policies.iter().rev() {
+            is_whole &= self.policy_calls(applied, Hook::After, &transformed, &mut steps.calls);
+            let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
+            is_whole &= compiled.is_some();
+            steps.guardrails_after.extend(compiled.into_iter().flatten());
+        }
+        is_whole.then_some(steps)
+    }
+
+    /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
+    fn policy_calls(
+        &mut self,
+        applied: &AppliedPolicy,
+        hook: Hook,
+        transformed: &HashSet<usize>,
+        calls: &mut [CallSteps],
+    ) -> bool {
+        let (action, condition) = match hook {
+            Hook::After => (Scope::After, Scope::AfterCondition),
+            _ => (Scope::Before, Scope::BeforeCondition),
+        };
+        let mut is_whole = true;
+        for (key, selected) in applied.keys() {
+            let positions: Vec<usize> = selected.functions.iter().map(|at| self.position(*at)).collect();
+            if positions.is_empty() {
+                continue;
+            }
+            let is_transformed = positions.iter().any(|position| transformed.contains(position));
+            let of = |scope| ScopeKey {
+                functions: positions.clone(),
+                transformed: is_transformed,
+                ..ScopeKey::plain(scope)
+            };
+            let written = match hook {
+                Hook::BeforeFirst => &key.before_first,
+                Hook::Before => &key.before,
+                _ => &key.after,
+            };
+            for step in written {
+                let action = self.step_scope(of(action), &key.key.text);
+                let condition = match &step.condition {
+                    Some(_) => self.step_scope(of(condition), &key.key.text),
+                    None => action.clone(),
+                };
+                let scopes = StepScopes { action, condition };
+                let Some(step) = self.policy_step(applied, step, &scopes, &positions) else {
+                    is_whole = false;
+                    continue;
+                };
+                for position in &positions {
+                    let Some(calls) = calls.get_mut(*position) else { continue };
+                    let list = match hook {
+                        Hook::BeforeFirst => &mut calls.before_first,
+                        Hook::Before => &mut calls.before,
+                        _ => &mut calls.after,
+                    };
+                    list.push(step.clone());
+                }
+            }
+        }
+        is_whole
+    }
+
+    fn policy_guardrails(&mut self, applied: &AppliedPolicy, hook: Hook) -> Option<Vec<Arc<Step>>> {
+        let (written, scope) = match hook {
+            Hook::GuardrailBefore => (&applied.policy.guardrails_before, Scope::GuardrailBefore),
+            _ => (&applied.policy.guardrails_after, Scope::GuardrailAfter),
+        };
+        if written.is_empty() {
+            return Some(Vec::new());
+        }
+        let scope = self.plain_scope(scope);
+        let scopes = StepScopes { action: scope.clone(), condition: scope };
+        // all of them are compiled, so that each problem is told
+        let steps: Vec<_> =
+            written.iter().map(|step| self.policy_step(applied, step, &scopes, &[])).collect();
+        steps.into_iter().collect()
+    }
+
+    /// A step of a policy about the calls of these functions, or about messages; what is found stands apart.
+    fn policy_step(
+        &mut self,
+        applied: &AppliedPolicy,
+        written: &DeclaredStep,
+        scopes: &StepScopes,
+        callers: &[usize],
+    ) -> Option<Arc<Step>> {
+        let target = match &written.action {
+            DeclaredAction::Invoke(invoke) => applied.invoke_target(invoke),
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
+        };
+        let known = self.texts.findings.len();
+        let compiled = self.step_to(target, written, scopes, callers);
+        if let DeclaredAction::Transform(text) = &written.action {
+            self.check_transform(callers, compiled.as_ref(), text);
+        }
+        let findings = self.texts.findings.split_off(known);
+        self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });
+        compiled.map(Arc::new)
+    }
+
+    /// The functions of whose results a step of some document makes something else.
+    fn transformed(&self) -> HashSet<usize> {
+        let is_transform = |step: &&DeclaredStep| matches!(step.action, DeclaredAction::Transform(_));
+        let own = self.functions.iter().enumerate().filter(|(_, declaration)| {
+            let entry = self.resolved.capabilities.get(declaration.capability);
+            let capability = entry.and_then(|entry| entry.capability(self.agent));
+            let mut steps = capability.into_iter().flat_map(|capability| &capability.after);
+            let name = sanitise(&declaration.function.name);
+            let is_for = |step: &DeclaredStep| {
+                step.match_name.as_ref().is_none_or(|selected| sanitise(&selected.text) == name)
+            };
+            steps.any(|step| is_transform(&step) && is_for(step))
+        });
+        let keys = self.resolved.policies.iter().flat_map(AppliedPolicy::keys);
+        let keys = keys.filter(|(key, _)| key.after.iter().any(|step| is_transform(&step)));
+        let of_policies = keys.flat_map(|(_, selected)| &selected.functions);
+        let of_policies = of_policies.map(|at| self.position(*at));
+        own.map(|(position, _)| position).chain(of_policies).collect()
+    }
+
+    /// The position of a function among those of the policy.
+    fn position(&self, at: FunctionRef) -> usize {
+        let before = self.resolved.capabilities.iter().take(at.capability);
+        let before = before.fold(0_usize, |sum, entry| sum.saturating_add(entry.functions.len()));
+        before.saturating_add(at.function)
+    }
+}

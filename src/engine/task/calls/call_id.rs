@@ -1,0 +1,135 @@
+//! Which call an id names: a new one, one that is made or reported once more, or another, and then it is the host's mistake.
+//!
+//! In: a call as the host makes it, or a result as it reports it. Out: nothing for what is new; how far the call has come for what
+//! was there before, and nothing happens. So a host that does not know whether its request arrived sends it again.
+
+use crate::task::messages;
+use crate::task::state::{
+    Call, CallId, CallResult, Closed, DecidedKind, Decision, Extent, KnownCall, Mark, Progress, Task,
+    TaskError,
+};
+
+impl Task {
+    /// How far a call has come that is made once more.
+    pub(in crate::task) fn made_before(
+        &self,
+        call: &Call,
+        extent: Extent,
+    ) -> Result<Option<Progress>, TaskError> {
+        let Some(id) = &call.id else { return Ok(None) };
+        let max = self.policy.limits().max_id_bytes;
+        if !id.is_sound(max) {
+            return Err(TaskError::BadCallId { max });
+        }
+        let Some(known) = self.known.get(id) else { return Ok(None) };
+        if !known.is_made_so(Mark::of_call(call, extent)) {
+            return Err(TaskError::CallExists(id.clone()));
+        }
+        let standing = self.standing(id).map(|decision| match (extent, &decision.call) {
+            // it was carried out: its value is no argument to go on with
+            (Extent::Before, None) if decision.is_allowed() => Decision::turned_away(messages::reported()),
+            _ => decision,
+        });
+        Ok(self.asks_at(id).or_else(|| standing.map(Progress::from)))
+    }
+
+    /// What the result came to that is reported once more; nothing of a call whose result nobody has reported.
+    pub(in crate::task) fn reported_again(
+        &self,
+        call: &CallId,
+        result: &CallResult,
+    ) -> Option<Result<Progress, TaskError>> {
+        let known = self.known.get(call)?;
+        if known.result()? != Mark::of_result(result) {
+            return Some(Err(TaskError::OtherResult(call.clone())));
+        }
+        Some(Ok(self.asks_at(call).unwrap_or_else(|| self.came_to(known).into())))
+    }
+
+    /// Whether the task knows a call by this id: one that is open or waits, or one of the last `max_known_calls` that are over.
+    #[must_use]
+    pub fn has_call(&self, id: &CallId) -> bool {
+        self.known.get(id).is_some()
+    }
+
+    fn asks_at(&self, call: &CallId) -> Option<Progress> {
+        let question = self.question_of(call)?;
+        self.questions().find(|asked| asked.id == question).map(Progress::Asks)
+    }
+
+    /// How far a call has come that is over.
+    pub(in crate::task) fn over(&self, known: &KnownCall, id: &CallId) -> Decision {
+        let decision = match known.result() {
+            Some(_) => Decision::turned_away(messages::reported()),
+            None => self.came_to(known),
+        };
+        // one that is allowed under an id is to be carried out
+        let call = (!decision.is_allowed()).then(|| id.clone());
+        Decision { call, ..decision }
+    }
+
+    /// What a call came to that is over.
+    fn came_to(&self, known: &KnownCall) -> Decision {
+        match known.closed() {
+            Closed::Told(decision) => decision,
+            Closed::OnRecord(decision, record) => {
+                let record = self.context.invocation(record);
+                let value = record.and_then(|record| record.output.clone());
+                match value.filter(|value| value.shortened().is_none()) {
+                    Some(value) => Decision { value: Some(value), ..decision },
+                    None => Decision::turned_away(messages::not_kept()),
+                }
+            }
+            Closed::NotKept => {
+                self.rejection_at_end().unwrap_or_else(|| Decision::turned_away(messages::not_kept()))
+            }
+        }
+    }
+
+    /// The id of a call that begins: its own, or one that is made up.
+    pub(in crate::task) fn name(&mut self, call: &Call, extent: Extent) -> CallId {
+        match &call.id {
+            Some(id) => {
+                self.known.make(id.clone(), Some(Mark::of_call(call, extent)));
+                id.clone()
+            }
+            None => self.made_up_id(DecidedKind::Call),
+        }
+    }
+
+    /// An id for a call that was given none, or for another operation that somebody waits for.
+    pub(in crate::task) fn made_up_id(&mut self, kind: DecidedKind) -> CallId {
+        loop {
+            let id = CallId::of_kind(kind, self.next_call);
+            self.next_call = self.next_call.saturating_add(1);
+            if !self.has_call(&id) {
+                self.known.make(id.clone(), None);
+                return id;
+            }
+        }
+    }
+
+    /// Closes a call that came to its end with this decision, and that has an id.
+    pub(in crate::task) fn close_with(&mut self, id: Option<&CallId>, progress: &Progress) {
+        if let Progress::Decided(decision) = progress {
+            self.close_unless_open(id, decision);
+        }
+    }
+
+    /// The same for a call that is decided. One that was let through, or that waits, is open.
+    pub(in crate::task) fn close_unless_open(&mut self, id: Option<&CallId>, decision: &Decision) {
+        let Some(id) = id.filter(|id| !self.is_under_way(id)) else { return };
+        let record = self.known.get(id).and_then(KnownCall::on_record);
+        let output = record.and_then(|record| self.context.invocation(record)?.output.as_ref());
+        let is_on_record =
+            decision.value.as_ref().is_some_and(|value| output.is_some_and(|output| output.is_same(value)));
+        let most = self.policy.limits().max_known_calls;
+        self.known.close(id, decision, is_on_record, most);
+    }
+
+    fn is_under_way(&self, id: &CallId) -> bool {
+        self.open.iter().any(|open| open.id == *id)
+            || self.question_of(id).is_some()
+            || self.queue.waiting.iter().any(|queued| queued.id == *id)
+    }
+}

@@ -1,0 +1,47 @@
+//! Delegation (DEL): what a child task begins with, and what comes of it for its parent.
+//!
+//! In: an invocation of an agent, later the child's last decision. Out: the start of the child, whose first input is the
+//! invocation's arguments, and the result that the parent's call is answered with. Nothing else goes from one to the
+//! other: a child has a context, limits and guardrails of its own (CTX-24, DEL-06), and its end is a result to its parent.
+
+use crate::cel::{Json, Timestamp};
+use crate::policy::InvocationTarget;
+use crate::task::messages;
+use crate::task::state::{
+    CallResult, CallStatus, Decision, Invocation, Parent, Pending, Request, StartTask, Task, User,
+};
+
+impl Task {
+    /// The start of the child task of a delegation: the invoked agent, for the same user (DEL-06), on the same platform.
+    /// `None` if the invocation is of a tool. The child's first input is [`Invocation::arguments`].
+    #[must_use]
+    pub fn child(&self, id: &str, invocation: &Invocation, started_at: Timestamp) -> Option<StartTask> {
+        let InvocationTarget::Agent { namespace, agent } = &invocation.target else { return None };
+        let parent = self.context.start();
+        let user =
+            User { id: parent.user_id.to_string(), email: parent.user_email.as_deref().map(str::to_owned) };
+        let is_it = |pending: &&Pending| pending.request == Request::Invoke(invocation.clone());
+        let call =
+            self.waiting.iter().find(is_it).and_then(|pending| pending.operation.subject.call()?.id.clone());
+        let parent = Some(Parent { task: self.id.clone(), call });
+        let start = StartTask::new(id, namespace, agent, user, started_at);
+        Some(StartTask { runtime: self.runtime.clone(), parent, ..start })
+    }
+}
+
+impl CallResult {
+    /// The result of a delegation (DEL-02): the response that the child delivered, `{message, …exposes}`, or an error with the
+    /// reason why there is no response. A child that was locked or ran into a limit leaves its parent at work.
+    #[must_use]
+    pub fn delegated(child: &Task, decision: &Decision) -> Self {
+        let (status, output) = match &decision.value {
+            Some(response) if decision.is_allowed() => (CallStatus::Successful, response.clone()),
+            _ => {
+                let why = decision.message.as_deref().unwrap_or(decision.verdict.as_str());
+                let output = Json::object([("error", Json::string(&messages::child_failed(why)))]);
+                (CallStatus::Errored, output)
+            }
+        };
+        Self { status, output, task_id: Some(child.id.clone()) }
+    }
+}

@@ -1,0 +1,10 @@
+//! Calls of functions: the ids by which callers know them, the turns in which they come, their steps, what they may operate on, how
+//! they are handed to another agent, and how they are taken back.
+
+pub(super) mod allowed;
+mod call_id;
+mod capability_call;
+mod delegation;
+mod script;
+pub(super) mod turn;
+mod withdrawal;

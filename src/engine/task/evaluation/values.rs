@@ -1,0 +1,45 @@
+//! The values that expressions of a task see.
+//!
+//! In: the task, and what an operation is about. Out: names with their values, borrowed from both; nothing is copied.
+
+use super::replay::Replay;
+use crate::cel::Json;
+use crate::context::{Bound, Moment};
+use crate::task::state::{Exchange, Subject, Task};
+
+impl Task {
+    /// The host of an expression, with the answers that it was given.
+    pub(in crate::task) fn replay<'e>(&self, exchanges: &'e [Exchange]) -> Replay<'e> {
+        Replay::new(exchanges, self.mount.is_some(), self.policy.limits())
+    }
+
+    /// The values that the expressions of an operation see.
+    #[inline]
+    pub(in crate::task) fn bound<'a>(&'a self, subject: &'a Subject, now: &'a Moment) -> Bound<'a> {
+        let mut bound = self.surroundings(now);
+        match subject {
+            Subject::Call(call) => {
+                bound.input = Some(call.arguments.value());
+                bound.output = call.output.as_ref().map(Json::value);
+            }
+            Subject::Event(event) => {
+                bound.input = Some(event.input.value());
+                bound.event = Some(event.data.value());
+            }
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => {}
+        }
+        bound
+    }
+
+    /// The values that any expression of the task sees.
+    #[inline]
+    pub(in crate::task) fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
+        Bound {
+            context: Some(&self.context),
+            now: Some(now),
+            runtime: Some(&self.runtime),
+            mount: self.mount.as_ref(),
+            ..Bound::default()
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Operations that wait: for other calls, for people, and how far each of them has come.
+
+pub(super) mod queue;
+mod review;
+mod standing;

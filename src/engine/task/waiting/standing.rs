@@ -1,0 +1,39 @@
+//! How far a call, or another operation that has waited or asked, has come: asked by its name, at any time, and nothing happens.
+
+use crate::task::messages;
+use crate::task::state::{CallId, Decision, Task, Verdict};
+
+impl Task {
+    /// How far a call, or an input, event or response that has waited or asked, has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
+    /// [`Verdict::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
+    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`Verdict::Rejected`] once its
+    /// result was reported. Nothing of a call that the task does not know (any more: `max_known_calls`).
+    ///
+    /// # Cost
+    /// Linear in the calls that are open or wait.
+    #[must_use]
+    pub fn standing(&self, call: &CallId) -> Option<Decision> {
+        let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
+        if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
+            if queued.held.is_some() {
+                return Some(self.hold_decision(call));
+            }
+            let awaited = self.dependencies_of(&queued.wanted).and_then(|own| self.awaited_by(own, at));
+            let message =
+                if queued.wanted.is_said() { messages::is_said_later() } else { messages::waits_for_calls() };
+            return Some(Self::wait_decision(call.clone(), awaited.unwrap_or_default(), message));
+        }
+        if let Some(question) = self.question_of(call) {
+            return self.suspension_at(question);
+        }
+        if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == *call) {
+            return Some(settled.decision.clone());
+        }
+        let Some(open) = self.open.iter().find(|open| open.id == *call) else {
+            return self.known.get(call).map(|known| self.over(known, call));
+        };
+        let secret = self.hidden_arguments(open.function, &open.arguments);
+        let value = Some(open.arguments.clone());
+        Some(Decision { value, call: Some(call.clone()), secret, ..Decision::new(Verdict::Allow) })
+    }
+}

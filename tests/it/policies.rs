@@ -1,0 +1,310 @@
+//! Policy documents beside manifests: what tells two sets of rules apart, what is refused at the strict door, how decisions,
+//! reviews and findings name a step, and the page about them.
+
+use celador::limits::EngineLimits;
+use celador::manifest::Catalog;
+use celador::manifest::load::{File, FileOrigin};
+use celador::manifest::policy_step::Severity;
+use celador::policy::Fingerprint;
+use celador::source::Source;
+use celador::{BroughtTool, Call, CallResult, Engine, Outcome, StartTask, Task, User};
+use serde_json::{Value, json};
+use std::fs;
+use std::time::SystemTime;
+
+const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+const AGENT: &str = r#"
+kind: commonagents.info/v1beta2/tool
+namespace: shop
+name: pay
+description: Pays.
+actions:
+- name: refund
+  description: Refunds.
+  parameters: {properties: {amount: {type: number}}}
+  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+- name: find
+  description: Finds.
+  parameters: {properties: {order: {type: string}}}
+  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: clerk
+description: Answers.
+prompt: You are careful.
+capabilities:
+  pay: {include: [refund, find]}
+"#;
+
+const POLICY: &str = r#"---
+kind: celador/v1/policy
+namespace: shop
+name: money
+labels: {owner: risk, area: [pay, law]}
+capabilities:
+  pay_refund:
+    before:
+    - {id: cap, severity: high, labels: {area: pay}, condition: input.amount > 1, assert: input.amount <= 100, error_message: Too much.}
+    after:
+    - {assert: output != null}
+guardrails:
+  before:
+  - {on_fail: block, assert: "size(input.message) < 9"}
+"#;
+
+fn engine(text: &str) -> Engine {
+    Engine::parse("shop.yaml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn begin(engine: &Engine) -> Task {
+    engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap()
+}
+
+fn fingerprint(policies: &str) -> Fingerprint {
+    engine(&format!("{AGENT}{policies}")).policy("shop", "clerk").unwrap().fingerprint()
+}
+
+fn call(function: &str, arguments: Value) -> Call {
+    Call::new(function, arguments.into())
+}
+
+#[test]
+fn whatever_decides_of_a_policy_makes_another_fingerprint() {
+    let others = [
+        ("pay_refund:", "pay_find:"),
+        ("pay_refund:", "pay:"),
+        ("condition: input.amount > 1, ", ""),
+        ("<= 100", "<= 101"),
+        ("Too much.", "No."),
+        ("    after:\n    - {assert: output != null}\n", ""),
+        ("output != null", "output == null"),
+        ("on_fail: block, ", ""),
+        ("size(input.message) < 9", "size(input.message) < 8"),
+        ("guardrails:\n  before:", "guardrails:\n  after:"),
+        ("name: money\n", "name: money\nlimits: {max_turns: 3}\n"),
+    ];
+    let mut known = vec![fingerprint(""), fingerprint(POLICY)];
+    for (from, to) in others {
+        assert!(POLICY.contains(from), "{from}");
+        let edited = POLICY.replace(from, to);
+        let text = if to.contains("after:") { edited.replace("size(input", "size(output") } else { edited };
+        let text = if to == "pay_find:" { text.replace("input.amount", "size(input.order)") } else { text };
+        let found = fingerprint(&text);
+        assert!(!known.contains(&found), "{from} to {to}");
+        known.push(found);
+    }
+}
+
+#[test]
+fn what_people_call_a_policy_decides_nothing() {
+    let alike = [
+        ("name: money", "name: cash"),
+        ("id: cap, ", ""),
+        ("severity: high, ", ""),
+        ("labels: {owner: risk, area: [pay, law]}\n", ""),
+        ("name: money\n", "name: money\ndescription: About money.\n"),
+        ("name: money\n", "name: money\napplies_to: {agents: [\"*\"]}\n"),
+    ];
+    for (from, to) in alike {
+        assert!(POLICY.contains(from), "{from}");
+        assert_eq!(fingerprint(&POLICY.replacen(from, to, 1)), fingerprint(POLICY), "{from} to {to}");
+    }
+    // a policy that has no step for the agent changes nothing of it
+    let elsewhere = "---
+kind: commonagents.info/v1beta2/agent
+namespace: desk
+name: aide
+description: Helps.
+prompt: You help.
+---
+kind: celador/v1/policy
+namespace: shop
+name: other
+applies_to: {agents: [\"desk/*\", \"shop/*\"]}
+capabilities:
+  \"tag:read-only\": {before: [{assert: \"false\"}]}
+---
+kind: celador/v1/policy
+namespace: desk
+name: small
+guardrails: {before: [{assert: \"size(input.message) < 3\"}]}
+";
+    assert_eq!(fingerprint(elsewhere), fingerprint(""));
+}
+
+#[test]
+fn a_decision_names_the_step_its_severity_and_labels() {
+    let mut task = begin(&engine(&format!("{AGENT}{POLICY}")));
+    let refused = task.before(&call("pay_refund", json!({"amount": 500})), NOW).unwrap().outcome();
+    let decision = refused.into_decision();
+    let origin = decision.decided_by.clone().unwrap();
+    assert_eq!(
+        (origin.file.as_str(), origin.path.as_str()),
+        ("shop.yaml", "capabilities.pay_refund.before[0].assert")
+    );
+    let step = origin.policy.unwrap();
+    assert_eq!((step.to_string().as_str(), step.severity), ("shop/money#cap", Some(Severity::High)));
+    // a label of the step takes the place of the policy's
+    assert_eq!(json!(step.labels), json!({"area": ["pay"], "owner": ["risk"]}));
+    assert_eq!(decision.trace[0].policy.as_ref(), Some(&step));
+    assert_eq!(decision.trace[0].called(), "before[0] of shop/money#cap");
+    // on a wire and back
+    let text = serde_json::to_string(&decision).unwrap();
+    assert_eq!(serde_json::from_str::<celador::Decision>(&text).unwrap(), decision);
+    // a finding names it too: the amount is no number that can be compared
+    let odd = POLICY.replace("input.amount <= 100", "100 / (input.amount - input.amount) > 1");
+    let mut task = begin(&engine(&format!("{AGENT}{odd}")));
+    let blocked =
+        task.before(&call("pay_refund", json!({"amount": 500})), NOW).unwrap().outcome().into_decision();
+    let named = blocked.findings[0].origin.as_ref().and_then(|origin| origin.policy.as_ref()).unwrap();
+    assert_eq!(named.id.as_deref(), Some("cap"));
+}
+
+#[test]
+fn a_review_names_the_step_and_is_bound_to_it() {
+    let asking = POLICY.replace("input.amount <= 100", "review('lead')");
+    let digest = |text: &str| {
+        let mut task = begin(&engine(&format!("{AGENT}{text}")));
+        let Outcome::Waits(_) =
+            task.before(&call("pay_refund", json!({"amount": 5})), NOW).unwrap().outcome()
+        else {
+            panic!("a review is asked")
+        };
+        let review = task.reviews().next().unwrap();
+        let rule = review.rule.unwrap();
+        assert_eq!(rule.origin.policy.unwrap().id.as_deref(), Some("cap"));
+        assert_eq!(review.step.unwrap().to_string(), "before[0]");
+        review.digest
+    };
+    let first = digest(&asking);
+    assert_eq!(digest(&asking.replace("severity: high", "severity: low")), first);
+    assert_eq!(digest(&asking.replace("size(input.message) < 9", "size(input.message) < 8")), first);
+    assert_ne!(digest(&asking.replace("input.amount > 1,", "input.amount > 2,")), first);
+    assert_ne!(digest(&asking.replace("output != null", "output == null")), first);
+}
+
+#[test]
+fn a_call_waits_for_what_a_policy_reads() {
+    let once = "---
+kind: celador/v1/policy
+namespace: shop
+name: once
+capabilities:
+  pay_refund:
+    before: [{assert: c.cap.pay_find.count_successful == 0}]
+";
+    let mut task = begin(&engine(&format!("{AGENT}{once}")));
+    let find = call("pay_find", json!({"order": "o-1"}));
+    let Outcome::Allowed(find) = task.before(&find, NOW).unwrap().outcome() else {
+        panic!("nothing forbids it")
+    };
+    let refund = call("pay_refund", json!({"amount": 5}));
+    let Outcome::Queued(queued) = task.before(&refund, NOW).unwrap().outcome() else {
+        panic!("it reads the other")
+    };
+    assert_eq!(queued.waits_for, std::slice::from_ref(&find.call));
+    let told = task.after(&find.call, CallResult::successful(json!({}).into()), NOW).unwrap().outcome();
+    assert_eq!(told.into_decision().decided[0].decision.verdict.as_str(), "block");
+}
+
+#[test]
+fn no_agent_is_opened_whose_policy_may_be_lost() {
+    let refused = |policy: &str| {
+        let error = Engine::parse("shop.yaml", &format!("{AGENT}{policy}")).err();
+        error.map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(refused(POLICY), "");
+    let rows = [
+        (POLICY.replace("input.amount <= 100", "input.amuont <= 100"), "unknown_field"),
+        (POLICY.replace("namespace: shop", "namespace: sohp"), "no_agent_in_scope"),
+        (POLICY.replace("pay_refund", "pay_refnd"), "unmatched_key"),
+        (POLICY.replace("celador/v1/policy", "celador/v1/polcy"), "unknown_kind"),
+    ];
+    for (policy, code) in rows {
+        let error = refused(&policy);
+        assert!(error.contains(code), "{code}: {error}");
+    }
+    // the lenient door, too, lets no agent run under a policy with an error; what is only a warning it takes
+    let lenient = |text: &str| {
+        let file = File { source: Source::new("shop.yaml", text), origin: FileOrigin::Named };
+        let (catalog, _) = Catalog::parse(&[file], &EngineLimits::default());
+        let (engine, _) = Engine::lenient_from_catalog(&catalog, EngineLimits::default());
+        engine.policy("shop", "clerk").is_ok()
+    };
+    assert!(lenient(&format!("{AGENT}{}", POLICY.replace("input.amount <= 100", "input.amuont <= 100"))));
+    assert!(!lenient(&format!("{AGENT}{}", POLICY.replace("pay_refund", "pay_refnd"))));
+    assert!(!lenient(&format!("{AGENT}{}", POLICY.replace("<= 100", "<= nothing"))));
+    assert!(!lenient(&format!("{AGENT}{POLICY}{POLICY}")));
+    // what cannot say for whom it is may be for anybody
+    let of_others = POLICY.replace("namespace: shop", "namespace: bank\napplies_to: {agents: 3}");
+    assert!(!lenient(&format!("{AGENT}{of_others}")));
+}
+
+#[test]
+fn a_key_that_a_task_may_serve_is_told_where_it_does_not() {
+    let text = "
+kind: celador/v1/tools
+namespace: shop
+name: bench
+brought: [\"mcp__*\"]
+---
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: clerk
+description: Answers.
+prompt: You are careful.
+capabilities:
+  bench: {event_timeout: 1h}
+---
+kind: celador/v1/policy
+namespace: shop
+name: mail
+capabilities:
+  \"mcp__mail_*\": {before: [{assert: input.to.endsWith('@example.com')}]}
+";
+    let engine = engine(text);
+    assert_eq!(engine.warnings().len(), 0, "{:?}", engine.warnings());
+    let begin = |name: &str| {
+        let tool = json!([{"name": name, "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]);
+        let tools: Vec<BroughtTool> = serde_json::from_value(tool).unwrap();
+        engine
+            .start(StartTask { tools, ..StartTask::new("t-1", "shop", "clerk", User::default(), NOW) })
+            .unwrap()
+    };
+    let codes = |task: &Task| task.tool_findings().iter().map(|finding| finding.code).collect::<Vec<_>>();
+    let mut task = begin("mcp__mail_send");
+    assert_eq!(codes(&task), [""; 0]);
+    let sent = task.before(&call("mcp__mail_send", json!({"to": "a@evil.example"})), NOW).unwrap();
+    assert!(!sent.outcome().is_allowed());
+    let mut task = begin("mcp__search");
+    assert_eq!(codes(&task), ["nothing_brought"]);
+    assert!(task.before(&call("mcp__search", json!({"to": "x"})), NOW).unwrap().outcome().is_allowed());
+}
+
+/// The page about policies: its manifests load without a word, and decide as it says.
+#[test]
+fn the_page_about_policies_is_true() {
+    let page = fs::read_to_string("docs/policies.md").unwrap();
+    let manifests = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let engine = engine(manifests);
+    // the agents of support are loaded elsewhere
+    let codes: Vec<_> = engine.warnings().iter().map(|warning| warning.code).collect();
+    assert_eq!(codes, ["unmatched_agents"]);
+    let user = User { id: "u-1".into(), email: None };
+    let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, NOW)).unwrap();
+    let mut verdict = |function: &str, arguments: Value| {
+        let decision = task.before(&call(function, arguments), NOW).unwrap().outcome().into_decision();
+        let steps: Vec<_> = decision.trace.iter().map(|entry| entry.called()).collect();
+        (decision.verdict.as_str(), decision.message.unwrap_or_default(), steps.join(", "))
+    };
+    let (found, message, steps) = verdict("payments_refund", json!({"amount": 5000}));
+    assert_eq!((found, message.as_str()), ("block", "5000 is more than 1000."));
+    assert_eq!(steps, "before[0] of acme/payments#cap");
+    let (found, _, steps) = verdict("payments_refund", json!({"amount": 20}));
+    assert_eq!(found, "allow");
+    assert_eq!(steps, "before[0] of acme/payments#cap, before[0] of acme/payments#known-user, before[0]");
+    assert_eq!(verdict("payments_find", json!({"order": "o-1"})).0, "allow");
+    assert_eq!(verdict("payments_refund", json!({"amount": 600})).0, "suspend");
+}
