@@ -58,6 +58,7 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Parameters) => {
             "only the filter of an event knows `parameters`; resolved arguments are `input`"
         }
+        (_, Root::Call) => "only the steps of a policy around calls know `call`",
         (_, Root::Item) => "only the fields of a polled event know `item`",
         (_, Root::Response | Root::Poll) => "only `poll.detect` knows the response of a poll",
         (Scope::Binding, Root::Mount) => "the agent has no mount",

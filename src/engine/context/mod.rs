@@ -35,6 +35,7 @@
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
 mod activations;
+mod call_at_hand;
 mod call_path;
 mod call_type;
 mod calls;
@@ -64,6 +65,7 @@ mod task_secrets;
 mod unanswered;
 
 pub use activations::Activations;
+pub use call_at_hand::CallAtHand;
 pub use call_path::CallsOnPath;
 pub use change::{ContextChange, ContextMark};
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};

@@ -5,6 +5,7 @@
 //! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
 //! message.
 
+use super::call_at_hand::CallAtHand;
 use super::function::capability;
 use super::messages;
 use super::moment::Moment;
@@ -33,6 +34,8 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
+    /// The type of `call`: of a step of a policy about calls, and of nothing else.
+    pub call: Option<Type>,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
     pub has_mount: bool,
     /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
@@ -54,6 +57,7 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
+            call: None,
             has_mount: false,
             capabilities: &[],
             libraries: &[],
@@ -78,6 +82,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Mount if !self.has_mount => return None,
             Root::Mount => MountFacts::cel_type(),
             Root::Parameters => self.parameters.clone(),
+            Root::Call => return self.call.clone(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
         })
@@ -155,6 +160,8 @@ pub struct Bound<'a> {
     pub response: Option<Value<'a>>,
     /// `poll`.
     pub poll: Option<Value<'a>>,
+    /// `call`.
+    pub call: Option<&'a CallAtHand>,
 }
 
 impl ScopeEnv {
@@ -230,6 +237,7 @@ impl ScopeEnv {
             Root::Item => bound.item.clone(),
             Root::Response => bound.response.clone(),
             Root::Poll => bound.poll.clone(),
+            Root::Call => bound.call.map(CallAtHand::value),
         }
     }
 }

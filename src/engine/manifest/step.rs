@@ -49,6 +49,15 @@ impl DeclaredStep {
         };
         format!("{}.{key}", self.path)
     }
+
+    /// The texts that are evaluated: the condition, and what the action asks.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Embedded> {
+        let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
+            DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[]),
+            DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
+        };
+        self.condition.iter().chain(action).chain(bindings.iter().map(|binding| &binding.value))
+    }
 }
 
 /// What a step does; exactly one of the three (MW-03, MW-04).

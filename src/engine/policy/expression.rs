@@ -3,6 +3,7 @@
 //! In: a text with the way back into its file. Out: an [`Expression`] that runs on the values of its scope, or diagnostics
 //! with carets in the YAML. What goes wrong when it runs is told by its code and place, never by a value.
 
+use super::known_call::write_call;
 use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
@@ -10,7 +11,7 @@ use crate::cel::{
     Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
     Stop, Value, check,
 };
-use crate::context::{Activations, Bound, ScopeEnv};
+use crate::context::{Activations, Bound, CallAtHand, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy_step::PolicyStep;
@@ -23,13 +24,15 @@ pub(super) struct Texts<'c> {
     pub(super) cache: &'c Cache,
     /// The name of the step whose texts are compiled, where it is one of a policy document.
     pub(super) step: Option<Arc<PolicyStep>>,
+    /// The function of whose calls the texts are, where they are compiled for one alone.
+    pub(super) call: Option<CallAtHand>,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) of_policies: Vec<OfPolicyStep>,
 }
 
 impl<'c> Texts<'c> {
     pub(super) fn new(cache: &'c Cache) -> Self {
-        Self { cache, step: None, findings: Vec::new(), of_policies: Vec::new() }
+        Self { cache, step: None, call: None, findings: Vec::new(), of_policies: Vec::new() }
     }
 }
 
@@ -81,7 +84,15 @@ impl Expression {
         path: &str,
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
-        let compiled = texts.cache.compile(scope.env(), &text.text);
+        let compiled = match &texts.call {
+            None => texts.cache.compile(scope.env(), &text.text),
+            Some(call) => {
+                let compiled = Program::compile_rewritten(scope.env(), &text.text, |expr| {
+                    write_call(expr, call, false);
+                });
+                compiled.map(Arc::new).map_err(Arc::from)
+            }
+        };
         Self::of_program(scope, text, path, texts, compiled)
     }
 

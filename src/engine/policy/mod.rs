@@ -44,6 +44,7 @@ mod expressions;
 mod filter;
 mod fingerprint;
 mod function;
+mod known_call;
 mod launch;
 mod message;
 mod messages;

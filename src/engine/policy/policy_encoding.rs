@@ -33,6 +33,11 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
     by_function.into_iter().map(|(key, rules)| (key, rules.finish())).collect()
 }
 
+/// Whether a step may ask for the tags of the call: the word alone tells, so that nothing has to be compiled for it.
+fn may_read_call(step: &DeclaredStep) -> bool {
+    step.expressions().any(|text| text.text.contains("call"))
+}
+
 impl Encoder {
     /// The steps of all policies, with the functions that they are for, and the limits that they lower.
     pub(super) fn policies(&mut self, resolved: &ResolvedAgent) {
@@ -47,6 +52,10 @@ impl Encoder {
                 continue;
             }
             self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
+            if key.steps().any(may_read_call) {
+                self.part("tags");
+                self.list(functions, |it, at| it.tags(resolved, *at));
+            }
             self.policy_key(resolved, applied, key);
         }
         self.policy_guardrails(resolved);
@@ -55,6 +64,13 @@ impl Encoder {
             self.part("limits of policies");
             self.limits(&limits);
         }
+    }
+
+    /// The tags of a function; its other names are written with it.
+    fn tags(&mut self, resolved: &ResolvedAgent, at: FunctionRef) {
+        let tags = resolved.function(at).map(|(entry, function)| entry.tags(function).all());
+        let tags: Vec<&str> = tags.into_iter().flatten().collect();
+        self.list(&tags, |it, tag| it.text(tag));
     }
 
     /// The steps of all policies on messages.
