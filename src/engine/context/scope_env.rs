@@ -7,6 +7,7 @@
 
 use super::call_at_hand::CallAtHand;
 use super::function::capability;
+use super::label_functions::LABELLING;
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -34,6 +35,8 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
+    /// Whether it is of a policy document, whose steps ask for labels.
+    pub of_policy: bool,
     /// The type of `call`: of a step of a policy about calls, and of nothing else.
     pub call: Option<Type>,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
@@ -57,6 +60,7 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
+            of_policy: false,
             call: None,
             has_mount: false,
             capabilities: &[],
@@ -94,7 +98,8 @@ impl<'d> ScopeDecl<'d> {
         let own = own.filter(move |_| !is_script || self.has_mount);
         // an operator is what no identifier can name
         let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
-        self.libraries.iter().copied().flatten().filter(allowed).chain(own)
+        let labelling = LABELLING.iter().filter(|_| self.of_policy);
+        self.libraries.iter().copied().flatten().filter(allowed).chain(own).chain(labelling)
     }
 
     fn capabilities(&self) -> impl Iterator<Item = &str> {

@@ -1,50 +1,51 @@
 //! Runs of letters by their numbers: all runs of one length, and a few of them that stand for the rest.
+//!
+//! The numbers are the same in every process, so that an answer and its cost are. Whoever writes texts so that they have
+//! numbers in common with others makes candidates that are looked at in vain and paid for: in the end an error, and never a wrong answer.
 
 use super::Number;
 
 /// A prime: sums are taken modulo it, so that two runs of letters have one number about once in 2^60.
-const PRIME: u128 = (1 << 61) - 1;
+const PRIME: u64 = (1 << 61) - 1;
 
-/// What the number of a run is multiplied with for each letter more. It is drawn anew for each process, so that nobody can write
-/// two texts of one number.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Base(u128);
+/// What the number of a run is multiplied with for each letter more.
+const BASE: u64 = 0x0b5a_d4ec_1f3d_9a27;
 
-impl Base {
-    pub(super) fn of(drawn: u64) -> Self {
-        // not so small that short runs would not reach the prime
-        Self(u128::from(drawn >> 4).rem_euclid(PRIME).max(0x0011_0000))
-    }
-
-    /// The number of a whole text.
-    pub(super) fn whole(self, letters: &[char]) -> Number {
-        letters.iter().fold(0, |number, letter| self.push(number, *letter))
-    }
-
-    fn push(self, number: Number, letter: char) -> Number {
-        let times = u128::from(number).wrapping_mul(self.0).wrapping_add(u128::from(u32::from(letter)));
-        narrow(times.wrapping_add(1))
-    }
-
-    /// The numbers of all runs of so many letters, in their order. Linear in the letters.
-    pub(super) fn runs(self, letters: &[char], length: usize) -> impl Iterator<Item = Number> {
-        let highest = (1..length).fold(1, |power, _| narrow(u128::from(power).wrapping_mul(self.0)));
-        let (head, tail) = letters.split_at_checked(length).unwrap_or((&[], &[]));
-        let first = (!head.is_empty()).then(|| self.whole(head));
-        let steps = letters.iter().zip(tail);
-        let later = steps.scan(first.unwrap_or_default(), move |number, (leaves, enters)| {
-            let gone = u128::from(highest).wrapping_mul(u128::from(u32::from(*leaves)).wrapping_add(1));
-            let rest = u128::from(*number).wrapping_add(PRIME).wrapping_sub(gone.rem_euclid(PRIME));
-            *number = self.push(narrow(rest), *enters);
-            Some(*number)
-        });
-        first.into_iter().chain(later)
-    }
+/// The number of a whole text.
+pub(super) fn whole(letters: &[char]) -> Number {
+    letters.iter().fold(0, |number, letter| push(number, *letter))
 }
 
-fn narrow(number: u128) -> Number {
-    // a remainder by a prime below 2^61 fits
-    Number::try_from(number.rem_euclid(PRIME)).unwrap_or_default()
+fn push(number: Number, letter: char) -> Number {
+    plus(times(number, BASE), u64::from(u32::from(letter)).wrapping_add(1))
+}
+
+/// The numbers of all runs of so many letters, in their order. Linear in the letters.
+pub(super) fn runs(letters: &[char], length: usize) -> impl Iterator<Item = Number> {
+    let highest = (1..length).fold(1, |power, _| times(power, BASE));
+    let (head, tail) = letters.split_at_checked(length).unwrap_or((&[], &[]));
+    let first = (!head.is_empty()).then(|| whole(head));
+    let steps = letters.iter().zip(tail);
+    let later = steps.scan(first.unwrap_or_default(), move |number, (leaves, enters)| {
+        let gone = times(highest, u64::from(u32::from(*leaves)).wrapping_add(1));
+        *number = push(plus(*number, PRIME.wrapping_sub(gone)), *enters);
+        Some(*number)
+    });
+    first.into_iter().chain(later)
+}
+
+/// The product of two numbers below the prime: what is above its 61 bits counts once more below.
+fn times(a: u64, b: u64) -> u64 {
+    let product = u128::from(a).wrapping_mul(u128::from(b));
+    let low = u64::try_from(product & u128::from(PRIME)).unwrap_or_default();
+    let high = u64::try_from(product >> 61).unwrap_or_default();
+    plus(low, high)
+}
+
+/// The sum of two numbers that are at most the prime.
+fn plus(a: u64, b: u64) -> u64 {
+    let sum = a.wrapping_add(b);
+    if sum >= PRIME { sum.wrapping_sub(PRIME) } else { sum }
 }
 
 /// Of each `window` neighbours the least, each once: of two texts that have `window` neighbours in common the same one is chosen,

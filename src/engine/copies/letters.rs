@@ -6,20 +6,58 @@
 use unicode_normalization::UnicodeNormalization;
 
 /// The letters of a text: compatibility forms (NFKC) in lower case, each run of blanks as one, none at either end, no signs of
-/// format. Linear.
-pub(super) fn letters(text: &str) -> Vec<char> {
-    let mut letters = Vec::with_capacity(text.len());
-    for letter in text.nfkc().filter(|letter| !is_unseen(*letter)).flat_map(char::to_lowercase) {
-        match (letter.is_whitespace(), letters.last()) {
-            (false, _) => letters.push(letter),
-            (true, None | Some(' ')) => {}
-            (true, Some(_)) => letters.push(' '),
+/// format.
+///
+/// ```
+/// use celador::copies::Letters;
+/// assert_eq!(Letters::of(" Send\n\tIT \u{200b}now"), Letters::of("ｓｅｎｄ it now"));
+/// assert_ne!(Letters::of("s e n d"), Letters::of("send"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letters(Vec<char>);
+
+impl Letters {
+    /// Linear in the text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut letters = Vec::with_capacity(text.len());
+        if text.is_ascii() {
+            text.chars().for_each(|letter| push(&mut letters, letter.to_ascii_lowercase()));
+        } else {
+            let seen = text.nfkc().filter(|letter| !is_unseen(*letter)).flat_map(char::to_lowercase);
+            seen.for_each(|letter| push(&mut letters, letter));
         }
+        if letters.last() == Some(&' ') {
+            letters.pop();
+        }
+        Self(letters)
     }
-    if letters.last() == Some(&' ') {
-        letters.pop();
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
-    letters
+
+    /// Whether there are no letters.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[char] {
+        &self.0
+    }
+}
+
+fn push(letters: &mut Vec<char>, letter: char) {
+    match (letter.is_whitespace(), letters.last()) {
+        (false, _) => letters.push(letter),
+        (true, None | Some(' ')) => {}
+        (true, Some(_)) => letters.push(' '),
+    }
 }
 
 /// Whether a sign takes no room of its own: joiners, marks of direction, soft hyphens, variation selectors and tags.

@@ -7,6 +7,7 @@
 use super::declaration::{Declaration, declarations, declare};
 use super::event::shared_type;
 use super::expression::Texts;
+use super::labels::copy_rules;
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::{entries, secrets};
@@ -55,6 +56,7 @@ impl<'c> Compiler<'c> {
         let functions = declarations(resolved);
         let mut declared = declare(resolved, &functions);
         entries::close(&mut declared, resolved, &limits.eval);
+        declared.copies = copy_rules(resolved, limits);
         let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
@@ -103,6 +105,7 @@ impl<'c> Compiler<'c> {
                 input,
                 output,
                 event,
+                of_policy: key.of_policy,
                 call,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,

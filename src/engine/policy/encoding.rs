@@ -23,6 +23,7 @@ use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, Moun
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
+use crate::manifest::label::LabelTexts;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
@@ -241,6 +242,13 @@ impl Encoder {
             DeclaredAction::Transform(text) => {
                 self.text("transform");
                 self.embedded(text);
+            }
+            DeclaredAction::Label(labels) => {
+                self.text(labels.key());
+                match &labels.texts {
+                    LabelTexts::Written(texts) => self.list(texts, Self::embedded),
+                    LabelTexts::Computed(text) => self.embedded(text),
+                }
             }
             DeclaredAction::Invoke(invoke) => {
                 self.text("invoke");

@@ -4,6 +4,7 @@
 //! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
 
 use super::encoder::{Encoder, RULES_VERSION};
+use super::labels::{COPY_LETTERS, copy_letters};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
@@ -59,6 +60,10 @@ impl Encoder {
             self.policy_key(resolved, applied, key);
         }
         self.policy_guardrails(resolved);
+        if copy_letters(resolved) != COPY_LETTERS {
+            self.part("copy letters");
+            self.count(copy_letters(resolved) as u64);
+        }
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {
             self.part("limits of policies");

@@ -15,6 +15,7 @@ use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
 use super::step::{StepAction, StepScopes};
+use crate::cel::Type;
 use crate::context::{FunctionId, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
@@ -136,7 +137,7 @@ impl Compiler<'_> {
     fn step(&mut self, written: &DeclaredStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
-            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) | DeclaredAction::Label(_) => None,
         };
         self.step_to(target, written, scopes, callers)
     }
@@ -261,7 +262,8 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Some(Vec::new());
         }
-        let scope = self.plain_scope(scope);
+        let key = ScopeKey { of_policy: true, ..ScopeKey::plain(scope) };
+        let scope = self.scope(key, Type::Dyn, Type::Dyn, Type::Dyn);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         // all of them are compiled, so that each problem is told
         let steps: Vec<_> =
@@ -279,7 +281,7 @@ impl Compiler<'_> {
     ) -> Option<Arc<Step>> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => applied.invoke_target(invoke),
-            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) | DeclaredAction::Label(_) => None,
         };
         let known = self.texts.findings.len();
         let compiled = self.step_to(target, written, scopes, callers);
