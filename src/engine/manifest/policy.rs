@@ -12,7 +12,7 @@ use super::node::Entry;
 use super::policy_step::{Labels, PolicyStep};
 use super::reader::{Path, Reader};
 use super::selector::{AgentSelector, CallSelector};
-use super::shape::{ByName, List, Name, Required, Text, TextOrTexts, mapping};
+use super::shape::{ByName, Expression, List, Name, Required, Text, TextOrTexts, mapping};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
@@ -41,12 +41,25 @@ pub struct DeclaredPolicy {
     pub agents: AgentSelector,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
+    /// Expressions by name, which its other expressions read as `variables.NAME`.
+    pub variables: Vec<DeclaredVariable>,
     /// Steps around calls, by key.
     pub capabilities: Vec<PolicyCapability>,
     /// Steps on each input.
     pub guardrails_before: Vec<DeclaredStep>,
     /// Steps on each response.
     pub guardrails_after: Vec<DeclaredStep>,
+}
+
+/// An expression that the others of its policy know by a name.
+#[derive(Clone, Debug)]
+pub struct DeclaredVariable {
+    /// The name.
+    pub name: Embedded,
+    /// The manifest path, such as `variables.paid`.
+    pub path: String,
+    /// The expression.
+    pub expression: Embedded,
 }
 
 /// The steps of a policy around the calls that a key selects.
@@ -105,6 +118,8 @@ mapping! {
         applies_to: ScopeKeys,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: LimitKeys,
+        /// Expressions by name, which the others read as `variables.NAME`.
+        variables: ByName<Expression>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
@@ -151,6 +166,7 @@ impl DeclaredPolicy {
         let labels = fields.labels().labels(reader);
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let limits = read_limits(&fields.limits(), reader);
+        let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
             name: format!("{}/{}", namespace.text, name.text).into(),
             id: None,
@@ -177,6 +193,7 @@ impl DeclaredPolicy {
             labels,
             agents,
             limits,
+            variables,
             capabilities,
             guardrails_before,
             guardrails_after,
@@ -231,6 +248,17 @@ fn read_patterns(field: &Field<'_>, reader: &mut Reader) -> Vec<Embedded> {
         }
     }
     patterns
+}
+
+fn read_variables(key: &Key<'_, '_, ByName<Expression>>, reader: &mut Reader) -> Vec<DeclaredVariable> {
+    let Some(field) = key.get() else { return Vec::new() };
+    let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
+    let read = |entry: &Entry| {
+        let path = field.path.key(&entry.key.text);
+        let expression = reader.expression(&entry.value, &path, "CEL-01")?;
+        Some(DeclaredVariable { name: entry.key.clone(), path: path.to_string(), expression })
+    };
+    entries.iter().filter_map(read).collect()
 }
 
 fn read_capabilities(

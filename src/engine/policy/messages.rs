@@ -173,6 +173,43 @@ pub(super) fn needless_condition(place: Place) -> Diagnostic {
     Diagnostic::warning("needless_condition", message, place).help("leave the condition out")
 }
 
+pub(super) fn unknown_variable(place: Place, name: &str, near: Option<&str>) -> Diagnostic {
+    let message = format!("the policy has no variable `{name}`");
+    let finding = Diagnostic::error("unknown_variable", message, place);
+    match near {
+        Some(near) => finding.help(format!("did you mean `variables.{near}`?")),
+        None => finding.help("a policy declares its variables under `variables`"),
+    }
+}
+
+pub(super) fn variable_not_named(place: Place) -> Diagnostic {
+    let message = "`variables` is no value of its own: each variable is read by its name";
+    Diagnostic::error("variable_not_named", message, place).help("write `variables.NAME`")
+}
+
+pub(super) fn impure_variable(place: Place) -> Diagnostic {
+    Diagnostic::error("impure_variable", "a variable cannot ask for a review", place)
+        .help("ask in the `assert` of a step")
+}
+
+/// Variables of which each names the next, and the last one the first.
+pub(super) fn circle_of_variables(place: &Place, circle: &[&str]) -> Diagnostic {
+    let first = circle.first().copied().unwrap_or_default();
+    let chain: Vec<String> = circle.iter().chain([&first]).map(|name| format!("`{name}`")).collect();
+    let message = format!("the variable reads itself: {}", chain.join(" reads "));
+    Diagnostic::error("circle_of_variables", message, place.clone())
+}
+
+pub(super) fn variables_too_large(place: Place, limit: usize) -> Diagnostic {
+    let message = format!("`max_plan_nodes` {limit} exceeded once each variable is written out");
+    Diagnostic::error("variables_too_large", message, place)
+}
+
+pub(super) fn variables_too_deep(place: Place, limit: usize) -> Diagnostic {
+    let message = format!("`max_depth` {limit} exceeded once each variable is written out");
+    Diagnostic::error("variables_too_deep", message, place)
+}
+
 pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {
     let message = format!("the bare word `{word}` is taken as text");
     Diagnostic::warning("bare_word", message, place)

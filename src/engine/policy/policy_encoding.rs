@@ -7,7 +7,7 @@ use super::encoder::{Encoder, RULES_VERSION};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
-use crate::manifest::policy::PolicyCapability;
+use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use std::collections::HashMap;
 
@@ -65,6 +65,7 @@ impl Encoder {
                 continue;
             }
             self.part("guardrails of a policy");
+            self.definitions(&applied.policy);
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
@@ -72,9 +73,22 @@ impl Encoder {
     }
 
     fn policy_key(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, key: &PolicyCapability) {
+        self.definitions(&applied.policy);
         for steps in [&key.before_first, &key.before, &key.after] {
             self.policy_steps(resolved, applied, steps);
         }
+    }
+
+    /// What the names of a policy stand for. A policy without such names writes nothing.
+    fn definitions(&mut self, policy: &DeclaredPolicy) {
+        if policy.variables.is_empty() {
+            return;
+        }
+        self.part("variables");
+        self.list(&policy.variables, |it, DeclaredVariable { name, path: _, expression }| {
+            it.embedded(name);
+            it.embedded(expression);
+        });
     }
 
     fn policy_steps(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, steps: &[DeclaredStep]) {
