@@ -34,6 +34,7 @@ pub mod node;
 mod parse;
 pub mod policy;
 pub mod policy_step;
+pub mod policy_use;
 pub(crate) mod reader;
 mod resolved_agent;
 mod scalar;
@@ -50,6 +51,8 @@ pub mod tool;
 pub mod tools;
 pub mod trigger;
 mod unsaid;
+mod uses;
+pub mod version;
 pub mod yaml;
 mod yaml_cause;
 

@@ -10,13 +10,16 @@ use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::node::Entry;
 use super::policy_step::{Labels, PolicyStep};
+use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
 use super::selector::{AgentSelector, CallSelector};
-use super::shape::{ByName, Expression, List, Name, Required, Text, TextOrTexts, mapping};
+use super::shape::{ByName, Expression, List, Name, Part, Required, Text, TextOrTexts, mapping};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
+use crate::cel::Semver;
 use crate::source::{Embedded, Place};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A policy document.
 #[derive(Clone, Debug)]
@@ -35,8 +38,16 @@ pub struct DeclaredPolicy {
     pub name: Embedded,
     /// The purpose of the policy.
     pub description: Option<Embedded>,
+    /// Its version.
+    pub version: Option<Semver>,
     /// Texts by name for those who read decisions.
     pub labels: Labels,
+    /// Values that are the same for all of it, which its expressions read as `parameters.NAME`.
+    pub parameters: Vec<PolicyParameter>,
+    /// The policies that hold wherever this one does.
+    pub uses: Vec<DeclaredUse>,
+    /// How it comes to apply, if another policy uses it; nothing for a document as it is written.
+    pub used_by: Option<Arc<UsedBy>>,
     /// The agents that it is for.
     pub agents: AgentSelector,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
@@ -87,7 +98,28 @@ impl PolicyCapability {
 }
 
 impl DeclaredPolicy {
-    /// Namespace and name: `acme/payments`. Policies apply in the order of these texts.
+    /// Whether it is for nobody until another policy uses it: a parameter has no value.
+    #[must_use]
+    pub fn is_library(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.value.is_none())
+    }
+
+    /// Whether both are of one document.
+    #[must_use]
+    pub fn is_of(&self, document: &Self) -> bool {
+        self.place.source.same(&document.place.source) && self.place.span == document.place.span
+    }
+
+    /// The name under which it applies, as decisions have it: that of the policy that uses it, or its own.
+    #[must_use]
+    pub fn applied_name(&self) -> Arc<str> {
+        match &self.used_by {
+            Some(by) => by.user.name.clone(),
+            None => self.full_name().into(),
+        }
+    }
+
+    /// Namespace and name of the document: `acme/payments`. Policies apply in the order of these texts.
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.namespace.text, self.name.text)
@@ -112,6 +144,7 @@ mapping! {
         name: Required<Name>,
         /// What the policy is for.
         description: Text,
+        library: Part<LibraryKeys>,
         /// Texts by name for those who read decisions.
         labels: ByName<TextOrTexts>,
         /// The agents that the policy is for.
@@ -164,14 +197,14 @@ impl DeclaredPolicy {
         let name = fields.name().text_or_empty("KV-03", reader);
         let description = fields.description().text(reader);
         let labels = fields.labels().labels(reader);
+        let Library { version, parameters, uses } = Library::read(&fields.library().part(), reader);
+        let scope = fields.applies_to().get().map(|field| (field.path, field.key.place.clone()));
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let limits = read_limits(&fields.limits(), reader);
         let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
-            name: format!("{}/{}", namespace.text, name.text).into(),
-            id: None,
-            severity: None,
             labels: labels.clone(),
+            ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
         };
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
@@ -190,7 +223,11 @@ impl DeclaredPolicy {
             namespace,
             name,
             description,
+            version,
             labels,
+            parameters,
+            uses,
+            used_by: None,
             agents,
             limits,
             variables,
@@ -199,7 +236,11 @@ impl DeclaredPolicy {
             guardrails_after,
         };
         policy.check_ids(reader);
-        let is_empty = policy.steps().next().is_none() && policy.limits == TaskLimits::default();
+        if let Some((path, place)) = scope.filter(|_| policy.is_library()) {
+            reader.report(&path, messages::scope_of_library(&place));
+        }
+        let has_steps = policy.steps().next().is_some() || !policy.uses.is_empty();
+        let is_empty = !has_steps && policy.limits == TaskLimits::default();
         if is_empty && !reader.has_errors() {
             reader.report(path, messages::empty_policy(&policy.place));
         }

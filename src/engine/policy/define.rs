@@ -1,17 +1,20 @@
-//! Reads the names that a policy document gives to expressions.
+//! Reads the names that a policy document gives to expressions and values.
 //!
-//! In: the variables of a policy as they were written. Out: [`Definitions`], in which each variable is a tree that names no other
-//! variable; findings about those that cannot be read. A variable asks nobody and changes nothing, so it may stand for its
+//! In: the variables and parameters of a policy as they were written. Out: [`Definitions`], in which each parameter is the literal of
+//! its value, and each variable a tree that names no other variable; findings about those that cannot be read. A variable asks nobody and changes nothing, so it may stand for its
 //! name wherever that is written. All variables of a policy together have at most `max_plan_nodes` parts. Linear in these.
 
-use super::definitions::{Definitions, Variable};
+use super::definitions::{Definition, Definitions};
 use super::expansion::{Expansion, referred};
 use super::messages;
-use crate::cel::{Expr, ExprKind, parse};
+use super::shape::Shape;
+use crate::cel::{Element, Expr, ExprId, ExprKind, Json, Literal, MapEntry, parse};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable};
-use crate::source::Embedded;
+use crate::manifest::policy_use::{GivenValue, PolicyParameter};
+use crate::source::{Embedded, Span};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// The names of a policy, and what is wrong with what they stand for, each with the place of its text.
@@ -23,6 +26,9 @@ pub(super) fn define(policy: &DeclaredPolicy, limits: &EvalLimits) -> (Definitio
         limits,
         findings: Vec::new(),
     };
+    for parameter in &policy.parameters {
+        builder.value(parameter);
+    }
     for variable in &policy.variables {
         builder.read(variable);
     }
@@ -42,6 +48,21 @@ struct Builder<'p> {
 }
 
 impl<'p> Builder<'p> {
+    /// The value of a parameter, held to its schema.
+    fn value(&mut self, parameter: &PolicyParameter) {
+        let PolicyParameter { name, path: _, schema, value } = parameter;
+        let Some(GivenValue { node, path }) = value else { return };
+        let json = node.to_json();
+        let checked = Shape::of(schema).check(&Json::from(&json).value());
+        if let Err(misfit) = &checked {
+            let finding = messages::value_misfit(&node.place, &name.text, misfit, &name.place);
+            self.findings.push(finding.path(path));
+        }
+        let stands_for = checked.is_ok().then(|| literal(&json));
+        let definition = Definition { stands_for, place: node.place.clone() };
+        self.known.parameters.insert(name.text.clone(), definition);
+    }
+
     fn read(&mut self, variable: &'p DeclaredVariable) {
         let text = &variable.expression;
         match parse(&text.text, self.limits) {
@@ -66,8 +87,8 @@ impl<'p> Builder<'p> {
     }
 
     fn know(&mut self, variable: &DeclaredVariable, value: Option<Expr>) {
-        let variable_of = Variable { value, place: variable.expression.place.clone() };
-        self.known.variables.insert(variable.name.text.clone(), variable_of);
+        let definition = Definition { stands_for: value, place: variable.expression.place.clone() };
+        self.known.variables.insert(variable.name.text.clone(), definition);
     }
 
     /// Puts into a variable those that it names. `chain` are the variables that lead here, each naming the next.
@@ -126,4 +147,29 @@ fn asks(expr: &Expr, text: &Embedded) -> Option<Diagnostic> {
     };
     expr.for_each_part(&mut |part| found = found.take().or_else(|| asks(part, text)));
     found
+}
+
+/// A value, written as an expression. Numbers are ints and doubles as they are written, like those of any JSON.
+fn literal(value: &Value) -> Expr {
+    let kind = match value {
+        Value::Null => ExprKind::Literal(Literal::Null),
+        Value::Bool(value) => ExprKind::Literal(Literal::Bool(*value)),
+        Value::Number(number) => ExprKind::Literal(match number.as_i64() {
+            Some(whole) => Literal::Int(whole),
+            None => Literal::Double(number.as_f64().unwrap_or(f64::NAN)),
+        }),
+        Value::String(text) => ExprKind::Literal(Literal::String(text.clone())),
+        Value::Array(items) => ExprKind::List(
+            items.iter().map(|item| Element { value: literal(item), optional: false }).collect(),
+        ),
+        Value::Object(fields) => {
+            let entry = |(name, value): (&String, &Value)| MapEntry {
+                key: literal(&Value::from(name.as_str())),
+                value: literal(value),
+                optional: false,
+            };
+            ExprKind::Map(fields.iter().map(entry).collect())
+        }
+    };
+    Expr { id: ExprId(0), span: Span::new(0, 0), kind }
 }

@@ -1,4 +1,4 @@
-//! The names that a policy document gives to expressions: data, and what can be read off it.
+//! The names that a policy document gives to expressions and values: data, and what can be read off it.
 //!
 //! `define` makes it, and `expansion` puts what names stand for in their place.
 
@@ -10,26 +10,62 @@ use std::sync::Arc;
 /// The names that the expressions of a policy know.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
-    pub(super) variables: HashMap<Arc<str>, Variable>,
+    pub(super) variables: HashMap<Arc<str>, Definition>,
+    pub(super) parameters: HashMap<Arc<str>, Definition>,
 }
 
-/// A variable.
+/// What a name stands for.
 #[derive(Debug)]
-pub(super) struct Variable {
-    /// A tree that names no other variable; nothing if its own text is wrong, which is told there.
-    pub(super) value: Option<Expr>,
-    /// Where its expression stands.
+pub(super) struct Definition {
+    /// The expression of a variable, in which no other name of the policy stands, or the value of a parameter, written as one; nothing if
+    /// its own text is wrong, which is told there.
+    pub(super) stands_for: Option<Expr>,
+    /// Where that is written.
     pub(super) place: Place,
 }
 
-impl Definitions {
-    /// The variable of a name.
-    pub(super) fn variable(&self, name: &str) -> Option<&Variable> {
-        self.variables.get(name)
+/// Which names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    Variables,
+    Parameters,
+}
+
+impl Names {
+    pub(super) const ALL: [Self; 2] = [Self::Variables, Self::Parameters];
+
+    /// The root under which expressions read them, which is also the key of the document that has them.
+    pub(super) fn root(self) -> &'static str {
+        match self {
+            Self::Variables => "variables",
+            Self::Parameters => "parameters",
+        }
     }
 
-    /// The names of all variables.
-    pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.variables.keys().map(|name| &**name)
+    /// What one of them is called.
+    pub(super) fn one(self) -> &'static str {
+        match self {
+            Self::Variables => "variable",
+            Self::Parameters => "parameter",
+        }
+    }
+}
+
+impl Definitions {
+    fn of(&self, names: Names) -> &HashMap<Arc<str>, Definition> {
+        match names {
+            Names::Variables => &self.variables,
+            Names::Parameters => &self.parameters,
+        }
+    }
+
+    /// What a name stands for.
+    pub(super) fn get(&self, names: Names, name: &str) -> Option<&Definition> {
+        self.of(names).get(name)
+    }
+
+    /// The names that there are.
+    pub(super) fn known(&self, names: Names) -> impl Iterator<Item = &str> {
+        self.of(names).keys().map(|name| &**name)
     }
 }

@@ -1,4 +1,4 @@
-//! Puts what names stand for in their place: `variables.paid` becomes the expression of the variable.
+//! Puts what names stand for in their place: `variables.paid` becomes the expression of the variable, `parameters.cap` a literal.
 //!
 //! In: a parsed expression of a policy, before it is checked, and the names of the policy. Out: the same without these names, and
 //! findings about those that the policy does not have. What is put in gets the characters of the name, so that a caret
@@ -6,25 +6,22 @@
 //! sets, kept outcomes and indexes see through it. A variable of a macro never captures a name of what is put in. Linear
 //! in what comes out, which `max_plan_nodes` and `max_depth` bound.
 
-use super::definitions::Definitions;
+use super::definitions::{Definition, Definitions, Names};
 use super::messages;
 use crate::cel::{Expr, ExprKind, Literal};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Place, Span};
 
-/// The name whose members are the variables.
-const VARIABLES: &str = "variables";
-
 /// Whether a text may hold a name that stands for something else. Linear.
 pub(super) fn may_refer(text: &str) -> bool {
-    text.contains(VARIABLES)
+    Names::ALL.iter().any(|names| text.contains(names.root()))
 }
 
 /// The names of the variables that an expression reads.
 pub(super) fn referred(expr: &Expr) -> Vec<String> {
     fn collect(expr: &Expr, found: &mut Vec<String>) {
-        if let Reference::To(name) = reference(expr, &[]) {
+        if let Reference::To(Names::Variables, name) = reference(expr, &[]) {
             found.push(name.to_owned());
             return;
         }
@@ -38,36 +35,33 @@ pub(super) fn referred(expr: &Expr) -> Vec<String> {
 /// What an expression is, as far as names of the policy go.
 enum Reference<'e> {
     /// `variables.paid`, `variables['paid']`
-    To(&'e str),
+    To(Names, &'e str),
     /// `variables` in any other way.
-    Other,
+    Other(Names),
     /// Anything else.
     Nothing,
 }
 
 /// `bound` are the variables of the macros around.
 fn reference<'e>(expr: &'e Expr, bound: &[String]) -> Reference<'e> {
-    let is_root = |expr: &Expr| {
-        matches!(&expr.kind, ExprKind::Ident { name, absolute }
-            if name == VARIABLES && (*absolute || !bound.iter().any(|known| known == name)))
+    let root = |expr: &Expr| {
+        let ExprKind::Ident { name, absolute } = &expr.kind else { return None };
+        let is_free = *absolute || !bound.iter().any(|known| known == name);
+        Names::ALL.into_iter().find(|names| is_free && names.root() == name)
     };
+    let (ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } | ExprKind::Has { operand, .. }) =
+        &expr.kind
+    else {
+        return root(expr).map_or(Reference::Nothing, Reference::Other);
+    };
+    let Some(names) = root(operand) else { return Reference::Nothing };
     match &expr.kind {
-        ExprKind::Select { operand, field, optional: false } if is_root(operand) => {
-            Reference::To(&field.text)
-        }
-        ExprKind::Index { operand, index, optional: false } if is_root(operand) => match &index.kind {
-            ExprKind::Literal(Literal::String(name)) => Reference::To(name),
-            _ => Reference::Other,
+        ExprKind::Select { field, optional: false, .. } => Reference::To(names, &field.text),
+        ExprKind::Index { index, optional: false, .. } => match &index.kind {
+            ExprKind::Literal(Literal::String(name)) => Reference::To(names, name),
+            _ => Reference::Other(names),
         },
-        ExprKind::Select { operand, .. }
-        | ExprKind::Index { operand, .. }
-        | ExprKind::Has { operand, .. }
-            if is_root(operand) =>
-        {
-            Reference::Other
-        }
-        ExprKind::Ident { .. } if is_root(expr) => Reference::Other,
-        _ => Reference::Nothing,
+        _ => Reference::Other(names),
     }
 }
 
@@ -80,17 +74,17 @@ pub(super) struct Expansion<'d> {
     /// The variables of the macros around, the innermost last.
     bound: Vec<String>,
     problems: Vec<Problem>,
-    /// The variables that were put in, and where.
-    known: Vec<(Span, &'d Place, String)>,
+    /// The names that were put in, and where.
+    known: Vec<(Span, Names, &'d Place, String)>,
     /// Whether a variable was named whose own text is wrong.
     broken: bool,
 }
 
 enum Problem {
-    /// The policy has no variable of this name.
-    Unknown(Span, String),
-    /// It is not said which variable is meant.
-    NotNamed(Span),
+    /// The policy has no variable or parameter of this name.
+    Unknown(Span, Names, String),
+    /// It is not said which one is meant.
+    NotNamed(Span, Names),
     TooLarge(Span),
     TooDeep(Span),
 }
@@ -123,11 +117,11 @@ impl<'d> Expansion<'d> {
     pub(super) fn end(self, text: &Embedded) -> (bool, Vec<Diagnostic>) {
         let is_whole = self.problems.is_empty() && !self.broken;
         let findings = self.problems.iter().map(|problem| match problem {
-            Problem::Unknown(span, name) => {
-                let near = nearest(name, self.definitions.variables());
-                messages::unknown_variable(text.locate(*span), name, near)
+            Problem::Unknown(span, names, name) => {
+                let near = nearest(name, self.definitions.known(*names));
+                messages::unknown_name(text.locate(*span), *names, name, near)
             }
-            Problem::NotNamed(span) => messages::variable_not_named(text.locate(*span)),
+            Problem::NotNamed(span, names) => messages::not_named(text.locate(*span), *names),
             Problem::TooLarge(span) => {
                 messages::variables_too_large(text.locate(*span), self.limits.max_plan_nodes)
             }
@@ -139,23 +133,31 @@ impl<'d> Expansion<'d> {
     /// A finding about an expression, with the place of the variable that it is about, if it is about one.
     pub(super) fn explain(&self, at: Span, finding: Diagnostic) -> Diagnostic {
         match self.known.iter().find(|(span, ..)| *span == at) {
-            Some((_, place, name)) => {
-                finding.related((*place).clone(), format!("`variables.{name}` stands for this"))
+            Some((_, names, place, name)) => {
+                let root = names.root();
+                finding.related((*place).clone(), format!("`{root}.{name}` stands for this"))
             }
             None => finding,
         }
     }
 
+    /// Whether a parameter is read in these characters: then they may come to the same whatever the task does, as whoever gave
+    /// the value has it.
+    pub(super) fn is_given(&self, within: Span) -> bool {
+        let is_within = |span: &Span| within.start <= span.start && span.end <= within.end;
+        self.known.iter().any(|(span, names, ..)| *names == Names::Parameters && is_within(span))
+    }
+
     fn walk(&mut self, expr: &mut Expr, level: usize) {
-        let name = match reference(expr, &self.bound) {
-            Reference::To(name) => name.to_owned(),
-            Reference::Other => return self.problems.push(Problem::NotNamed(expr.span)),
+        let (names, name) = match reference(expr, &self.bound) {
+            Reference::To(names, name) => (names, name.to_owned()),
+            Reference::Other(names) => return self.problems.push(Problem::NotNamed(expr.span, names)),
             Reference::Nothing => return self.walk_parts(expr, level.saturating_add(1)),
         };
-        let Some(variable) = self.definitions.variable(&name) else {
-            return self.problems.push(Problem::Unknown(expr.span, name));
+        let Some(Definition { stands_for, place }) = self.definitions.get(names, &name) else {
+            return self.problems.push(Problem::Unknown(expr.span, names, name));
         };
-        let Some(value) = &variable.value else {
+        let Some(value) = stands_for else {
             self.broken = true;
             return;
         };
@@ -171,7 +173,7 @@ impl<'d> Expansion<'d> {
         expr.id = id;
         expr.place_at(span);
         free(expr, &self.bound, &mut Vec::new());
-        self.known.push((span, &variable.place, name));
+        self.known.push((span, names, place, name));
     }
 
     fn walk_parts(&mut self, expr: &mut Expr, level: usize) {

@@ -75,7 +75,12 @@ pub struct Expression {
     text: Embedded,
     path: Box<str>,
     step: Option<Arc<PolicyStep>>,
+    /// Whether it reads a parameter of its policy.
+    is_given: bool,
 }
+
+/// Findings about what has the same value whatever the task does.
+const OF_CONSTANTS: [&str; 3] = ["always_false", "always_true", "never_equal"];
 
 impl Expression {
     /// Compiles an expression. Its errors and warnings are reported; with an error there is none.
@@ -108,11 +113,14 @@ impl Expression {
             Ok(program) => program.issues(),
             Err(issues) => issues,
         };
-        let explained = issues.iter().map(|issue| {
+        // what a value of the policy decides, whoever gave the value has decided
+        let is_meant = |issue: &&Issue| OF_CONSTANTS.contains(&issue.code) && expansion.is_given(issue.span);
+        let explained = issues.iter().filter(|issue| !is_meant(issue)).map(|issue| {
             let finding = messages::of_issue(issue, text);
             expansion.explain(issue.span, finding).path(path)
         });
         let explained: Vec<Diagnostic> = explained.collect();
+        let is_given = expansion.is_given(Span::new(0, text.text.len()));
         let (is_whole, problems) = expansion.end(text);
         if !is_whole {
             texts.findings.extend(problems.into_iter().map(|problem| problem.path(path)));
@@ -120,7 +128,7 @@ impl Expression {
         }
         texts.findings.extend(explained);
         let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
-        Some(Self { scope, program: Arc::new(compiled.ok()?), text, path: path.into(), step })
+        Some(Self { scope, program: Arc::new(compiled.ok()?), text, path: path.into(), step, is_given })
     }
 
     /// The same where the scope gives some of what is written a meaning of its own; see [`Program::compile_rewritten`].
@@ -147,7 +155,7 @@ impl Expression {
             Ok(program) => {
                 texts.findings.extend(program.issues().iter().map(report));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
-                Some(Self { scope, program, text, path: path.into(), step })
+                Some(Self { scope, program, text, path: path.into(), step, is_given: false })
             }
             Err(issues) => {
                 texts.findings.extend(issues.iter().map(report));
@@ -270,6 +278,11 @@ impl Expression {
     #[must_use]
     pub fn limits(&self) -> &EvalLimits {
         self.scope.env().limits()
+    }
+
+    /// Its truth, if it is decided before it runs and nobody meant it to be: a parameter of its policy may decide it.
+    pub(super) fn decided(&self) -> Option<bool> {
+        if self.is_given { None } else { self.program.constant_truth() }
     }
 
     /// The program.

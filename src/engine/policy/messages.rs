@@ -3,6 +3,7 @@
 //! A message names parameters and types and never a value of a task. What a model reads names nothing that it does not
 //! see in its functions' schemas.
 
+use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind};
@@ -173,18 +174,31 @@ pub(super) fn needless_condition(place: Place) -> Diagnostic {
     Diagnostic::warning("needless_condition", message, place).help("leave the condition out")
 }
 
-pub(super) fn unknown_variable(place: Place, name: &str, near: Option<&str>) -> Diagnostic {
-    let message = format!("the policy has no variable `{name}`");
-    let finding = Diagnostic::error("unknown_variable", message, place);
+/// A variable or a parameter that the policy does not have.
+pub(super) fn unknown_name(place: Place, names: Names, name: &str, near: Option<&str>) -> Diagnostic {
+    let (one, root) = (names.one(), names.root());
+    let message = format!("the policy has no {one} `{name}`");
+    let code = match names {
+        Names::Variables => "unknown_variable",
+        Names::Parameters => "unknown_parameter",
+    };
+    let finding = Diagnostic::error(code, message, place);
     match near {
-        Some(near) => finding.help(format!("did you mean `variables.{near}`?")),
-        None => finding.help("a policy declares its variables under `variables`"),
+        Some(near) => finding.help(format!("did you mean `{root}.{near}`?")),
+        None => finding.help(format!("a policy declares them under `{root}`")),
     }
 }
 
-pub(super) fn variable_not_named(place: Place) -> Diagnostic {
-    let message = "`variables` is no value of its own: each variable is read by its name";
-    Diagnostic::error("variable_not_named", message, place).help("write `variables.NAME`")
+pub(super) fn not_named(place: Place, names: Names) -> Diagnostic {
+    let (one, root) = (names.one(), names.root());
+    let message = format!("`{root}` is no value of its own: each {one} is read by its name");
+    Diagnostic::error("not_named", message, place).help(format!("write `{root}.NAME`"))
+}
+
+/// The value of a parameter of a policy.
+pub(super) fn value_misfit(place: &Place, name: &str, found: &Misfit, declared: &Place) -> Diagnostic {
+    let finding = Diagnostic::error("value_misfit", misfit(name, found), place.clone());
+    finding.related(declared.clone(), "declared here")
 }
 
 pub(super) fn impure_variable(place: Place) -> Diagnostic {

@@ -8,6 +8,7 @@ use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
+use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use std::collections::HashMap;
 
@@ -81,6 +82,13 @@ impl Encoder {
 
     /// What the names of a policy stand for. A policy without such names writes nothing.
     fn definitions(&mut self, policy: &DeclaredPolicy) {
+        if !policy.parameters.is_empty() {
+            self.part("parameters of a policy");
+            self.list(&policy.parameters, |it, PolicyParameter { name, path: _, schema: _, value }| {
+                it.embedded(name);
+                it.optional(value.as_ref(), |it, value| it.plain_json(&value.node.to_json()));
+            });
+        }
         if policy.variables.is_empty() {
             return;
         }
