@@ -8,8 +8,10 @@ use super::labels::{COPY_LETTERS, copy_letters};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
-use crate::manifest::policy::PolicyCapability;
+use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
+use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
+use crate::source::Embedded;
 use std::collections::HashMap;
 
 /// The key of a function that an invoke step calls.
@@ -34,9 +36,9 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
     by_function.into_iter().map(|(key, rules)| (key, rules.finish())).collect()
 }
 
-/// Whether a step may ask for the tags of the call: the word alone tells, so that nothing has to be compiled for it.
-fn may_read_call(step: &DeclaredStep) -> bool {
-    step.expressions().any(|text| text.text.contains("call"))
+/// Whether an expression may ask for the tags of the call: the word alone tells, so that nothing has to be compiled for it.
+fn may_read_call(text: &Embedded) -> bool {
+    text.text.contains("call")
 }
 
 impl Encoder {
@@ -53,7 +55,8 @@ impl Encoder {
                 continue;
             }
             self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
-            if key.steps().any(may_read_call) {
+            let variables = applied.policy.variables.iter().map(|variable| &variable.expression);
+            if key.steps().flat_map(DeclaredStep::expressions).chain(variables).any(may_read_call) {
                 self.part("tags");
                 self.list(functions, |it, at| it.tags(resolved, *at));
             }
@@ -86,6 +89,7 @@ impl Encoder {
                 continue;
             }
             self.part("guardrails of a policy");
+            self.definitions(&applied.policy);
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
@@ -93,9 +97,29 @@ impl Encoder {
     }
 
     fn policy_key(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, key: &PolicyCapability) {
+        self.definitions(&applied.policy);
         for steps in [&key.before_first, &key.before, &key.after] {
             self.policy_steps(resolved, applied, steps);
         }
+    }
+
+    /// What the names of a policy stand for. A policy without such names writes nothing.
+    fn definitions(&mut self, policy: &DeclaredPolicy) {
+        if !policy.parameters.is_empty() {
+            self.part("parameters of a policy");
+            self.list(&policy.parameters, |it, PolicyParameter { name, path: _, schema: _, value }| {
+                it.embedded(name);
+                it.optional(value.as_ref(), |it, value| it.plain_json(&value.node.to_json()));
+            });
+        }
+        if policy.variables.is_empty() {
+            return;
+        }
+        self.part("variables");
+        self.list(&policy.variables, |it, DeclaredVariable { name, path: _, expression }| {
+            it.embedded(name);
+            it.embedded(expression);
+        });
     }
 
     fn policy_steps(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, steps: &[DeclaredStep]) {
