@@ -28,6 +28,7 @@ mod link;
 pub mod listing;
 pub mod load;
 mod messages;
+pub mod mode;
 pub mod mount;
 mod names;
 pub mod node;

@@ -8,11 +8,12 @@ use super::agent::{LimitKeys, TaskLimits, read_limits};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
+use super::mode::Mode;
 use super::node::Entry;
-use super::policy_step::{Labels, PolicyStep};
+use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::reader::{Path, Reader};
 use super::selector::{AgentSelector, CallSelector};
-use super::shape::{ByName, List, Name, Required, Text, TextOrTexts, mapping};
+use super::shape::{ByName, List, Name, OneOf, Required, Text, TextOrTexts, mapping};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
@@ -37,6 +38,8 @@ pub struct DeclaredPolicy {
     pub description: Option<Embedded>,
     /// Texts by name for those who read decisions.
     pub labels: Labels,
+    /// Whether its steps decide, but for those that say so themselves.
+    pub mode: Mode,
     /// The agents that it is for.
     pub agents: AgentSelector,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
@@ -101,6 +104,8 @@ mapping! {
         description: Text,
         /// Texts by name for those who read decisions.
         labels: ByName<TextOrTexts>,
+        /// Whether the steps decide, or are only tried out: what they would have done is told, and nothing else happens.
+        mode: OneOf<Mode>,
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
         /// Bounds of a task; the smallest counts, whoever sets it.
@@ -151,12 +156,17 @@ impl DeclaredPolicy {
         let labels = fields.labels().labels(reader);
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let limits = read_limits(&fields.limits(), reader);
+        let mode = fields.mode().mode(Mode::Enforce, reader);
         let own = PolicyStep {
             name: format!("{}/{}", namespace.text, name.text).into(),
             id: None,
             severity: None,
             labels: labels.clone(),
         };
+        let own = OfPolicy { name: own, mode };
+        if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
+            reader.report(&field.path, messages::observed_limits(field.key));
+        }
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
         let (guardrails_before, guardrails_after) = guardrails.map_or_else(Default::default, |fields| {
@@ -175,6 +185,7 @@ impl DeclaredPolicy {
             name,
             description,
             labels,
+            mode,
             agents,
             limits,
             capabilities,
@@ -235,7 +246,7 @@ fn read_patterns(field: &Field<'_>, reader: &mut Reader) -> Vec<Embedded> {
 
 fn read_capabilities(
     key: &Key<'_, '_, ByName<CallKeys>>,
-    policy: &PolicyStep,
+    policy: &OfPolicy,
     reader: &mut Reader,
 ) -> Vec<PolicyCapability> {
     let Some(field) = key.get() else { return Vec::new() };
@@ -247,7 +258,7 @@ fn read_capabilities(
 fn read_capability(
     entry: &Entry,
     path: &Path,
-    policy: &PolicyStep,
+    policy: &OfPolicy,
     reader: &mut Reader,
 ) -> Option<PolicyCapability> {
     let calls = CallSelector::parse(&entry.key.text);

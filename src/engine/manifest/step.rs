@@ -8,9 +8,10 @@
 use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Field, Fields, Key};
 use super::messages;
-use super::policy_step::{NameKeys, PolicyStep};
+use super::mode::Mode;
+use super::policy_step::{NameKeys, OfPolicy, PolicyStep};
 use super::reader::Reader;
-use super::shape::{Definitions, Expression, Part, Shape, Text, mapping, shape, with, words};
+use super::shape::{Definitions, Expression, OneOf, Part, Shape, Text, mapping, shape, with, words};
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct DeclaredStep {
     pub on_fail: OnFail,
     /// The template of the message to the model or the reason of the lock.
     pub error_message: Option<Embedded>,
+    /// Whether it decides, or is only tried out; a step of an agent or trigger decides.
+    pub mode: Mode,
 }
 
 impl DeclaredStep {
@@ -191,6 +194,8 @@ mapping! {
     PolicyStepKeys = "a step" {
         step: Part<StepKeys>,
         name: Part<NameKeys>,
+        /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens.
+        mode: OneOf<Mode>,
     }
 }
 
@@ -269,17 +274,18 @@ impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
 }
 
 impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
-    /// The steps of a list of a policy that has this name and these labels. A step that breaks a rule is reported and left out.
-    pub(super) fn steps(&self, policy: &PolicyStep, reader: &mut Reader) -> Vec<DeclaredStep> {
+    /// The steps of a list of a policy that has this name, these labels and this mode. A step that breaks a rule is reported and left out.
+    pub(super) fn steps(&self, policy: &OfPolicy, reader: &mut Reader) -> Vec<DeclaredStep> {
         let (Some(field), Some(hook)) = (self.get(), Hook::ALL.get(HOOK)) else { return Vec::new() };
         let items = reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate();
         let read = |(at, item)| {
             let path = field.path.item(at);
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
-            let name = PolicyStep::read(policy, &fields.name().part(), reader);
+            let name = PolicyStep::read(&policy.name, &fields.name().part(), reader);
+            let mode = fields.mode().mode(policy.mode, reader);
             let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), reader);
             fields.refuse_others(reader);
-            step
+            Some(DeclaredStep { mode, ..step? })
         };
         items.filter_map(read).collect()
     }
@@ -340,6 +346,7 @@ impl DeclaredStep {
             match_name,
             on_fail,
             error_message,
+            mode: Mode::Enforce,
         })
     }
 }

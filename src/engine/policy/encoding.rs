@@ -23,6 +23,7 @@ use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, Moun
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
+use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
@@ -231,8 +232,13 @@ impl Encoder {
             match_name,
             on_fail,
             error_message,
+            mode,
         } = step;
         self.part("step");
+        // nothing of a step that decides, so that it has the digest that it had before there were others
+        if *mode == Mode::Observe {
+            self.text("observe");
+        }
         match action {
             DeclaredAction::Assert(text) => {
                 self.text("assert");

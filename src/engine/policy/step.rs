@@ -12,6 +12,7 @@ use super::template::{Placeholder, Template};
 use crate::cel::{ExprKind, Literal, Value};
 use crate::context::{Bound, MASK, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
+use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::Place;
@@ -34,6 +35,8 @@ pub struct Step {
     pub action: StepAction,
     /// The consequence of a failure.
     pub on_fail: OnFail,
+    /// Whether it decides, or is only tried out.
+    pub mode: Mode,
     /// The message of a failure (MW-34).
     message: Option<Template>,
     scope: Arc<ScopeEnv>,
@@ -141,6 +144,7 @@ impl Step {
             condition: transpose(condition)?,
             action: action?,
             on_fail: written.on_fail,
+            mode: written.mode,
             message: transpose(message)?,
             scope: scopes.action.clone(),
             path,

@@ -7,6 +7,7 @@
 use super::flow::{StepEnd, function_id, halted};
 use super::state::{Course, Stage, StepOutcome, Subject, Task, UnderWay};
 use crate::context::{Activations, Moment};
+use crate::manifest::mode::Mode;
 use crate::policy::{Expression, Policy, Step, StepAction, StepList};
 
 /// What is due at a step.
@@ -39,7 +40,7 @@ impl Task {
         let mut values = Activations::new(self.bound(subject, now));
         while let Some(step) = list.get(course.step) {
             let judged = if selected.is_none_or(|name| step.is_for(name)) {
-                self.judge_step(step, subject, course, &mut values)
+                self.judge_step(policy, step, subject, course, &mut values, now)
             } else {
                 Judged::Skipped
             };
@@ -55,11 +56,17 @@ impl Task {
 
     fn judge_step<'a>(
         &self,
+        policy: &Policy,
         step: &'a Step,
         subject: &Subject,
         course: &mut Course,
         values: &mut Activations<'a>,
+        now: &Moment,
     ) -> Judged {
+        if step.mode == Mode::Observe {
+            self.observe(policy, step, subject, course, values, now);
+            return Judged::Skipped;
+        }
         if !course.entered {
             if course.stage == Stage::BeforeFirst && !self.is_first(step, subject) {
                 return Judged::Skipped;
@@ -82,7 +89,7 @@ impl Task {
     }
 
     /// Whether `before_first` still applies: no call that ran is on record of a function that the step is for.
-    fn is_first(&self, step: &Step, subject: &Subject) -> bool {
+    pub(super) fn is_first(&self, step: &Step, subject: &Subject) -> bool {
         let has_run = |position: &usize| self.context.executed(function_id(*position)) > 0;
         subject.call().is_none() || !step.functions.iter().any(has_run)
     }

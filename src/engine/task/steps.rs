@@ -118,7 +118,7 @@ impl Task {
                     operation.course.findings.extend(finding);
                     let message = self.message_of(step, &operation.subject, now);
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
-                    if let Some(stopped) = stopped(step, operation, message) {
+                    if let Some(stopped) = stopped(step, &operation.subject, message) {
                         return Flow::Stopped(stopped);
                     }
                 }
@@ -207,13 +207,13 @@ impl Task {
 }
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.
-fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<Stopped> {
+pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> Option<Stopped> {
     let verdict = match step.on_fail {
         OnFail::Continue => return None,
         OnFail::Block => Verdict::Block,
         OnFail::LockTask => Verdict::LockTask,
     };
-    let default = match &operation.subject {
+    let default = match subject {
         Subject::Call(_) | Subject::Event(_) => messages::blocked,
         _ if verdict == Verdict::Block => messages::message_refused,
         Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
@@ -221,6 +221,7 @@ fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<S
     Some(Stopped { verdict, message: message.unwrap_or_else(|| default().into()), origin: step.origin() })
 }
 
-fn no_message(step: &Step) -> Finding {
+/// A transform that makes no message.
+pub(super) fn no_message(step: &Step) -> Finding {
     Finding::new("no_message", messages::no_such_message(), Some(step.origin()))
 }

@@ -76,3 +76,9 @@ pub(in crate::manifest) fn tag_of_hints(tag: &Embedded) -> Diagnostic {
         "say `readOnlyHint`, `destructiveHint`, `idempotentHint` or `openWorldHint` under `annotations`",
     )
 }
+
+pub(in crate::manifest) fn observed_limits(key: &Embedded) -> Diagnostic {
+    let message = "`mode: observe` is about steps, and `limits` would end tasks all the same";
+    Diagnostic::error("observed_limits", message, key.place.clone())
+        .help("keep the limits in a policy of their own")
+}

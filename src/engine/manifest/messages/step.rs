@@ -81,8 +81,20 @@ pub(in crate::manifest) fn duplicate_step_id(value: &Place, first: Place) -> Dia
 }
 
 pub(in crate::manifest) fn unknown_severity(found: &Embedded, known: &[&str]) -> Diagnostic {
-    let message = format!("`severity` is one of {}, not `{}`", quoted(known), found.text);
-    let finding = Diagnostic::error("unknown_severity", message, found.place.clone());
+    let message = not_one_of("severity", found, known);
+    meant(Diagnostic::error("unknown_severity", message, found.place.clone()), found, known)
+}
+
+pub(in crate::manifest) fn unknown_mode(found: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = not_one_of("mode", found, known);
+    meant(Diagnostic::error("unknown_mode", message, found.place.clone()), found, known)
+}
+
+fn not_one_of(key: &str, found: &Embedded, known: &[&str]) -> String {
+    format!("`{key}` is one of {}, not `{}`", quoted(known), found.text)
+}
+
+fn meant(finding: Diagnostic, found: &Embedded, known: &[&str]) -> Diagnostic {
     match nearest_key(found, known) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,

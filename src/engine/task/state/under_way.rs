@@ -3,12 +3,13 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
-use super::decision::{
-    CallId, DecidedKind, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
-};
+use super::decision::{CallId, DecidedKind, Decision};
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
+use super::observed::ObservedStep;
+use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
+use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, full_time};
 use crate::manifest::step::Hook;
@@ -40,6 +41,9 @@ pub(in crate::task) struct Course {
     /// Questions of the expression or call under way, with their answers.
     pub(in crate::task) exchanges: Vec<Exchange>,
     pub(in crate::task) trace: Vec<TraceEntry>,
+    /// What observed steps would have done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) observed: Vec<ObservedStep>,
     pub(in crate::task) findings: Vec<Finding>,
     /// What its steps cost so far.
     #[serde(default)]
@@ -322,6 +326,7 @@ impl UnderWay {
             formed: None,
             exchanges: Vec::new(),
             trace: Vec::new(),
+            observed: Vec::new(),
             findings: Vec::new(),
             cost: 0,
             recorded: Vec::new(),
@@ -386,6 +391,7 @@ impl UnderWay {
     /// A decision about one of its calls, behind what was told of it so far.
     pub(in crate::task) fn told_before(&self, mut decision: Decision) -> Decision {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
+        decision.observed.splice(0..0, self.course.observed.iter().cloned());
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
         decision
@@ -393,8 +399,8 @@ impl UnderWay {
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, findings, cost, .. } = self.course;
-        Decision { trace, findings, cost, ..Decision::new(verdict) }
+        let Course { trace, observed, findings, cost, .. } = self.course;
+        Decision { trace, observed, findings, cost, ..Decision::new(verdict) }
     }
 }
 
@@ -451,15 +457,22 @@ impl Course {
         outcome: StepOutcome,
         message: Option<Said>,
     ) -> Option<TraceEntry> {
-        let action = match &step.action {
-            StepAction::Assert(_) => StepKind::Assert,
-            StepAction::Invoke(_) => StepKind::Invoke,
-            StepAction::Transform(_) => StepKind::Transform,
-        };
+        let action = StepKind::of(step);
         let name = step.name.clone();
         let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
         Some(TraceEntry { step, action, outcome, message, shown, policy: name })
+    }
+}
+
+impl StepKind {
+    /// The kind of a step.
+    pub(in crate::task) fn of(step: &Step) -> Self {
+        match &step.action {
+            StepAction::Assert(_) => Self::Assert,
+            StepAction::Invoke(_) => Self::Invoke,
+            StepAction::Transform(_) => Self::Transform,
+        }
     }
 }
 
