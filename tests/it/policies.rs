@@ -76,6 +76,8 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("pay_refund:", "pay_find:"),
         ("pay_refund:", "pay:"),
         ("condition: input.amount > 1, ", ""),
+        ("assert: input.amount <= 100, error", "set: {amount: '5'}, error"),
+        ("assert: input.amount <= 100, error", "set: {amount: '6'}, error"),
         ("<= 100", "<= 101"),
         ("severity: high, ", "severity: high, mode: observe, "),
         ("Too much.", "No."),

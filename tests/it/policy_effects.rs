@@ -1,6 +1,9 @@
 //! What a step of a policy document does besides to judge, as far as more than one decision, a store or a log shows it. What one
 //! decision shows is in `tests/data/cases/own/policy-*`.
 
+use celador::manifest::Catalog;
+use celador::manifest::load::{File, FileOrigin};
+use celador::source::Source;
 use celador::task::StepOutcome;
 use celador::{Answer, Call, CallResult, Decision, Engine, Outcome, StartTask, Task, User, Verdict};
 use celador_store::decision_log::LogEntry;
@@ -158,4 +161,46 @@ fn an_observed_step_is_told_of_in_the_line_that_decides() {
         (&second["verdict"], &second["observed"][0]["policy"]["id"]),
         (&json!("block"), &json!("cap"))
     );
+}
+
+#[test]
+fn what_steps_have_set_outlives_a_restart() {
+    let engine = engine(&[
+        "{id: lead, assert: review('lead')}",
+        "{id: cap, set: {amount: 'input.amount > 100 ? 100 : input.amount'}}",
+        "{id: tried, mode: observe, set: {amount: '5'}}",
+        "{id: seen, mode: observe, assert: input.amount == 5}",
+    ]);
+    let mut task = begin(&engine);
+    let Outcome::Waits(waiting) = task.before(&refund(json!({"amount": 500})), NOW).unwrap().outcome() else {
+        panic!("a review is asked")
+    };
+    let review = task.reviews().next().unwrap();
+    assert_eq!(review.arguments.unwrap(), json!({"amount": 100, "card": "c-1"}).into());
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
+    let told = task.answer(waiting.question, Answer::approve(), NOW).unwrap().outcome().into_decision();
+    assert_eq!(told.value.unwrap(), json!({"amount": 100, "card": "c-1"}).into());
+    let set: Vec<_> = told.trace.iter().map(|entry| json!(entry.set)).collect();
+    assert_eq!(set, [json!(["amount"]), json!([])]);
+    assert_eq!(json!(told.observed[0].set), json!(["amount"]));
+    assert_eq!(told.observed[1].outcome, StepOutcome::Pass);
+    // what the call runs with is on record
+    let call = told.call.unwrap();
+    let taken = task.after(&call, CallResult::successful(json!({}).into()), NOW).unwrap().outcome();
+    assert!(taken.is_allowed());
+    let record = task.context().invocations().next().unwrap();
+    assert_eq!(record.input, json!({"amount": 100, "card": "c-1"}).into());
+}
+
+#[test]
+fn arguments_that_the_task_has_no_room_for_are_not_set() {
+    let steps = format!("      - {{id: more, set: {{card: \"'{}'\"}}}}\n", "x".repeat(3_000));
+    let limits = celador::EngineLimits { max_task_bytes: 2_000, ..Default::default() };
+    let source = Source::new("shop.yaml", &*format!("{AGENT}{steps}"));
+    let (catalog, _) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
+    let engine = Engine::from_catalog(&catalog, limits).0;
+    let decision = before(&mut begin(&engine), json!({}));
+    assert_eq!(decision.verdict, Verdict::Block);
+    assert_eq!(decision.findings[0].code, "limit_exceeded");
 }

@@ -45,6 +45,7 @@ mod selection;
 pub mod selector;
 pub(crate) mod shape;
 pub mod step;
+pub mod step_effect;
 mod stray;
 pub mod subscription;
 pub mod tool;

@@ -12,6 +12,7 @@ use super::mode::Mode;
 use super::policy_step::{NameKeys, OfPolicy, PolicyStep};
 use super::reader::Reader;
 use super::shape::{Definitions, Expression, OneOf, Part, Shape, Text, mapping, shape, with, words};
+use super::step_effect::{self, DeclaredEffect, EffectKeys};
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -45,16 +46,17 @@ impl DeclaredStep {
     /// The path of the expression that decides: `….assert`, `….invoke` or `….transform`.
     #[must_use]
     pub fn action_path(&self) -> String {
-        let key = match self.action {
+        let key = match &self.action {
             DeclaredAction::Assert(_) => "assert",
             DeclaredAction::Invoke(_) => "invoke",
             DeclaredAction::Transform(_) => "transform",
+            DeclaredAction::Effect(effect) => effect.key(),
         };
         format!("{}.{key}", self.path)
     }
 }
 
-/// What a step does; exactly one of the three (MW-03, MW-04).
+/// What a step does; exactly one of the first three in a manifest (MW-03, MW-04).
 #[derive(Clone, Debug)]
 pub enum DeclaredAction {
     /// `assert: input.amount < 100`: an expression that must be truthy.
@@ -63,6 +65,8 @@ pub enum DeclaredAction {
     Invoke(DeclaredInvoke),
     /// `transform: output.put('note', 'x')`: an expression whose value takes the place of the output or message.
     Transform(Embedded),
+    /// What it does to the call itself, in a policy document.
+    Effect(DeclaredEffect),
 }
 
 /// The call of an invoke step.
@@ -139,14 +143,24 @@ impl Hook {
     /// The same of the steps of policy documents.
     fn definition_in_policy(self) -> &'static str {
         match self {
-            Self::BeforeFirst | Self::Before => "policyBeforeStep",
+            Self::BeforeFirst => "policyBeforeFirstStep",
+            Self::Before => "policyBeforeStep",
             Self::After => "policyAfterStep",
             Self::GuardrailBefore | Self::GuardrailAfter | Self::Trigger => "policyGuardrailStep",
         }
     }
 
-    /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02).
-    fn actions(self) -> &'static [&'static str] {
+    /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02). A step of a policy document may do more to the call
+    /// itself.
+    fn actions(self, of_policy: bool) -> Vec<&'static str> {
+        let mut actions = self.actions_of_manifests().to_vec();
+        if of_policy && self == Self::Before {
+            actions.extend(step_effect::keys());
+        }
+        actions
+    }
+
+    fn actions_of_manifests(self) -> &'static [&'static str] {
         match self {
             Self::BeforeFirst | Self::Before => &["assert", "invoke"],
             Self::After | Self::GuardrailBefore | Self::GuardrailAfter => &["assert", "invoke", "transform"],
@@ -194,6 +208,7 @@ mapping! {
     PolicyStepKeys = "a step" {
         step: Part<StepKeys>,
         name: Part<NameKeys>,
+        effect: Part<EffectKeys>,
         /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens.
         mode: OneOf<Mode>,
     }
@@ -236,13 +251,15 @@ impl<const HOOK: usize> Shape for PolicySteps<HOOK> {
 
 /// What JSON Schema says of a step of a hook: of the keys of all steps those that the hook allows.
 fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
-    let actions = hook.actions();
+    let actions = hook.actions(of_policy);
+    let effects = step_effect::keys();
     let one_of = actions.iter().map(|action| json!({ "required": [action] })).collect::<Value>();
     let mut schema = with(keys, "oneOf", one_of);
     let may_invoke = actions.contains(&"invoke");
     if let Some(Value::Object(keys)) = schema.get_mut("properties") {
         keys.retain(|key, _| match key.as_str() {
             "assert" | "invoke" | "transform" => actions.contains(&key.as_str()),
+            key if effects.contains(&key) => actions.contains(&key),
             "bindings" => may_invoke,
             "match" => hook.owner().is_none() && !of_policy,
             _ => true,
@@ -265,7 +282,7 @@ impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
         let read = |(at, item)| {
             let path = field.path.item(at);
             let fields = reader.fields::<StepKeys>(item, &path)?;
-            let step = DeclaredStep::read(&fields, at, *hook, None, reader);
+            let step = DeclaredStep::read(&fields, at, *hook, None, None, reader);
             fields.refuse_others(reader);
             step
         };
@@ -283,7 +300,9 @@ impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
             let name = PolicyStep::read(&policy.name, &fields.name().part(), reader);
             let mode = fields.mode().mode(policy.mode, reader);
-            let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), reader);
+            let effect = fields.effect().part();
+            let step =
+                DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), Some(&effect), reader);
             fields.refuse_others(reader);
             Some(DeclaredStep { mode, ..step? })
         };
@@ -297,26 +316,34 @@ impl DeclaredStep {
         index: usize,
         hook: Hook,
         name: Option<PolicyStep>,
+        effects: Option<&Fields<'_, EffectKeys>>,
         reader: &mut Reader,
     ) -> Option<Self> {
         let (path, place) = (&fields.path, fields.place);
         let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());
-        let actions = [assert.get(), invoke.get(), transform.get()];
-        let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
+        let (asserts, invokes, transforms) = (assert.get(), invoke.get(), transform.get());
+        let actions = [assert.get(), invoke.get(), transform.get()].into_iter().flatten();
+        let actions: Vec<_> = actions.chain(effects.into_iter().flat_map(step_effect::written)).collect();
+        let keys = actions.iter().map(|field| field.key.clone()).collect::<Vec<_>>();
+        // what there is to choose from is what a manifest has, or what the list of a policy has
+        let known = match effects {
+            Some(_) => hook.actions(true),
+            None => vec!["assert", "invoke", "transform"],
+        };
         match keys.split_first() {
-            None => reader.report(path, messages::step_without_action(place)),
+            None => reader.report(path, messages::step_without_action(place, &known)),
             Some((_, [])) => {}
-            Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
+            Some((first, others)) => reader.report(path, messages::step_with_actions(first, others, &known)),
         }
-        let allowed = hook.actions();
-        for field in actions.iter().flatten().filter(|field| !allowed.contains(&&*field.key.text)) {
-            let finding = match hook {
-                Hook::Trigger => messages::trigger_action(field.key),
-                _ => messages::transform_too_early(field.key),
+        let allowed = hook.actions(effects.is_some());
+        for field in actions.iter().filter(|field| !allowed.contains(&&*field.key.text)) {
+            let finding = match (hook, &*field.key.text) {
+                (Hook::Trigger, _) => messages::trigger_action(field.key),
+                (_, "transform") => messages::transform_too_early(field.key),
+                _ => messages::misplaced_effect(field.key),
             };
             reader.report(&field.path, finding);
         }
-        let [asserts, invokes, transforms] = actions;
         let bindings = fields.bindings();
         if let Some(field) = bindings.get().filter(|_| invokes.is_none() && !keys.is_empty()) {
             reader.report(&field.path, messages::bindings_without_invoke(field.key));
@@ -326,8 +353,10 @@ impl DeclaredStep {
             assert.expression("CEL-01", reader).map(DeclaredAction::Assert)
         } else if transforms.is_some() {
             transform.expression("CEL-01", reader).map(DeclaredAction::Transform)
+        } else if let Some(field) = invokes {
+            read_invoke(&field, bindings, reader).map(DeclaredAction::Invoke)
         } else {
-            invokes.and_then(|field| read_invoke(&field, bindings, reader)).map(DeclaredAction::Invoke)
+            effects.and_then(|fields| step_effect::read(fields, reader)).map(DeclaredAction::Effect)
         };
         let condition = fields.condition().expression("CEL-01", reader);
         let match_name = read_match(fields, hook, name.is_some(), reader);

@@ -27,6 +27,7 @@ use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
+use crate::manifest::step_effect::DeclaredEffect;
 use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
 use std::collections::HashMap;
@@ -248,6 +249,7 @@ impl Encoder {
                 self.text("transform");
                 self.embedded(text);
             }
+            DeclaredAction::Effect(effect) => self.effect(effect),
             DeclaredAction::Invoke(invoke) => {
                 self.text("invoke");
                 self.optional(target(invoke), Self::text);
@@ -265,6 +267,13 @@ impl Encoder {
             OnFail::Continue => "continue",
             OnFail::LockTask => "lock_task",
         });
+    }
+
+    fn effect(&mut self, effect: &DeclaredEffect) {
+        self.text(effect.key());
+        match effect {
+            DeclaredEffect::Set(values) => self.list(values, Self::binding),
+        }
     }
 
     fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {

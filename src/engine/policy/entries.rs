@@ -39,7 +39,7 @@ pub(super) fn close(declared: &mut SchemaDecl, resolved: &ResolvedAgent, limits:
 fn transforms<'s>(steps: impl Iterator<Item = &'s DeclaredStep>) -> Vec<&'s Embedded> {
     let transform = |step: &'s DeclaredStep| match &step.action {
         DeclaredAction::Transform(text) => Some(text),
-        DeclaredAction::Assert(_) | DeclaredAction::Invoke(_) => None,
+        DeclaredAction::Assert(_) | DeclaredAction::Invoke(_) | DeclaredAction::Effect(_) => None,
     };
     steps.filter_map(transform).collect()
 }

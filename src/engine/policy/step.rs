@@ -4,6 +4,7 @@
 //! diagnostics. A step that does not compile makes its agent invalid; none is ever left out of a list that runs.
 
 use super::binding::Binding;
+use super::effect::{ComputedValue, Effect};
 use super::expression::{Expression, Texts};
 use super::message::compile_message;
 use super::messages;
@@ -53,6 +54,8 @@ pub enum StepAction {
     Transform(Expression),
     /// A call that the model does not see.
     Invoke(Invoke),
+    /// What it does to the call itself.
+    Effect(Effect),
 }
 
 /// The call of an invoke step.
@@ -121,6 +124,9 @@ impl Step {
             DeclaredAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
+            DeclaredAction::Effect(effect) => {
+                Effect::compile(&scopes.action, effect, texts).map(StepAction::Effect)
+            }
             DeclaredAction::Invoke(invoke) => {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
@@ -158,6 +164,21 @@ impl Step {
         self.selects.as_deref().is_none_or(|selected| selected == name)
     }
 
+    /// The arguments that it gives other values to; nothing if it is a step of another kind.
+    #[must_use]
+    pub fn sets(&self) -> Option<&[ComputedValue]> {
+        match &self.action {
+            StepAction::Effect(Effect::Set(values)) => Some(values),
+            StepAction::Assert(_) | StepAction::Transform(_) | StepAction::Invoke(_) => None,
+        }
+    }
+
+    /// The names of these arguments.
+    #[must_use]
+    pub fn names_set(&self) -> Vec<Arc<str>> {
+        self.sets().into_iter().flatten().map(|computed| computed.name.clone()).collect()
+    }
+
     /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. Rendering never fails: what
     /// is absent renders as the empty text (MW-53).
     #[must_use]
@@ -188,12 +209,12 @@ impl Step {
         self.message.as_ref().map(|template| template.render(self.scope.env().limits(), value))
     }
 
-    /// The expression that it judges or replaces with, as it is written; nothing for an invoke step.
+    /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
-            StepAction::Invoke(_) => None,
+            StepAction::Invoke(_) | StepAction::Effect(_) => None,
         }
     }
 
@@ -202,7 +223,9 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) => Origin::new(&self.path, &self.place).of(self.name.as_ref()),
+            StepAction::Invoke(_) | StepAction::Effect(_) => {
+                Origin::new(&self.path, &self.place).of(self.name.as_ref())
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! values of all of them are found once.
 
 use super::flow::{StepEnd, function_id, halted};
-use super::state::{Course, Stage, StepOutcome, Subject, Task, UnderWay};
+use super::state::{Course, Rewriting, Stage, StepOutcome, Subject, Task, UnderWay};
 use crate::context::{Activations, Moment};
 use crate::manifest::mode::Mode;
 use crate::policy::{Expression, Policy, Step, StepAction, StepList};
@@ -39,6 +39,9 @@ impl Task {
         let selected = subject.selected(policy);
         let mut values = Activations::new(self.bound(subject, now));
         while let Some(step) = list.get(course.step) {
+            if course.rewriting == Rewriting::Lapsed && step.sets().is_none() {
+                return None;
+            }
             let judged = if selected.is_none_or(|name| step.is_for(name)) {
                 self.judge_step(policy, step, subject, course, &mut values, now)
             } else {
@@ -63,6 +66,9 @@ impl Task {
         values: &mut Activations<'a>,
         now: &Moment,
     ) -> Judged {
+        if step.sets().is_some() && course.rewriting == Rewriting::Done {
+            return Judged::Skipped;
+        }
         if step.mode == Mode::Observe {
             self.observe(policy, step, subject, course, values, now);
             return Judged::Skipped;

@@ -48,6 +48,7 @@ mod observe;
 mod operation;
 mod outcome;
 mod record;
+mod rewrite;
 mod save;
 mod secret;
 mod size;

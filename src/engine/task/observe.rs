@@ -1,12 +1,14 @@
 //! Observed steps: tried out where they stand in their list, and told beside what was done.
 //!
 //! In: a step of a policy document that does not decide, and the operation that passes it. Out: an [`ObservedStep`] for the
-//! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing and stops nothing, and
+//! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
+//! that it would have set other observed steps see) and stops nothing, and
 //! its errors stand with it alone. It costs what the step would have cost.
 
 use super::evaluation::replay::Halt;
 use super::flow::Stopped;
 use super::invoke_step::Formed;
+use super::rewrite::{NotSet, with_arguments};
 use super::state::{
     Course, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome, Subject, Task,
     Verdict,
@@ -14,7 +16,7 @@ use super::state::{
 use super::steps::{no_message, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Caller, Moment, TaskIo};
-use crate::policy::{Expression, Invoke, Policy, Step, StepAction};
+use crate::policy::{Effect, Expression, Invoke, Policy, Step, StepAction};
 
 /// How an observed step would have ended.
 enum Seen {
@@ -27,6 +29,24 @@ impl Task {
     /// Tries a step out.
     #[cold]
     pub(super) fn observe<'a>(
+        &self,
+        policy: &Policy,
+        step: &'a Step,
+        subject: &Subject,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+        now: &Moment,
+    ) {
+        match with_arguments(subject, course.tried.as_ref()) {
+            Some(tried) => {
+                let mut values = Activations::new(self.bound(&tried, now));
+                self.observe_in(policy, step, &tried, course, &mut values, now);
+            }
+            None => self.observe_in(policy, step, subject, course, values, now),
+        }
+    }
+
+    fn observe_in<'a>(
         &self,
         policy: &Policy,
         step: &'a Step,
@@ -56,6 +76,18 @@ impl Task {
                         Ok(value) if self.can_replace(subject, &value) => Seen::Passed,
                         Ok(_) => Seen::Failed(vec![no_message(step)]),
                         Err(seen) => seen,
+                    }
+                }
+                StepAction::Effect(Effect::Set(values)) => {
+                    let (set, cost) = self.set(policy, step, values, subject, (&[], &course.approved), now);
+                    course.cost = course.cost.saturating_add(cost);
+                    match set {
+                        Ok(arguments) => {
+                            course.tried = Some(arguments);
+                            Seen::Passed
+                        }
+                        Err(NotSet::Failed(findings)) => Seen::Failed(findings),
+                        Err(NotSet::Asks(request, _)) => Seen::Asks(request),
                     }
                 }
                 StepAction::Invoke(invoke) => self.try_invoke(policy, step, invoke, subject, course, now),
@@ -138,6 +170,7 @@ impl Task {
             reviewer: None,
             message: None,
             shown: None,
+            set: if matches!(seen, Seen::Passed) { step.names_set() } else { Vec::new() },
             findings: Vec::new(),
             origin: step.origin(),
         };

@@ -8,13 +8,13 @@ use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
 use super::state::{
-    Course, Finding, Pending, Progress, QuestionId, Request, Said, Stage, StepOutcome, Subject, Task,
-    UnderWay, Verdict,
+    Course, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage, StepOutcome, Subject,
+    Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
 use crate::manifest::step::OnFail;
-use crate::policy::{Expression, Policy, Step, StepAction};
+use crate::policy::{Effect, Expression, Policy, Step, StepAction};
 
 impl Task {
     /// Takes an operation as far as it goes.
@@ -59,6 +59,7 @@ impl Task {
                         return decision.into();
                     }
                 },
+                Flow::Again => operation.course.ask_again(),
                 Flow::Held => return self.hold(operation).into(),
                 Flow::Stopped(stopped) => {
                     let recorded = std::mem::take(&mut operation.course.recorded);
@@ -107,7 +108,11 @@ impl Task {
                     continue;
                 }
                 // what was let through before a review was asked goes on with its result
-                Due::Action if self.is_held(operation) && !operation.course.is_invoking() => {
+                Due::Action
+                    if self.is_held(operation)
+                        && !operation.course.is_invoking()
+                        && step.sets().is_none() =>
+                {
                     return Flow::Held;
                 }
                 Due::Action => self.act(policy, step, operation, now),
@@ -125,6 +130,9 @@ impl Task {
                 StepEnd::Asks(request) => return Flow::Asks(request),
             }
             operation.course.next_step();
+        }
+        if operation.course.rewriting == Rewriting::Lapsed {
+            return Flow::Again;
         }
         Flow::Passed
     }
@@ -148,6 +156,7 @@ impl Task {
                     Err(halt) => halted(halt, course, expression),
                 }
             }
+            StepAction::Effect(Effect::Set(values)) => self.rewrite(policy, step, values, operation, now),
             StepAction::Assert(_) => StepEnd::Passed,
         }
     }

@@ -46,7 +46,7 @@ pub use task::Task;
 pub use termination::{Termination, TerminationReason};
 pub use trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 pub(in crate::task) use under_way::{
-    Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender,
-    Stage, Subject, UnderWay, stored_waiting,
+    Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, Rewriting, ScriptUnderWay,
+    Sender, Stage, Subject, UnderWay, stored_waiting,
 };
 pub use verdict::{EventStage, Verdict};

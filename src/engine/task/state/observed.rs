@@ -4,6 +4,7 @@ use super::trace::{Finding, StepKind, StepName, StepOutcome};
 use super::verdict::Verdict;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A step of a policy document under `mode: observe` that was evaluated. Nothing of the decision follows from it.
 ///
@@ -71,6 +72,10 @@ pub struct ObservedStep {
     /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
+    /// The arguments that it would have given other values to, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub set: Vec<Arc<str>>,
     /// Why it failed, where an error is why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

@@ -71,6 +71,10 @@ pub struct TraceEntry {
     /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
+    /// The arguments of the call that the step has given other values to, by name; the values are in the decision's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub set: Vec<Arc<str>>,
     /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Arc<PolicyStep>>,
@@ -98,6 +102,8 @@ pub enum StepKind {
     Invoke,
     /// It replaces.
     Transform,
+    /// It gives arguments other values.
+    Set,
 }
 
 /// How a step ended.

@@ -13,7 +13,7 @@ use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Fingerprint, Policy, Step, StepAction, StepList};
+use crate::policy::{Effect, Fingerprint, Policy, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -51,12 +51,37 @@ pub(in crate::task) struct Course {
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) recorded: Vec<InvocationId>,
+    /// The arguments that the call would have if observed steps decided, where these would be others: only observed steps see them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) tried: Option<Json>,
+    /// How far steps have rewritten the arguments.
+    #[serde(default, skip_serializing_if = "Rewriting::is_due")]
+    pub(in crate::task) rewriting: Rewriting,
     /// Who has approved of the call with these arguments: one approval covers all steps ahead of it that ask the same reviewer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) approved: Vec<String>,
     /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) invoked: Vec<(Stage, usize)>,
+}
+
+/// How far steps have rewritten the arguments of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::task) enum Rewriting {
+    /// The steps that do are passed as they come.
+    #[default]
+    Due,
+    /// They have changed arguments of which somebody had approved: all steps are to be passed again.
+    Lapsed,
+    /// They are passed, and are left out when the others are passed again.
+    Done,
+}
+
+impl Rewriting {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+    fn is_due(&self) -> bool {
+        *self == Self::Due
+    }
 }
 
 /// What an operation is about.
@@ -329,6 +354,8 @@ impl UnderWay {
             observed: Vec::new(),
             findings: Vec::new(),
             cost: 0,
+            tried: None,
+            rewriting: Rewriting::Due,
             recorded: Vec::new(),
             approved: Vec::new(),
             invoked: Vec::new(),
@@ -419,6 +446,15 @@ impl Course {
     pub(in crate::task) fn begin_anew(&mut self, reviewer: String) {
         self.enter(Stage::BeforeFirst);
         self.approved = vec![reviewer];
+        (self.rewriting, self.tried) = (Rewriting::Due, None);
+    }
+
+    /// Goes over the steps ahead of the call again, whose arguments steps have changed since somebody approved of them: nobody has
+    /// approved of what it would run with.
+    pub(in crate::task) fn ask_again(&mut self) {
+        self.enter(Stage::BeforeFirst);
+        self.approved.clear();
+        self.rewriting = Rewriting::Done;
     }
 
     /// Whether the step under way has run already, before the arguments were changed.
@@ -458,10 +494,11 @@ impl Course {
         message: Option<Said>,
     ) -> Option<TraceEntry> {
         let action = StepKind::of(step);
+        let set = if outcome == StepOutcome::Pass { step.names_set() } else { Vec::new() };
         let name = step.name.clone();
         let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
-        Some(TraceEntry { step, action, outcome, message, shown, policy: name })
+        Some(TraceEntry { step, action, outcome, message, shown, set, policy: name })
     }
 }
 
@@ -472,6 +509,9 @@ impl StepKind {
             StepAction::Assert(_) => Self::Assert,
             StepAction::Invoke(_) => Self::Invoke,
             StepAction::Transform(_) => Self::Transform,
+            StepAction::Effect(effect) => match effect {
+                Effect::Set(_) => Self::Set,
+            },
         }
     }
 }
