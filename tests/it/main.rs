@@ -98,6 +98,7 @@ mod pending;
 mod policies;
 mod policy;
 mod policy_effects;
+mod policy_library;
 mod policy_messages;
 mod programs;
 mod public_door;
@@ -123,7 +124,7 @@ mod review_page_shown;
 #[cfg(feature = "server")]
 mod review_webhook;
 mod reviews;
-mod rules;
+mod rules_people_write;
 mod scenario_read;
 mod schema_bounds;
 mod schema_payloads;

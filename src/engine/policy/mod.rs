@@ -13,6 +13,7 @@
 //! | `parameters`, `arguments` | bindings, arguments and defaults to one object |
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
+//! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
@@ -36,11 +37,14 @@ mod binding;
 mod compile;
 mod compiler;
 mod declaration;
+mod define;
+mod definitions;
 mod effect;
 mod encoder;
 mod encoding;
 mod entries;
 mod event;
+mod expansion;
 mod expression;
 mod expressions;
 mod filter;
