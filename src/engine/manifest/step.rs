@@ -7,6 +7,7 @@
 
 use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Field, Fields, Key};
+use super::label::{DeclaredLabels, LabelKeys, label_keys};
 use super::messages;
 use super::mode::Mode;
 use super::policy_step::{NameKeys, OfPolicy, PolicyStep};
@@ -51,8 +52,20 @@ impl DeclaredStep {
             DeclaredAction::Invoke(_) => "invoke",
             DeclaredAction::Transform(_) => "transform",
             DeclaredAction::Effect(effect) => effect.key(),
+            DeclaredAction::Label(labels) => labels.key(),
         };
         format!("{}.{key}", self.path)
+    }
+
+    /// The texts that are evaluated: the condition, and what the action asks.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Embedded> {
+        let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
+            DeclaredAction::Effect(DeclaredEffect::Set(values)) => (None, values),
+            DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[]),
+            DeclaredAction::Label(labels) => (labels.computed(), &[]),
+            DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
+        };
+        self.condition.iter().chain(action).chain(bindings.iter().map(|binding| &binding.value))
     }
 }
 
@@ -67,6 +80,8 @@ pub enum DeclaredAction {
     Transform(Embedded),
     /// What it does to the call itself, in a policy document.
     Effect(DeclaredEffect),
+    /// `label: [untrusted]` or `declassify: [untrusted]`: what a step of a policy says of the value that came in.
+    Label(DeclaredLabels),
 }
 
 /// The call of an invoke step.
@@ -153,16 +168,19 @@ impl Hook {
     /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02). A step of a policy document may do more to the call
     /// itself.
     fn actions(self, of_policy: bool) -> Vec<&'static str> {
-        let mut actions = self.actions_of_manifests().to_vec();
+        let mut actions = self.actions_without_effects(of_policy).to_vec();
         if of_policy && self == Self::Before {
             actions.extend(step_effect::keys());
         }
         actions
     }
 
-    fn actions_of_manifests(self) -> &'static [&'static str] {
+    fn actions_without_effects(self, of_policy: bool) -> &'static [&'static str] {
         match self {
             Self::BeforeFirst | Self::Before => &["assert", "invoke"],
+            Self::After | Self::GuardrailBefore if of_policy => {
+                &["assert", "invoke", "transform", "label", "declassify"]
+            }
             Self::After | Self::GuardrailBefore | Self::GuardrailAfter => &["assert", "invoke", "transform"],
             Self::Trigger => &["assert"],
         }
@@ -211,6 +229,7 @@ mapping! {
         effect: Part<EffectKeys>,
         /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens.
         mode: OneOf<Mode>,
+        labels: Part<LabelKeys>,
     }
 }
 
@@ -258,7 +277,7 @@ fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
     let may_invoke = actions.contains(&"invoke");
     if let Some(Value::Object(keys)) = schema.get_mut("properties") {
         keys.retain(|key, _| match key.as_str() {
-            "assert" | "invoke" | "transform" => actions.contains(&key.as_str()),
+            "assert" | "invoke" | "transform" | "label" | "declassify" => actions.contains(&key.as_str()),
             key if effects.contains(&key) => actions.contains(&key),
             "bindings" => may_invoke,
             "match" => hook.owner().is_none() && !of_policy,
@@ -300,13 +319,34 @@ impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
             let name = PolicyStep::read(&policy.name, &fields.name().part(), reader);
             let mode = fields.mode().mode(policy.mode, reader);
-            let effect = fields.effect().part();
-            let step =
-                DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), Some(&effect), reader);
+            let own = OwnKeys { effects: fields.effect().part(), labels: fields.labels().part() };
+            let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), Some(&own), reader);
             fields.refuse_others(reader);
             Some(DeclaredStep { mode, ..step? })
         };
         items.filter_map(read).collect()
+    }
+}
+
+/// The keys that only a step of a policy document has.
+struct OwnKeys<'a> {
+    effects: Fields<'a, EffectKeys>,
+    labels: Fields<'a, LabelKeys>,
+}
+
+impl<'a> OwnKeys<'a> {
+    /// Those of them that say what the step does.
+    fn written(&self) -> Vec<Field<'a>> {
+        let of_labels = label_keys(&self.labels).into_iter().flatten();
+        step_effect::written(&self.effects).into_iter().chain(of_labels).collect()
+    }
+
+    /// What the step does, if one of them says so.
+    fn read(&self, reader: &mut Reader) -> Option<DeclaredAction> {
+        if let Some(labels) = DeclaredLabels::read(&self.labels, reader) {
+            return Some(DeclaredAction::Label(labels));
+        }
+        step_effect::read(&self.effects, reader).map(DeclaredAction::Effect)
     }
 }
 
@@ -316,17 +356,17 @@ impl DeclaredStep {
         index: usize,
         hook: Hook,
         name: Option<PolicyStep>,
-        effects: Option<&Fields<'_, EffectKeys>>,
+        own: Option<&OwnKeys<'_>>,
         reader: &mut Reader,
     ) -> Option<Self> {
         let (path, place) = (&fields.path, fields.place);
         let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());
         let (asserts, invokes, transforms) = (assert.get(), invoke.get(), transform.get());
         let actions = [assert.get(), invoke.get(), transform.get()].into_iter().flatten();
-        let actions: Vec<_> = actions.chain(effects.into_iter().flat_map(step_effect::written)).collect();
+        let actions: Vec<_> = actions.chain(own.into_iter().flat_map(OwnKeys::written)).collect();
         let keys = actions.iter().map(|field| field.key.clone()).collect::<Vec<_>>();
         // what there is to choose from is what a manifest has, or what the list of a policy has
-        let known = match effects {
+        let known = match own {
             Some(_) => hook.actions(true),
             None => vec!["assert", "invoke", "transform"],
         };
@@ -335,11 +375,12 @@ impl DeclaredStep {
             Some((_, [])) => {}
             Some((first, others)) => reader.report(path, messages::step_with_actions(first, others, &known)),
         }
-        let allowed = hook.actions(effects.is_some());
+        let allowed = hook.actions(own.is_some());
         for field in actions.iter().filter(|field| !allowed.contains(&&*field.key.text)) {
             let finding = match (hook, &*field.key.text) {
                 (Hook::Trigger, _) => messages::trigger_action(field.key),
                 (_, "transform") => messages::transform_too_early(field.key),
+                (_, "label" | "declassify") => messages::label_too_early(field.key),
                 _ => messages::misplaced_effect(field.key),
             };
             reader.report(&field.path, finding);
@@ -356,7 +397,7 @@ impl DeclaredStep {
         } else if let Some(field) = invokes {
             read_invoke(&field, bindings, reader).map(DeclaredAction::Invoke)
         } else {
-            effects.and_then(|fields| step_effect::read(fields, reader)).map(DeclaredAction::Effect)
+            own.and_then(|own| own.read(reader))
         };
         let condition = fields.condition().expression("CEL-01", reader);
         let match_name = read_match(fields, hook, name.is_some(), reader);

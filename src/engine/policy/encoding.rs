@@ -23,6 +23,7 @@ use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, Moun
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
+use crate::manifest::label::LabelTexts;
 use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
@@ -250,6 +251,13 @@ impl Encoder {
                 self.embedded(text);
             }
             DeclaredAction::Effect(effect) => self.effect(effect),
+            DeclaredAction::Label(labels) => {
+                self.text(labels.key());
+                match &labels.texts {
+                    LabelTexts::Written(texts) => self.list(texts, Self::embedded),
+                    LabelTexts::Computed(text) => self.embedded(text),
+                }
+            }
             DeclaredAction::Invoke(invoke) => {
                 self.text("invoke");
                 self.optional(target(invoke), Self::text);
@@ -277,7 +285,8 @@ impl Encoder {
     }
 
     fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {
-        let Declaration { capability, function, parameters, output } = declaration;
+        // what `call` is in a step is written with the steps that may ask for it
+        let Declaration { capability, function, parameters, output, call: _ } = declaration;
         // the parameters are there as they are taken, and the action as what it does
         let DeclaredFunction { key, name, action: _, active, parameters: _ } = function;
         let entry = resolved.capabilities.get(*capability);

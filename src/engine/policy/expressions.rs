@@ -32,6 +32,7 @@ impl Step {
             StepAction::Assert(expression) | StepAction::Transform(expression) => {
                 (Some(expression), &[], None)
             }
+            StepAction::Label(labels) => (labels.computed(), &[], None),
             StepAction::Invoke(invoke) => (None, &invoke.bindings, None),
             StepAction::Effect(effect) => (None, &[], Some(effect)),
         };

@@ -6,6 +6,7 @@
 use super::binding::Binding;
 use super::effect::{ComputedValue, Effect};
 use super::expression::{Expression, Texts};
+use super::labels::LabelStep;
 use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
@@ -56,6 +57,8 @@ pub enum StepAction {
     Invoke(Invoke),
     /// What it does to the call itself.
     Effect(Effect),
+    /// Labels that the value gets or loses.
+    Label(LabelStep),
 }
 
 /// The call of an invoke step.
@@ -133,6 +136,9 @@ impl Step {
                 let complete = bindings.len() == invoke.bindings.len();
                 complete.then_some(StepAction::Invoke(Invoke { function: target, bindings }))
             }
+            DeclaredAction::Label(labels) => {
+                LabelStep::compile(labels, &scopes.action, &path, texts).map(StepAction::Label)
+            }
         };
         let message = written.error_message.as_ref().map(|text| {
             compile_message(
@@ -169,7 +175,10 @@ impl Step {
     pub fn sets(&self) -> Option<&[ComputedValue]> {
         match &self.action {
             StepAction::Effect(Effect::Set(values)) => Some(values),
-            StepAction::Assert(_) | StepAction::Transform(_) | StepAction::Invoke(_) => None,
+            StepAction::Assert(_)
+            | StepAction::Transform(_)
+            | StepAction::Invoke(_)
+            | StepAction::Label(_) => None,
         }
     }
 
@@ -214,6 +223,7 @@ impl Step {
     pub fn source(&self) -> Option<&str> {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
+            StepAction::Label(labels) => labels.computed().map(Expression::source),
             StepAction::Invoke(_) | StepAction::Effect(_) => None,
         }
     }
@@ -223,7 +233,7 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) | StepAction::Effect(_) => {
+            StepAction::Invoke(_) | StepAction::Effect(_) | StepAction::Label(_) => {
                 Origin::new(&self.path, &self.place).of(self.name.as_ref())
             }
         }

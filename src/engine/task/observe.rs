@@ -16,7 +16,7 @@ use super::state::{
 use super::steps::{no_message, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Caller, Moment, TaskIo};
-use crate::policy::{Effect, Expression, Invoke, Policy, Step, StepAction};
+use crate::policy::{Effect, Expression, Invoke, LabelStep, Policy, Step, StepAction, StepLabels};
 
 /// How an observed step would have ended.
 enum Seen {
@@ -90,6 +90,7 @@ impl Task {
                         Err(NotSet::Asks(request, _)) => Seen::Asks(request),
                     }
                 }
+                StepAction::Label(labels) => self.try_label(step, labels, course, values),
                 StepAction::Invoke(invoke) => self.try_invoke(policy, step, invoke, subject, course, now),
             },
         };
@@ -118,6 +119,24 @@ impl Task {
                 Seen::Failed(vec![Finding::of_error(&error, expression.origin_of(error.span))])
             }
         })
+    }
+
+    /// Finds the labels that a step would give or take away; nobody sees them.
+    fn try_label<'a>(
+        &self,
+        step: &Step,
+        labels: &'a LabelStep,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+    ) -> Seen {
+        let StepLabels::Computed(expression) = &labels.labels else { return Seen::Passed };
+        match self.try_out(expression, course, values, Expression::json_metered) {
+            Ok(texts) => match self.labels_of(step, &texts) {
+                Ok(_) => Seen::Passed,
+                Err(finding) => Seen::Failed(vec![finding]),
+            },
+            Err(seen) => seen,
+        }
     }
 
     /// Forms the arguments of an invoke step, and goes no further.

@@ -119,6 +119,7 @@ impl Task {
             };
             match end {
                 StepEnd::Passed => operation.course.leave_trace(step, StepOutcome::Pass, None),
+                StepEnd::Labelled(labels) => operation.course.leave_labels(step, labels),
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
                     let message = self.message_of(step, &operation.subject, now);
@@ -157,6 +158,7 @@ impl Task {
                 }
             }
             StepAction::Effect(Effect::Set(values)) => self.rewrite(policy, step, values, operation, now),
+            StepAction::Label(labels) => self.label(step, labels, operation, now),
             StepAction::Assert(_) => StepEnd::Passed,
         }
     }

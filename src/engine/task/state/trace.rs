@@ -2,6 +2,7 @@
 //!
 //! Texts are those of the manifest's author, rendered; errors are told by code and place, never by a value.
 
+use crate::context::LabelSet;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
@@ -75,6 +76,9 @@ pub struct TraceEntry {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub set: Vec<Arc<str>>,
+    /// The labels that it gave or took away.
+    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
+    pub labels: LabelSet,
     /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Arc<PolicyStep>>,
@@ -102,6 +106,10 @@ pub enum StepKind {
     Invoke,
     /// It replaces.
     Transform,
+    /// It gives labels.
+    Label,
+    /// It takes labels away.
+    Declassify,
     /// It gives arguments other values.
     Set,
 }

@@ -11,9 +11,9 @@ use super::observed::ObservedStep;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
-use crate::context::{InvocationId, full_time};
+use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Effect, Fingerprint, Policy, Step, StepAction, StepList};
+use crate::policy::{Effect, Fingerprint, LabelStep, Policy, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -486,6 +486,13 @@ impl Course {
         }
     }
 
+    /// The same of a step that gave labels or took them away.
+    pub(in crate::task) fn leave_labels(&mut self, step: &Step, labels: LabelSet) {
+        if let Some(entry) = self.trace_of(step, StepOutcome::Pass, None) {
+            self.trace.push(TraceEntry { labels, ..entry });
+        }
+    }
+
     /// The word that the step under way leaves.
     pub(in crate::task) fn trace_of(
         &self,
@@ -498,7 +505,8 @@ impl Course {
         let name = step.name.clone();
         let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
-        Some(TraceEntry { step, action, outcome, message, shown, set, policy: name })
+        let labels = LabelSet::new();
+        Some(TraceEntry { step, action, outcome, message, shown, set, labels, policy: name })
     }
 }
 
@@ -509,6 +517,8 @@ impl StepKind {
             StepAction::Assert(_) => Self::Assert,
             StepAction::Invoke(_) => Self::Invoke,
             StepAction::Transform(_) => Self::Transform,
+            StepAction::Label(LabelStep { takes: false, .. }) => Self::Label,
+            StepAction::Label(LabelStep { takes: true, .. }) => Self::Declassify,
             StepAction::Effect(effect) => match effect {
                 Effect::Set(_) => Self::Set,
             },
