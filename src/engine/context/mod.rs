@@ -35,13 +35,17 @@
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
 mod activations;
+mod call_at_hand;
 mod call_path;
 mod call_type;
 mod calls;
 mod change;
+mod copy_index;
 pub(crate) mod full_time;
 mod function;
 mod history;
+mod label_functions;
+mod labels;
 mod live;
 mod log;
 mod messages;
@@ -49,6 +53,7 @@ mod moment;
 mod open_calls;
 mod page;
 mod part;
+mod provenance;
 mod schema;
 mod schema_decl;
 mod scope;
@@ -57,6 +62,7 @@ mod secret;
 mod secret_path;
 mod shorten;
 mod snapshot;
+mod sources;
 mod surroundings;
 mod task_context;
 mod task_io;
@@ -64,10 +70,14 @@ mod task_secrets;
 mod unanswered;
 
 pub use activations::Activations;
+pub use call_at_hand::CallAtHand;
 pub use call_path::CallsOnPath;
 pub use change::{ContextChange, ContextMark};
+pub use copy_index::CopyRules;
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
+pub use label_functions::{LABELLING, LABELS, SOURCES};
+pub use labels::{LabelChange, LabelSet, Labelling, ValueSource};
 pub(crate) use log::Log;
 pub use moment::Moment;
 pub use page::{ContextPage, PageError, PageRequest};

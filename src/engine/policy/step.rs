@@ -5,6 +5,7 @@
 
 use super::binding::Binding;
 use super::expression::{Expression, Texts};
+use super::labels::LabelStep;
 use super::messages;
 use super::origin::Origin;
 use super::step_text::{Shown, StepText};
@@ -48,6 +49,8 @@ pub enum StepAction {
     Transform(Expression),
     /// A call that the model does not see.
     Invoke(Invoke),
+    /// Labels that the value gets or loses.
+    Label(LabelStep),
 }
 
 /// The call of an invoke step.
@@ -122,6 +125,9 @@ impl Step {
                 let complete = bindings.len() == invoke.bindings.len();
                 complete.then_some(StepAction::Invoke(Invoke { function: target, bindings }))
             }
+            DeclaredAction::Label(labels) => {
+                LabelStep::compile(labels, &scopes.action, &path, texts).map(StepAction::Label)
+            }
         };
         let message = written.error_message.as_ref().map(|text| {
             let path = format!("{}.error_message", written.path);
@@ -168,6 +174,7 @@ impl Step {
     pub fn source(&self) -> Option<&str> {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
+            StepAction::Label(labels) => labels.computed().map(Expression::source),
             StepAction::Invoke(_) => None,
         }
     }
@@ -177,7 +184,9 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) => Origin::new(&self.path, &self.place).of(self.name.as_ref()),
+            StepAction::Invoke(_) | StepAction::Label(_) => {
+                Origin::new(&self.path, &self.place).of(self.name.as_ref())
+            }
         }
     }
 }
