@@ -292,7 +292,7 @@ fn the_page_about_policies_is_true() {
     // the agents of support are loaded elsewhere
     let codes: Vec<_> = engine.warnings().iter().map(|warning| warning.code).collect();
     assert_eq!(codes, ["unmatched_agents"]);
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, NOW)).unwrap();
     let mut verdict = |function: &str, arguments: Value| {
         let decision = task.before(&call(function, arguments), NOW).unwrap().outcome().into_decision();

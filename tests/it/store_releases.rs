@@ -66,7 +66,7 @@ struct Running<'r> {
 
 impl<'r> Running<'r> {
     fn start(store: &'r StoredTasks, log: &'r DecisionLog, engine: &Engine, id: &str) -> Self {
-        let user = User { id: "u-1".into(), email: None };
+        let user = User { id: "u-1".into(), email: None, ..User::default() };
         let task = engine.start(StartTask::new(id, "shop", "clerk", user, second(0))).unwrap();
         let set = Arc::new(ManifestSet::of(&manifests()));
         let head = store.create_under(&kim(), &task, second(0), None, Some(set)).unwrap();

@@ -33,6 +33,8 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
+    /// Whether the expression is a manifest's, to which the specification shows no claims of the user.
+    pub hides_claims: bool,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
     pub has_mount: bool,
     /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
@@ -54,6 +56,7 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
+            hides_claims: false,
             has_mount: false,
             capabilities: &[],
             libraries: &[],
@@ -65,6 +68,9 @@ impl<'d> ScopeDecl<'d> {
     fn type_of(&self, root: Root) -> Option<Type> {
         let under_test = self.schema.filter(|_| self.scope.tests_messages());
         Some(match root {
+            Root::Context if self.hides_claims => {
+                self.schema.map_or(Type::Dyn, |schema| schema.context_type_without_claims())
+            }
             Root::Context => self.schema.map_or(Type::Dyn, |schema| schema.context_type()),
             Root::Input => {
                 under_test.map_or(self.input.clone(), |schema| Type::Singleton(schema.input_type().clone()))

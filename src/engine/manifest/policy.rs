@@ -5,18 +5,21 @@
 //! document; `applied` says to which agents and calls its steps belong.
 
 use super::agent::{LimitKeys, TaskLimits, read_limits};
+use super::claims::ClaimsSchema;
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::node::Entry;
 use super::policy_step::{Labels, PolicyStep};
 use super::reader::{Path, Reader};
+use super::schema::Schema;
 use super::selector::{AgentSelector, CallSelector};
 use super::shape::{ByName, List, Name, Required, Text, TextOrTexts, mapping};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
 use crate::source::{Embedded, Place};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A policy document.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub struct DeclaredPolicy {
     pub labels: Labels,
     /// The agents that it is for.
     pub agents: AgentSelector,
+    /// The claims of the user that are visible to its expressions: the schema of an object.
+    pub claims: Option<Arc<Schema>>,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
     /// Steps around calls, by key.
@@ -103,6 +108,8 @@ mapping! {
         labels: ByName<TextOrTexts>,
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
+        /// The claims of the user that its expressions read as `context.user.claims`.
+        claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: LimitKeys,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
@@ -150,6 +157,7 @@ impl DeclaredPolicy {
         let description = fields.description().text(reader);
         let labels = fields.labels().labels(reader);
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
+        let claims = fields.claims().claims(reader);
         let limits = read_limits(&fields.limits(), reader);
         let own = PolicyStep {
             name: format!("{}/{}", namespace.text, name.text).into(),
@@ -176,6 +184,7 @@ impl DeclaredPolicy {
             description,
             labels,
             agents,
+            claims,
             limits,
             capabilities,
             guardrails_before,

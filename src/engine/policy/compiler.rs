@@ -28,11 +28,13 @@ pub(super) struct ScopeKey {
     pub(super) events: Vec<(usize, usize)>,
     /// Whether a transform may have made something else of the result by then.
     pub(super) transformed: bool,
+    /// Whether the text is a policy's, which sees the claims of the user.
+    pub(super) of_policy: bool,
 }
 
 impl ScopeKey {
     pub(super) fn plain(scope: Scope) -> Self {
-        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false }
+        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false, of_policy: false }
     }
 }
 
@@ -97,6 +99,7 @@ impl<'c> Compiler<'c> {
                 input,
                 output,
                 event,
+                hides_claims: !key.of_policy,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 ..ScopeDecl::new(key.scope, self.limits.eval)

@@ -43,6 +43,11 @@ pub(super) fn payload_misfit(misfit: &Misfit) -> String {
     of_misfit("`payload", misfit)
 }
 
+/// What of a user's claims does not fit the schema of a policy.
+pub(super) fn claim_misfit(misfit: &Misfit) -> String {
+    of_misfit("`claims", misfit)
+}
+
 /// The message of a trigger whose event does not fit.
 pub(super) fn unfit_payload(why: &str) -> String {
     format!("the payload is not what the trigger declares: {why}")

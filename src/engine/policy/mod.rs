@@ -14,6 +14,7 @@
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
+//! | `claims` | what policies make visible of a user's claims |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
@@ -32,6 +33,7 @@
 mod allow_list;
 mod arguments;
 mod binding;
+mod claims;
 mod compile;
 mod compiler;
 mod declaration;
@@ -76,6 +78,7 @@ mod webhook;
 pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
+pub use claims::Claims;
 pub(crate) use compile::CompiledAgent;
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
@@ -131,6 +134,7 @@ pub struct Policy {
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
     task_limits: AllLimits,
+    claims: Claims,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
@@ -180,6 +184,12 @@ impl Policy {
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {
         &self.task_limits.limits
+    }
+
+    /// What the policies that are for the agent say of the claims of its users.
+    #[must_use]
+    pub fn claims(&self) -> &Claims {
+        &self.claims
     }
 
     /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.

@@ -3,6 +3,7 @@
 //! In: an agent under its policies. Out: their steps and what they are for, in the order in which they run; nothing of policies
 //! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
 
+use super::claims::Claims;
 use super::encoder::{Encoder, RULES_VERSION};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
@@ -50,6 +51,10 @@ impl Encoder {
             self.policy_key(resolved, applied, key);
         }
         self.policy_guardrails(resolved);
+        for (_, schema) in Claims::of(resolved).schemas() {
+            self.part("claims of a policy");
+            self.shape(schema);
+        }
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {
             self.part("limits of policies");

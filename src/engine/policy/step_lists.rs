@@ -14,6 +14,7 @@ use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
 use super::step::{StepAction, StepScopes};
+use crate::cel::Type;
 use crate::context::{FunctionId, Scope};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
@@ -73,6 +74,7 @@ impl Compiler<'_> {
                 functions: positions.clone(),
                 events: events.clone(),
                 transformed: is_transformed,
+                of_policy: false,
             };
             let action = self.step_scope(key(action), &entry.reference);
             let condition = match &step.condition {
@@ -210,6 +212,7 @@ impl Compiler<'_> {
             let of = |scope| ScopeKey {
                 functions: positions.clone(),
                 transformed: is_transformed,
+                of_policy: true,
                 ..ScopeKey::plain(scope)
             };
             let written = match hook {
@@ -250,7 +253,8 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Some(Vec::new());
         }
-        let scope = self.plain_scope(scope);
+        let key = ScopeKey { of_policy: true, ..ScopeKey::plain(scope) };
+        let scope = self.scope(key, Type::Dyn, Type::Dyn, Type::Dyn);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         // all of them are compiled, so that each problem is told
         let steps: Vec<_> =

@@ -174,7 +174,8 @@ impl<'c> Running<'c> {
         if matches!(case.operation, TestedOperation::Trigger(_)) {
             let launch = trigger_under_test(agent, &compiled.catalog);
             let launch = launch.ok_or_else(|| messages::no_trigger(&case.operation_place))?;
-            background.environment.user = User { id: launch.owner.text.to_string(), email: None };
+            background.environment.user =
+                User { id: launch.owner.text.to_string(), email: None, ..User::default() };
             let found = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
             let found = found.map_err(|error| blame(messages::cannot_start(&case.name.place, &error)))?;
             trigger = Some(found);

@@ -31,7 +31,7 @@ pub(super) type OpenReviews = BTreeMap<QuestionId, String>;
 /// # let limits = StoreLimits::default();
 /// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
 ///
-/// let (desk, user) = (Owner::caller("desk"), User { id: "u-7".into(), email: None });
+/// let (desk, user) = (Owner::caller("desk"), User { id: "u-7".into(), email: None, ..User::default() });
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let head = tasks.create(&desk, &task, now, None)?;
 /// let before = task.mark();
