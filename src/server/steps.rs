@@ -529,6 +529,8 @@ impl From<TaskError> for Problem {
                 Kind::BadRequest
             }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
+            TaskError::ClaimsNotAnObject | TaskError::ClaimsTooLarge(_) => Kind::BadRequest,
+            TaskError::ClaimsMisfit { .. } => Kind::ClaimsMisfit,
             TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,

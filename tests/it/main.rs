@@ -32,6 +32,9 @@ mod cel_interpreter;
 mod check_rows;
 mod check_syntax;
 mod check_types;
+mod claims;
+#[cfg(feature = "server")]
+mod claims_over_http;
 mod cli;
 mod conformance;
 mod context;

@@ -84,6 +84,8 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("size(input.message) < 9", "size(input.message) < 8"),
         ("guardrails:\n  before:", "guardrails:\n  after:"),
         ("name: money\n", "name: money\nlimits: {max_turns: 3}\n"),
+        ("name: money\n", "name: money\nclaims: {properties: {tier: {type: string}}}\n"),
+        ("name: money\n", "name: money\nclaims: {properties: {tier: {enum: [a]}}}\n"),
     ];
     let mut known = vec![fingerprint(""), fingerprint(POLICY)];
     for (from, to) in others {
@@ -281,6 +283,21 @@ capabilities:
     let mut task = begin("mcp__search");
     assert_eq!(codes(&task), ["nothing_brought"]);
     assert!(task.before(&call("mcp__search", json!({"to": "x"})), NOW).unwrap().outcome().is_allowed());
+}
+
+/// Each further policy of the page loads beside the agents of the first example.
+#[test]
+fn the_other_policies_of_the_page_load() {
+    let page = fs::read_to_string("docs/policies.md").unwrap();
+    let mut blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let first = blocks.next().unwrap();
+    let policies: Vec<&str> = blocks.filter(|block| block.starts_with("kind: celador/v1/policy")).collect();
+    assert!(!policies.is_empty());
+    for policy in policies {
+        let codes: Vec<_> =
+            engine(&format!("{first}---\n{policy}")).warnings().iter().map(|it| it.code).collect();
+        assert_eq!(codes, ["unmatched_agents"], "{policy}");
+    }
 }
 
 /// The page about policies: its manifests load without a word, and decide as it says.
