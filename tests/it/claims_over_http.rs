@@ -15,7 +15,7 @@ fn serve(change: impl FnOnce(&mut Settings), signer: Option<&Signer>) -> Serving
         settings.policies = vec![folder.join("shop.yaml")];
     };
     match signer {
-        Some(signer) => over_keys(&Location::Memory, &[signer.jwk.clone()], |settings| {
+        Some(signer) => over_keys(&Location::Memory, std::slice::from_ref(&signer.jwk), |settings| {
             let folder = settings.authentication.jwt.as_ref().unwrap().jwks.parent().unwrap().to_owned();
             manifests(settings, &folder);
             change(settings);
