@@ -95,6 +95,8 @@ mod masking;
 mod masking_schemas;
 #[cfg(feature = "server")]
 mod openapi;
+#[cfg(feature = "server")]
+mod panels_over_http;
 mod parallel_calls;
 #[cfg(feature = "server")]
 mod pending;

@@ -187,7 +187,7 @@ fn write(folder: &Path) {
     assert!(reviewed.call(200).is_none());
     assert!(reviewed.answer(Answer::Result(written())).is_none());
     assert!(reviewed.answer(Answer::approve()).is_none());
-    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into(), panel: None }));
 
     let mut said = start("said");
     assert!(said.say("please").is_none());
@@ -306,9 +306,9 @@ fn tasks_of_a_release_of_the_past_go_on() {
 
     // the first of two reviewers had agreed and is asked again; what the step before them called is not called again
     let mut reviewed = task("reviewed");
-    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into(), panel: None }));
     assert!(reviewed.answer(Answer::approve()).is_none());
-    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into(), panel: None }));
     assert_eq!(reviewed.answer(Answer::approve()).unwrap().verdict, Verdict::Allow);
     assert_eq!(made(&reviewed, "trail"), 1);
     let mut refused = engine.restore_same(store.load(&kim(), "said").unwrap().saved).unwrap();
@@ -322,7 +322,7 @@ fn tasks_of_a_release_of_the_past_go_on() {
     assert_eq!(message, r#"[{"mimeType":"text/plain","text":"please!"}]"#, "the step before it ran once");
     let mut invoking = task("invoking");
     assert!(invoking.answer(Answer::Result(written())).is_none());
-    assert_eq!(invoking.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
+    assert_eq!(invoking.task.request(), Some(&Request::Review { reviewer: "lead".into(), panel: None }));
     let mut executing = task("executing");
     assert_eq!(executing.answer(Answer::Result(paid())).unwrap().verdict, Verdict::Allow);
     assert_eq!(made(&executing, "pay"), 1);

@@ -5,7 +5,7 @@
 //! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
 //! message.
 
-use super::function::capability;
+use super::function::{REVIEW_OF_POLICIES, capability};
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -33,8 +33,8 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
-    /// Whether the expression is a manifest's, to which the specification shows no claims of the user.
-    pub hides_claims: bool,
+    /// Whether the expression is a policy document's: it sees the claims of the user and may ask several people for a review.
+    pub of_policy: bool,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
     pub has_mount: bool,
     /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
@@ -56,7 +56,7 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
-            hides_claims: false,
+            of_policy: true,
             has_mount: false,
             capabilities: &[],
             libraries: &[],
@@ -68,7 +68,7 @@ impl<'d> ScopeDecl<'d> {
     fn type_of(&self, root: Root) -> Option<Type> {
         let under_test = self.schema.filter(|_| self.scope.tests_messages());
         Some(match root {
-            Root::Context if self.hides_claims => {
+            Root::Context if !self.of_policy => {
                 self.schema.map_or(Type::Dyn, |schema| schema.context_type_without_claims())
             }
             Root::Context => self.schema.map_or(Type::Dyn, |schema| schema.context_type()),
@@ -92,6 +92,10 @@ impl<'d> ScopeDecl<'d> {
     fn functions(&self) -> impl Iterator<Item = &'static Function> {
         let is_script = self.scope == Scope::Script;
         let own = self.scope.functions().iter().copied().flatten();
+        let own = own.map(move |it| match REVIEW_OF_POLICIES.first() {
+            Some(wider) if self.of_policy && it.name == wider.name => wider,
+            _ => it,
+        });
         let own = own.filter(move |_| !is_script || self.has_mount);
         // an operator is what no identifier can name
         let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);

@@ -99,7 +99,7 @@ impl<'c> Compiler<'c> {
                 input,
                 output,
                 event,
-                hides_claims: !key.of_policy,
+                of_policy: key.of_policy,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 ..ScopeDecl::new(key.scope, self.limits.eval)

@@ -11,6 +11,12 @@ use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
 
+// About reviews.
+
+pub(super) fn bad_review(place: Place, why: &str) -> Diagnostic {
+    Diagnostic::error("bad_review", format!("the review cannot be asked: {why}"), place)
+}
+
 // For the model.
 
 pub(super) fn arguments_not_an_object(found: Kind) -> String {

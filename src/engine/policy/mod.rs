@@ -15,6 +15,7 @@
 //! | `expressions` | all of them, for a survey |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `claims` | what policies make visible of a user's claims |
+//! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
@@ -52,6 +53,8 @@ mod messages;
 mod misfit;
 mod of_agents;
 mod origin;
+mod panel;
+mod panel_check;
 mod parameter;
 mod parameters;
 mod policy_encoding;
@@ -89,6 +92,7 @@ pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
+pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
 use reads::KnownDependencies;

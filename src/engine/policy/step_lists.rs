@@ -10,6 +10,7 @@ use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
 use super::messages;
 use super::of_agents::OfPolicyStep;
+use super::panel_check::bad_reviews;
 use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
@@ -279,6 +280,8 @@ impl Compiler<'_> {
         if let DeclaredAction::Transform(text) = &written.action {
             self.check_transform(callers, compiled.as_ref(), text);
         }
+        let expressions = compiled.iter().flat_map(Step::expressions);
+        self.texts.findings.extend(expressions.flat_map(bad_reviews));
         let findings = self.texts.findings.split_off(known);
         self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });
         compiled.map(Arc::new)

@@ -39,6 +39,7 @@ mod expect;
 mod known_call;
 mod load;
 mod loading;
+mod made_up;
 mod messages;
 mod observed;
 mod one_document;

@@ -214,7 +214,7 @@ pub struct Refusal {
 /// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
 /// let Outcome::Waits(waiting) = task.before(&call, now)?.outcome() else { panic!("250 needs a review") };
 /// let mail = match &waiting {
-///     Waiting { request: Request::Review { reviewer }, question, .. } => format!("to {reviewer}: question {question} waits"),
+///     Waiting { request: Request::Review { reviewer, .. }, question, .. } => format!("to {reviewer}: question {question} waits"),
 ///     other => panic!("{:?}", other.request),
 /// };
 /// assert!(mail.starts_with("to lead@example.com"));
@@ -404,7 +404,7 @@ impl Waiting {
     #[must_use]
     pub fn reviewer(&self) -> Option<&str> {
         match &self.request {
-            Request::Review { reviewer } => Some(reviewer),
+            Request::Review { reviewer, .. } => Some(reviewer),
             _ => None,
         }
     }

@@ -129,6 +129,9 @@ pub enum TaskError {
     /// `task.answer` to a review that nobody has answered in time
     #[error("the review of question {0} has expired")]
     ReviewExpired(u32),
+    /// `task.answer` to a review of several people by somebody who is none of them
+    #[error("the review of question {0} is addressed to others")]
+    NotAddressed(u32),
     /// `task.answer` to a review with arguments that the call cannot have
     #[error("the arguments cannot be edited so: {0}")]
     BadEdit(String),
