@@ -54,7 +54,7 @@ pub(super) fn unknown_scope(row: usize) -> String {
 }
 
 pub(super) fn by_is_known() -> &'static str {
-    "`by` is not taken from a request: whoever sends it is on record"
+    "`by` and `addressed_as` are not taken from a request: whoever sends it is on record"
 }
 
 pub(super) fn review_state() -> String {

@@ -142,8 +142,8 @@ fn two_people_approve_over_two_servers_and_nobody_twice() {
     // a runtime that passes answers on is nobody of the panel, and cannot say that it is
     let (task, _) = ask(first, &runtime, "u-2");
     let path = format!("/v1/tasks/{task}/resume");
-    assert_eq!(first.post_as(&runtime, &path, &json!({"review": true})).status, 403);
-    let passed_on = json!({"review": {"answer": "approve", "addressed_as": ["group:leads"]}});
+    assert_eq!(first.post_as(&runtime, &path, &json!({"answer": {"review": true}})).status, 403);
+    let passed_on = json!({"answer": {"review": {"answer": "approve", "addressed_as": ["group:leads"]}}});
     assert_eq!(first.post_as(&runtime, &path, &passed_on).status, 400);
 
     // nobody else in time: denied
