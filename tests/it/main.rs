@@ -102,6 +102,7 @@ mod parallel_calls;
 mod pending;
 mod policies;
 mod policy;
+mod policy_library;
 mod policy_messages;
 mod programs;
 mod public_door;
@@ -127,7 +128,7 @@ mod review_page_shown;
 #[cfg(feature = "server")]
 mod review_webhook;
 mod reviews;
-mod rules;
+mod rules_people_write;
 mod scenario_read;
 mod schema_bounds;
 mod schema_payloads;

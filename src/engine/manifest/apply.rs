@@ -81,9 +81,13 @@ pub(super) fn check_policies(
 ) {
     let mut faulty = BTreeSet::new();
     for policy in policies {
-        let is_it = |applied: &&AppliedPolicy| Arc::ptr_eq(&applied.policy, policy);
+        let is_it = |applied: &&AppliedPolicy| applied.policy.is_of(policy);
         let scope: Vec<&ResolvedAgent> =
             agents.iter().filter(|agent| agent.policies.iter().any(|applied| is_it(&applied))).collect();
+        if scope.is_empty() && policy.is_library() {
+            reader.report(&Path::document(&policy.path), messages::unused_library(&policy.name));
+            continue;
+        }
         if scope.is_empty() {
             reader.report(
                 &Path::document(&policy.path),
@@ -91,7 +95,13 @@ pub(super) fn check_policies(
             );
             continue;
         }
-        check_agent_patterns(policy, &scope, reader);
+        // where others alone use it, its own patterns are nobody's
+        let by_itself = |agent: &&ResolvedAgent| {
+            agent.policies.iter().any(|applied| is_it(&applied) && applied.policy.used_by.is_none())
+        };
+        if scope.iter().any(by_itself) {
+            check_agent_patterns(policy, &scope, reader);
+        }
         let hidden = scope.iter().map(|agent| has_hidden_functions(agent)).max().unwrap_or(Hidden::Nothing);
         let mut awaited = Vec::new();
         for (at, key) in policy.capabilities.iter().enumerate() {
@@ -117,7 +127,7 @@ pub(super) fn check_policies(
             }
         }
         for agent in agents.iter_mut() {
-            for applied in agent.policies.iter_mut().filter(|applied| Arc::ptr_eq(&applied.policy, policy)) {
+            for applied in agent.policies.iter_mut().filter(|applied| applied.policy.is_of(policy)) {
                 for at in &awaited {
                     applied.calls.get_mut(*at).into_iter().for_each(|calls| calls.is_awaited = true);
                 }

@@ -35,6 +35,7 @@ pub mod node;
 mod parse;
 pub mod policy;
 pub mod policy_step;
+pub mod policy_use;
 pub(crate) mod reader;
 mod resolved_agent;
 mod scalar;
@@ -51,6 +52,8 @@ pub mod tool;
 pub mod tools;
 pub mod trigger;
 mod unsaid;
+mod uses;
+pub mod version;
 pub mod yaml;
 mod yaml_cause;
 

@@ -5,16 +5,19 @@
 //! once, and only if something stands in it.
 
 use super::declaration::{Declaration, declarations, declare};
+use super::define::define;
+use super::definitions::Definitions;
 use super::event::shared_type;
 use super::expression::Texts;
+use super::of_agents::OfPolicyStep;
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::{entries, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
 use crate::context::{ContextSchema, Scope, ScopeDecl, ScopeEnv};
-use crate::limits::EngineLimits;
+use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::{Agent, MountScope};
-use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::catalog::{AppliedPolicy, ResolvedAgent};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -46,6 +49,8 @@ pub(super) struct Compiler<'c> {
     pub(super) functions: Arc<[Declaration<'c>]>,
     pub(super) limits: EngineLimits,
     scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
+    /// The names of each of its policies.
+    pub(super) definitions: Vec<Arc<Definitions>>,
     pub(super) texts: Texts<'c>,
 }
 
@@ -54,7 +59,9 @@ impl<'c> Compiler<'c> {
         let agent = &*resolved.agent;
         let functions = declarations(resolved);
         let mut declared = declare(resolved, &functions);
-        entries::close(&mut declared, resolved, &limits.eval);
+        let mut texts = Texts::new(cache);
+        let definitions = definitions(resolved, &limits.eval, &mut texts);
+        entries::close(&mut declared, resolved, &definitions, &limits.eval);
         let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
@@ -63,7 +70,8 @@ impl<'c> Compiler<'c> {
             functions: functions.into(),
             limits: *limits,
             scopes: HashMap::new(),
-            texts: Texts::new(cache),
+            definitions,
+            texts,
         })
     }
 
@@ -107,4 +115,18 @@ impl<'c> Compiler<'c> {
         };
         self.scopes.entry(key.clone()).or_insert_with(make).clone()
     }
+}
+
+/// The names of each policy of an agent. What is wrong with one is told as what is wrong with a step: once for all agents.
+fn definitions(
+    resolved: &ResolvedAgent,
+    limits: &EvalLimits,
+    texts: &mut Texts<'_>,
+) -> Vec<Arc<Definitions>> {
+    let of = |applied: &AppliedPolicy| {
+        let (definitions, findings) = define(&applied.policy, limits);
+        texts.of_policies.push(OfPolicyStep { place: applied.policy.place.clone(), findings });
+        Arc::new(definitions)
+    };
+    resolved.policies.iter().map(of).collect()
 }

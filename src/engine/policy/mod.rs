@@ -13,6 +13,7 @@
 //! | `parameters`, `arguments` | bindings, arguments and defaults to one object |
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
+//! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `claims` | what policies make visible of a user's claims |
 //! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
@@ -38,10 +39,13 @@ mod claims;
 mod compile;
 mod compiler;
 mod declaration;
+mod define;
+mod definitions;
 mod encoder;
 mod encoding;
 mod entries;
 mod event;
+mod expansion;
 mod expression;
 mod expressions;
 mod filter;

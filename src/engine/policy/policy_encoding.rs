@@ -8,7 +8,8 @@ use super::encoder::{Encoder, RULES_VERSION};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
-use crate::manifest::policy::PolicyCapability;
+use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
+use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use std::collections::HashMap;
 
@@ -70,6 +71,7 @@ impl Encoder {
                 continue;
             }
             self.part("guardrails of a policy");
+            self.definitions(&applied.policy);
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
@@ -77,9 +79,29 @@ impl Encoder {
     }
 
     fn policy_key(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, key: &PolicyCapability) {
+        self.definitions(&applied.policy);
         for steps in [&key.before_first, &key.before, &key.after] {
             self.policy_steps(resolved, applied, steps);
         }
+    }
+
+    /// What the names of a policy stand for. A policy without such names writes nothing.
+    fn definitions(&mut self, policy: &DeclaredPolicy) {
+        if !policy.parameters.is_empty() {
+            self.part("parameters of a policy");
+            self.list(&policy.parameters, |it, PolicyParameter { name, path: _, schema: _, value }| {
+                it.embedded(name);
+                it.optional(value.as_ref(), |it, value| it.plain_json(&value.node.to_json()));
+            });
+        }
+        if policy.variables.is_empty() {
+            return;
+        }
+        self.part("variables");
+        self.list(&policy.variables, |it, DeclaredVariable { name, path: _, expression }| {
+            it.embedded(name);
+            it.embedded(expression);
+        });
     }
 
     fn policy_steps(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, steps: &[DeclaredStep]) {

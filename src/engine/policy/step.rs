@@ -205,7 +205,7 @@ impl Step {
 
 /// The truth of an expression that is decided before it runs: most of those were meant to ask something.
 fn decided(compiled: Option<&Expression>) -> Option<bool> {
-    compiled?.program().constant_truth()
+    compiled?.decided()
 }
 
 /// Whether an assert is the word `false` alone. That is how an author says never, with a condition or without: nobody

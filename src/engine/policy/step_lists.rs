@@ -8,6 +8,8 @@ use super::CapabilitySteps;
 use super::Step;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
+use super::definitions::Definitions;
+use super::expression::Texts;
 use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::panel_check::bad_reviews;
@@ -174,7 +176,12 @@ impl Compiler<'_> {
         steps.calls.resize(self.functions.len(), CallSteps::default());
         let transformed = self.transformed();
         let mut is_whole = true;
-        for applied in policies {
+        let definitions = self.definitions.clone();
+        let known = |texts: &mut Texts<'_>, definitions: &Arc<Definitions>| {
+            texts.definitions = Some(definitions.clone());
+        };
+        for (applied, definitions) in policies.iter().zip(&definitions) {
+            known(&mut self.texts, definitions);
             for hook in [Hook::BeforeFirst, Hook::Before] {
                 is_whole &= self.policy_calls(applied, hook, &transformed, &mut steps.calls);
             }
@@ -182,12 +189,14 @@ impl Compiler<'_> {
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
         }
-        for applied in policies.iter().rev() {
+        for (applied, definitions) in policies.iter().zip(&definitions).rev() {
+            known(&mut self.texts, definitions);
             is_whole &= self.policy_calls(applied, Hook::After, &transformed, &mut steps.calls);
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
         }
+        self.texts.definitions = None;
         is_whole.then_some(steps)
     }
 
