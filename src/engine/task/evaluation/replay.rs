@@ -26,7 +26,8 @@ pub(in crate::task) struct Replay<'e> {
     /// The capabilities that a script calls.
     script: Option<&'e Policy>,
     max_questions: usize,
-    limits: EvalLimits,
+    /// The bounds of what it asks for; nothing where nothing is asked.
+    limits: Option<EvalLimits>,
 }
 
 /// Why an evaluation gave no value.
@@ -50,7 +51,7 @@ impl<'e> Replay<'e> {
             has_mount,
             script: None,
             max_questions,
-            limits: limits.eval,
+            limits: Some(limits.eval),
         }
     }
 
@@ -74,7 +75,7 @@ impl<'e> Replay<'e> {
             has_mount: false,
             script: None,
             max_questions: 0,
-            limits: EvalLimits::default(),
+            limits: None,
         }
     }
 
@@ -110,7 +111,8 @@ impl<'e> Replay<'e> {
         match function {
             "review" => {
                 if let Some(argument @ Value::Map(_)) = args.first() {
-                    let argument = Json::from_value(argument, &self.limits).map_err(Interruption::Fault)?;
+                    let limits = self.limits.as_ref().ok_or_else(host_failed)?;
+                    let argument = Json::from_value(argument, limits).map_err(Interruption::Fault)?;
                     let panel = ReviewPanel::read(argument.root()).map_err(|_| invalid())?;
                     return Ok(Request::Review { reviewer: panel.to_string(), panel: Some(panel) });
                 }
