@@ -71,6 +71,7 @@ mod guards;
 mod host_bounds;
 mod imports;
 mod key_order;
+mod labels;
 mod launches;
 mod laws;
 mod laws_expressions;

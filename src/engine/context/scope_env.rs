@@ -5,7 +5,9 @@
 //! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
 //! message.
 
+use super::call_at_hand::CallAtHand;
 use super::function::{REVIEW_OF_POLICIES, capability};
+use super::label_functions::LABELLING;
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -33,8 +35,12 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
-    /// Whether the expression is a policy document's: it sees the claims of the user and may ask several people for a review.
+    /// Whether the expression is a manifest's, which sees no claims of the user and asks one person for a review.
+    pub of_manifest: bool,
+    /// Whether it is of a policy document, whose steps ask for labels.
     pub of_policy: bool,
+    /// The type of `call`: of a step of a policy about calls, and of nothing else.
+    pub call: Option<Type>,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
     pub has_mount: bool,
     /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
@@ -56,7 +62,9 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
-            of_policy: true,
+            of_manifest: false,
+            of_policy: false,
+            call: None,
             has_mount: false,
             capabilities: &[],
             libraries: &[],
@@ -68,7 +76,7 @@ impl<'d> ScopeDecl<'d> {
     fn type_of(&self, root: Root) -> Option<Type> {
         let under_test = self.schema.filter(|_| self.scope.tests_messages());
         Some(match root {
-            Root::Context if !self.of_policy => {
+            Root::Context if self.of_manifest => {
                 self.schema.map_or(Type::Dyn, |schema| schema.context_type_without_claims())
             }
             Root::Context => self.schema.map_or(Type::Dyn, |schema| schema.context_type()),
@@ -84,6 +92,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Mount if !self.has_mount => return None,
             Root::Mount => MountFacts::cel_type(),
             Root::Parameters => self.parameters.clone(),
+            Root::Call => return self.call.clone(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
         })
@@ -93,13 +102,14 @@ impl<'d> ScopeDecl<'d> {
         let is_script = self.scope == Scope::Script;
         let own = self.scope.functions().iter().copied().flatten();
         let own = own.map(move |it| match REVIEW_OF_POLICIES.first() {
-            Some(wider) if self.of_policy && it.name == wider.name => wider,
+            Some(wider) if !self.of_manifest && it.name == wider.name => wider,
             _ => it,
         });
         let own = own.filter(move |_| !is_script || self.has_mount);
         // an operator is what no identifier can name
         let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
-        self.libraries.iter().copied().flatten().filter(allowed).chain(own)
+        let labelling = LABELLING.iter().filter(|_| self.of_policy);
+        self.libraries.iter().copied().flatten().filter(allowed).chain(own).chain(labelling)
     }
 
     fn capabilities(&self) -> impl Iterator<Item = &str> {
@@ -165,6 +175,8 @@ pub struct Bound<'a> {
     pub response: Option<Value<'a>>,
     /// `poll`.
     pub poll: Option<Value<'a>>,
+    /// `call`.
+    pub call: Option<&'a CallAtHand>,
 }
 
 impl ScopeEnv {
@@ -240,6 +252,7 @@ impl ScopeEnv {
             Root::Item => bound.item.clone(),
             Root::Response => bound.response.clone(),
             Root::Poll => bound.poll.clone(),
+            Root::Call => bound.call.map(CallAtHand::value),
         }
     }
 }

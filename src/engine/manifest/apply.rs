@@ -11,7 +11,7 @@ use super::messages;
 use super::policy::{DeclaredPolicy, PolicyCapability};
 use super::reader::{Path, Reader};
 use super::resolved_agent::{CapabilityEntry, DeclaredFunction, ResolvedAgent, Target};
-use super::selector::{CallSelector, Tags};
+use super::selector::CallSelector;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,9 +20,7 @@ use std::sync::Arc;
 fn selects(calls: &CallSelector, entry: &CapabilityEntry, function: &DeclaredFunction) -> bool {
     let own = entry.tool().filter(|tool| tool.listing.is_some()).map(|_| &*function.name);
     let names = [Some(&*function.key), own, Some(&*entry.reference)];
-    let action = entry.action(function);
-    let tags = action.map(|action| Tags { hints: action.annotations, given: &action.tags });
-    calls.selects(names.into_iter().flatten(), &tags.unwrap_or_default())
+    calls.selects(names.into_iter().flatten(), &entry.tags(function))
 }
 
 /// The functions of an agent that a key selects; `left` is how many steps of functions may still be kept.

@@ -24,6 +24,7 @@ mod function_ref;
 mod functions;
 pub mod json_schema;
 pub mod kind;
+pub mod label;
 pub mod launch;
 mod link;
 pub mod listing;

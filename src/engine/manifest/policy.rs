@@ -15,11 +15,13 @@ use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, Used
 use super::reader::{Path, Reader};
 use super::schema::Schema;
 use super::selector::{AgentSelector, CallSelector};
-use super::shape::{ByName, Expression, List, Name, Part, Required, Text, TextOrTexts, mapping};
+use super::shape::{ByName, Expression, List, Name, Part, Required, Text, TextOrTexts, mapping, shape};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
 use crate::cel::Semver;
+use crate::copies::SHORTEST;
 use crate::source::{Embedded, Place};
+use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -56,6 +58,8 @@ pub struct DeclaredPolicy {
     pub claims: Option<Arc<Schema>>,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
+    /// How many letters in a row make a copy of a text, if it says so. Of several policies the smallest number counts.
+    pub copy_letters: Option<usize>,
     /// Expressions by name, which its other expressions read as `variables.NAME`.
     pub variables: Vec<DeclaredVariable>,
     /// Steps around calls, by key.
@@ -157,6 +161,8 @@ mapping! {
         claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: LimitKeys,
+        /// How many letters in a row make a copy of a text, for `labels` and `sources`.
+        copy_letters: CopyLetters,
         /// Expressions by name, which the others read as `variables.NAME`.
         variables: ByName<Expression>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
@@ -208,6 +214,7 @@ impl DeclaredPolicy {
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let claims = fields.claims().claims(reader);
         let limits = read_limits(&fields.limits(), reader);
+        let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
         let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
             labels: labels.clone(),
@@ -238,6 +245,7 @@ impl DeclaredPolicy {
             agents,
             claims,
             limits,
+            copy_letters,
             variables,
             capabilities,
             guardrails_before,
@@ -267,6 +275,25 @@ impl DeclaredPolicy {
             }
         }
     }
+}
+
+shape! {
+    /// How many letters make a copy.
+    CopyLetters = |_| json!({ "type": "integer", "minimum": SHORTEST, "maximum": MAX_COPY_LETTERS });
+}
+
+/// The most letters that a policy may want in a row: with more, what is copied line by line would pass.
+const MAX_COPY_LETTERS: usize = 64;
+
+fn read_copy_letters(key: &Key<'_, '_, CopyLetters>, reader: &mut Reader) -> Option<usize> {
+    let field = key.get()?;
+    let letters = reader.whole(field.node, &field.path)?;
+    let letters =
+        usize::try_from(letters).ok().filter(|letters| (SHORTEST..=MAX_COPY_LETTERS).contains(letters));
+    if letters.is_none() {
+        reader.report(&field.path, messages::bad_copy_letters(&field.key.place, SHORTEST, MAX_COPY_LETTERS));
+    }
+    letters
 }
 
 /// The agents that a policy is for: those of its namespace, unless it says otherwise. Where that cannot be read it is for

@@ -9,12 +9,13 @@ use super::define::define;
 use super::definitions::Definitions;
 use super::event::shared_type;
 use super::expression::Texts;
+use super::labels::copy_rules;
 use super::of_agents::OfPolicyStep;
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::{entries, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
-use crate::context::{ContextSchema, Scope, ScopeDecl, ScopeEnv};
+use crate::context::{CallAtHand, ContextSchema, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::{Agent, MountScope};
 use crate::manifest::catalog::{AppliedPolicy, ResolvedAgent};
@@ -31,7 +32,7 @@ pub(super) struct ScopeKey {
     pub(super) events: Vec<(usize, usize)>,
     /// Whether a transform may have made something else of the result by then.
     pub(super) transformed: bool,
-    /// Whether the text is a policy's, which sees the claims of the user.
+    /// Whether the step is one of a policy.
     pub(super) of_policy: bool,
 }
 
@@ -62,6 +63,7 @@ impl<'c> Compiler<'c> {
         let mut texts = Texts::new(cache);
         let definitions = definitions(resolved, &limits.eval, &mut texts);
         entries::close(&mut declared, resolved, &definitions, &limits.eval);
+        declared.copies = copy_rules(resolved, limits);
         let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
@@ -101,13 +103,19 @@ impl<'c> Compiler<'c> {
     }
 
     pub(super) fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
+        let call = (key.of_policy && !key.functions.is_empty()).then(|| {
+            let functions = key.functions.iter().filter_map(|&at| self.functions.get(at));
+            CallAtHand::cel_type(functions.map(|function| &function.call))
+        });
         let make = || {
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
                 input,
                 output,
                 event,
+                of_manifest: !key.of_policy,
                 of_policy: key.of_policy,
+                call,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 ..ScopeDecl::new(key.scope, self.limits.eval)

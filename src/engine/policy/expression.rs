@@ -5,6 +5,7 @@
 
 use super::definitions::Definitions;
 use super::expansion::{Expansion, may_refer};
+use super::known_call::write_call;
 use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
@@ -12,7 +13,7 @@ use crate::cel::{
     Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
     Stop, Value, check,
 };
-use crate::context::{Activations, Bound, ScopeEnv};
+use crate::context::{Activations, Bound, CallAtHand, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy_step::PolicyStep;
@@ -25,6 +26,8 @@ pub(super) struct Texts<'c> {
     pub(super) cache: &'c Cache,
     /// The name of the step whose texts are compiled, where it is one of a policy document.
     pub(super) step: Option<Arc<PolicyStep>>,
+    /// The function of whose calls the texts are, where they are compiled for one alone.
+    pub(super) call: Option<CallAtHand>,
     /// The names of that policy document.
     pub(super) definitions: Option<Arc<Definitions>>,
     pub(super) findings: Vec<Diagnostic>,
@@ -33,7 +36,14 @@ pub(super) struct Texts<'c> {
 
 impl<'c> Texts<'c> {
     pub(super) fn new(cache: &'c Cache) -> Self {
-        Self { cache, step: None, definitions: None, findings: Vec::new(), of_policies: Vec::new() }
+        Self {
+            cache,
+            step: None,
+            call: None,
+            definitions: None,
+            findings: Vec::new(),
+            of_policies: Vec::new(),
+        }
     }
 }
 
@@ -93,7 +103,15 @@ impl Expression {
         if let Some(definitions) = texts.definitions.clone().filter(|_| may_refer(&text.text)) {
             return Self::compile_with(&definitions, scope, text, path, texts);
         }
-        let compiled = texts.cache.compile(scope.env(), &text.text);
+        let compiled = match &texts.call {
+            None => texts.cache.compile(scope.env(), &text.text),
+            Some(call) => {
+                let compiled = Program::compile_rewritten(scope.env(), &text.text, |expr| {
+                    write_call(expr, call, false);
+                });
+                compiled.map(Arc::new).map_err(Arc::from)
+            }
+        };
         Self::of_program(scope, text, path, texts, compiled)
     }
 
@@ -108,7 +126,12 @@ impl Expression {
     ) -> Option<Self> {
         let limits = scope.env().limits();
         let mut expansion = Expansion::new(definitions, limits.max_plan_nodes, limits);
-        let compiled = Program::compile_rewritten(scope.env(), &text.text, |expr| expansion.expand(expr));
+        let call = texts.call.as_ref();
+        let compiled = Program::compile_rewritten(scope.env(), &text.text, |expr| {
+            expansion.expand(expr);
+            // a variable may ask for the function, too
+            call.into_iter().for_each(|call| write_call(expr, call, false));
+        });
         let issues = match &compiled {
             Ok(program) => program.issues(),
             Err(issues) => issues,

@@ -5,12 +5,14 @@
 
 use super::claims::Claims;
 use super::encoder::{Encoder, RULES_VERSION};
+use super::labels::{COPY_LETTERS, copy_letters};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
+use crate::source::Embedded;
 use std::collections::HashMap;
 
 /// The key of a function that an invoke step calls.
@@ -35,6 +37,11 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
     by_function.into_iter().map(|(key, rules)| (key, rules.finish())).collect()
 }
 
+/// Whether an expression may ask for the tags of the call: the word alone tells, so that nothing has to be compiled for it.
+fn may_read_call(text: &Embedded) -> bool {
+    text.text.contains("call")
+}
+
 impl Encoder {
     /// The steps of all policies, with the functions that they are for, and the limits that they lower.
     pub(super) fn policies(&mut self, resolved: &ResolvedAgent) {
@@ -49,6 +56,11 @@ impl Encoder {
                 continue;
             }
             self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
+            let variables = applied.policy.variables.iter().map(|variable| &variable.expression);
+            if key.steps().flat_map(DeclaredStep::expressions).chain(variables).any(may_read_call) {
+                self.part("tags");
+                self.list(functions, |it, at| it.tags(resolved, *at));
+            }
             self.policy_key(resolved, applied, key);
         }
         self.policy_guardrails(resolved);
@@ -56,11 +68,22 @@ impl Encoder {
             self.part("claims of a policy");
             self.shape(schema);
         }
+        if copy_letters(resolved) != COPY_LETTERS {
+            self.part("copy letters");
+            self.count(copy_letters(resolved) as u64);
+        }
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {
             self.part("limits of policies");
             self.limits(&limits);
         }
+    }
+
+    /// The tags of a function; its other names are written with it.
+    fn tags(&mut self, resolved: &ResolvedAgent, at: FunctionRef) {
+        let tags = resolved.function(at).map(|(entry, function)| entry.tags(function).all());
+        let tags: Vec<&str> = tags.into_iter().flatten().collect();
+        self.list(&tags, |it, tag| it.text(tag));
     }
 
     /// The steps of all policies on messages.

@@ -5,6 +5,7 @@
 
 use super::binding::Binding;
 use super::expression::{Expression, Texts};
+use super::labels::LabelStep;
 use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
@@ -50,6 +51,8 @@ pub enum StepAction {
     Transform(Expression),
     /// A call that the model does not see.
     Invoke(Invoke),
+    /// Labels that the value gets or loses.
+    Label(LabelStep),
 }
 
 /// The call of an invoke step.
@@ -124,6 +127,9 @@ impl Step {
                 let complete = bindings.len() == invoke.bindings.len();
                 complete.then_some(StepAction::Invoke(Invoke { function: target, bindings }))
             }
+            DeclaredAction::Label(labels) => {
+                LabelStep::compile(labels, &scopes.action, &path, texts).map(StepAction::Label)
+            }
         };
         let message = written.error_message.as_ref().map(|text| {
             compile_message(
@@ -189,6 +195,7 @@ impl Step {
     pub fn source(&self) -> Option<&str> {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
+            StepAction::Label(labels) => labels.computed().map(Expression::source),
             StepAction::Invoke(_) => None,
         }
     }
@@ -198,7 +205,9 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) => Origin::new(&self.path, &self.place).of(self.name.as_ref()),
+            StepAction::Invoke(_) | StepAction::Label(_) => {
+                Origin::new(&self.path, &self.place).of(self.name.as_ref())
+            }
         }
     }
 }

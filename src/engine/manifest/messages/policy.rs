@@ -12,6 +12,12 @@ pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
         .help("put steps under `capabilities` or `guardrails`")
 }
 
+pub(in crate::manifest) fn bad_copy_letters(key: &Place, least: usize, most: usize) -> Diagnostic {
+    let message = format!("`copy_letters` is a whole number from {least} to {most}");
+    Diagnostic::error("bad_copy_letters", message, key.clone())
+        .help("leave it out, or take the length of the shortest text that must not be repeated unseen")
+}
+
 pub(in crate::manifest) fn empty_policy_key(key: &Embedded) -> Diagnostic {
     let message = format!("no step stands under `{}`", key.text);
     Diagnostic::warning("empty_policy_key", message, key.place.clone())
