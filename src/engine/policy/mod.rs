@@ -17,6 +17,7 @@
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `claims` | what policies make visible of a user's claims |
 //! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
+//! | `step_text` | what a step says, with values and, in policies, expressions |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
@@ -81,6 +82,7 @@ mod shape;
 mod step;
 mod step_list;
 mod step_lists;
+mod step_text;
 mod task_limits;
 mod template;
 mod tool_template;
@@ -115,6 +117,7 @@ pub use setting::{SettingDefaults, setting};
 pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
+pub use step_text::Shown;
 pub use task_limits::{Exceeded, Used, exceeded};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
