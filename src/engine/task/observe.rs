@@ -220,7 +220,7 @@ impl Task {
             Seen::Responds => observed.verdict = Some(Verdict::Respond),
             Seen::Asks(request) => {
                 observed.outcome = StepOutcome::Suspend;
-                if let Request::Review { reviewer } = request {
+                if let Request::Review { reviewer, .. } = request {
                     (observed.verdict, observed.reviewer) = (Some(Verdict::Suspend), Some(reviewer));
                 }
             }
