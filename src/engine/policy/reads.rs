@@ -7,7 +7,6 @@
 //! its arguments) is kept apart: who reads no more does not wait. Texts for the model decide nothing and are not among them.
 //! Linear in the steps; found when it is first wanted.
 
-use super::function::InvocationTarget;
 use super::read_path::{CONTEXT_ASKED, for_each_path};
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
 use crate::context::{CallsOnPath, FunctionId, LABELS, Selector};
@@ -168,8 +167,7 @@ impl Policy {
     /// The functions whose results may have labels: a step gives them some, or they come along from another task.
     fn labelled_functions(&self) -> impl Iterator<Item = usize> {
         let functions = self.functions.iter().enumerate().filter(|(position, function)| {
-            matches!(function.target, InvocationTarget::Agent { .. })
-                || self.steps_of_call(Hook::After, *position).iter().any(is_label)
+            function.is_delegation() || self.steps_of_call(Hook::After, *position).iter().any(is_label)
         });
         functions.map(|(position, _)| position)
     }
