@@ -98,6 +98,7 @@ mod parallel_calls;
 mod pending;
 mod policies;
 mod policy;
+mod policy_effects;
 mod policy_library;
 mod policy_messages;
 mod programs;

@@ -27,6 +27,7 @@
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
+//! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -38,6 +39,7 @@ mod compiler;
 mod declaration;
 mod define;
 mod definitions;
+mod effect;
 mod encoder;
 mod encoding;
 mod entries;
@@ -47,6 +49,7 @@ mod expression;
 mod expressions;
 mod filter;
 mod fingerprint;
+mod fit;
 mod function;
 mod known_call;
 mod labels;
@@ -64,6 +67,7 @@ mod put;
 mod read_path;
 mod reads;
 mod result;
+mod rewrite;
 mod schema_type;
 mod script;
 mod secrets;
@@ -83,6 +87,7 @@ pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
 pub(crate) use compile::CompiledAgent;
+pub use effect::{ComputedValue, Effect};
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};

@@ -36,6 +36,7 @@ mod case;
 mod case_step;
 mod environment;
 mod expect;
+mod expect_observed;
 mod known_call;
 mod load;
 mod loading;

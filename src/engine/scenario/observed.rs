@@ -4,6 +4,7 @@
 
 use super::case::Aspect;
 use super::expect::Found;
+use super::expect_observed;
 use crate::cel::{Issue, Json, Timestamp};
 use crate::context::Scope;
 use crate::task::{Decision, EventStage, Task, Trial, Tried};
@@ -13,6 +14,7 @@ pub(super) fn decided(decision: Decision) -> Found {
     let trace = decision.trace.iter();
     let mut found = Found {
         trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
+        observed: expect_observed::found(&decision.observed),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,

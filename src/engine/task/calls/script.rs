@@ -189,6 +189,7 @@ impl Task {
             return Err(Progress::Decided(script.told_before(decision)).into());
         };
         script.course.trace.extend(decision.trace);
+        script.course.observed.extend(decision.observed);
         script.course.findings.extend(decision.findings);
         let result = CallResult::successful(decision.value.unwrap_or_else(Json::null));
         script.course.exchanges.push(Exchange { question, answer: Answer::Result(result) });
