@@ -24,7 +24,7 @@ impl Task {
         let is_it = |pending: &&Pending| pending.request == Request::Invoke(invocation.clone());
         let call =
             self.waiting.iter().find(is_it).and_then(|pending| pending.operation.subject.call()?.id.clone());
-        let labels = self.labels_of(&invocation.arguments);
+        let labels = self.labels_carried_by(&invocation.arguments);
         let parent = Some(Parent { task: self.id.clone(), call, labels });
         let start = StartTask::new(id, namespace, agent, user, started_at);
         Some(StartTask { runtime: self.runtime.clone(), parent, ..start })
@@ -33,7 +33,7 @@ impl Task {
 
 impl Task {
     /// The labels that a document takes along to another task. Where they cannot be found, all that the task has ever given.
-    fn labels_of(&self, document: &Json) -> LabelSet {
+    fn labels_carried_by(&self, document: &Json) -> LabelSet {
         let found = self.context.labels_of(document.root(), &self.policy.limits().eval);
         found.unwrap_or_else(|_| self.context.labellings().flat_map(|it| it.labels.iter().cloned()).collect())
     }
@@ -63,7 +63,7 @@ impl CallResult {
                 (CallStatus::Errored, output)
             }
         };
-        let labels = child.labels_of(&output);
+        let labels = child.labels_carried_by(&output);
         Self { status, output, task_id: Some(child.id.clone()), labels }
     }
 }
