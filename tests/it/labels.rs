@@ -121,7 +121,7 @@ fn labels_are_stored_with_the_task_step_by_step() {
         assert!(!is_refused(task, "hello"));
     }
     // a task of before has no labels
-    let mut older = serde_json::to_value(&restored.save()).unwrap();
+    let mut older = serde_json::to_value(restored.save()).unwrap();
     older["context"].as_object_mut().unwrap().remove("labels").unwrap();
     let older = serde_json::from_value(older).unwrap();
     let mut older = engine.restore(older).unwrap();
