@@ -255,6 +255,18 @@ fn malformed_placeholder(place: Place) -> Diagnostic {
         .rule("INT-19")
 }
 
+/// A brace of a policy's text behind which no expression ends.
+pub(super) fn unclosed_placeholder(place: Place) -> Diagnostic {
+    Diagnostic::error("unclosed_placeholder", "no expression in braces stands here", place)
+        .label("expected a path or an expression, such as `{100 - input.amount}`")
+        .help("to show a brace, write `{'{'}`")
+}
+
+pub(super) fn asking_placeholder(place: Place) -> Diagnostic {
+    Diagnostic::error("asking_placeholder", "a text cannot ask for a review", place)
+        .help("ask in the `assert` of a step")
+}
+
 fn unknown_root(place: Place, root: &str, near: Option<&str>, why: Option<&str>) -> Diagnostic {
     let finding =
         Diagnostic::error("unknown_root", format!("`{root}` is not known here"), place).rule("INT-19");

@@ -15,6 +15,7 @@
 //! | `expressions` | all of them, for a survey |
 //! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
+//! | `step_text` | what a step says, with values and, in policies, expressions |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
@@ -76,6 +77,7 @@ mod shape;
 mod step;
 mod step_list;
 mod step_lists;
+mod step_text;
 mod task_limits;
 mod template;
 mod tool_template;
@@ -108,6 +110,7 @@ pub use setting::{SettingDefaults, setting};
 pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
+pub use step_text::Shown;
 pub use task_limits::{Exceeded, Used, exceeded};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};

@@ -7,12 +7,11 @@ use super::binding::Binding;
 use super::effect::{ComputedValue, Effect};
 use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
-use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
-use super::template::{Placeholder, Template};
-use crate::cel::{ExprKind, Literal, Value};
-use crate::context::{Bound, MASK, ScopeEnv};
+use super::step_text::{Shown, StepText};
+use crate::cel::{ExprKind, Literal};
+use crate::context::{Bound, ScopeEnv};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
@@ -40,8 +39,7 @@ pub struct Step {
     /// Whether it decides, or is only tried out.
     pub mode: Mode,
     /// The message of a failure (MW-34).
-    message: Option<Template>,
-    scope: Arc<ScopeEnv>,
+    message: Option<StepText>,
     path: String,
     place: Place,
 }
@@ -141,12 +139,9 @@ impl Step {
             }
         };
         let message = written.error_message.as_ref().map(|text| {
-            compile_message(
-                &scopes.action,
-                text,
-                &format!("{}.error_message", written.path),
-                &mut texts.findings,
-            )
+            let path = format!("{}.error_message", written.path);
+            let compile = if written.name.is_some() { StepText::of_policy } else { StepText::of_manifest };
+            compile(&scopes.action, text, &path, texts)
         });
         Some(Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
@@ -158,7 +153,6 @@ impl Step {
             on_fail: written.on_fail,
             mode: written.mode,
             message: transpose(message)?,
-            scope: scopes.action.clone(),
             path,
             place: written.place.clone(),
         })
@@ -192,30 +186,15 @@ impl Step {
     /// is absent renders as the empty text (MW-53).
     #[must_use]
     pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
-        self.rendered(bound, |_| false)
+        Some(self.message.as_ref()?.render(bound, |_| false))
     }
 
-    /// The same with [`MASK`] in the place of each placeholder that shows a secret; `None` if no placeholder does.
+    /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
     #[must_use]
-    pub fn masked_message(
-        &self,
-        bound: &Bound<'_>,
-        is_secret: impl Fn(&Placeholder) -> bool,
-    ) -> Option<String> {
-        let any = self.message.as_ref()?.placeholders().any(&is_secret);
-        if any { self.rendered(bound, is_secret) } else { None }
-    }
-
-    fn rendered(&self, bound: &Bound<'_>, is_secret: impl Fn(&Placeholder) -> bool) -> Option<String> {
-        let activation = self.scope.activation(bound).ok();
-        let value = |placeholder: &Placeholder| {
-            if is_secret(placeholder) {
-                return Some(Value::text(MASK));
-            }
-            let root = self.scope.env().variable(&placeholder.root)?;
-            placeholder.follow(activation.as_ref()?.get(root.slot)?.clone())
-        };
-        self.message.as_ref().map(|template| template.render(self.scope.env().limits(), value))
+    pub fn masked_message(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
+        let message = self.message.as_ref()?;
+        let any = message.shows().any(&is_secret);
+        any.then(|| message.render(bound, is_secret))
     }
 
     /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.

@@ -167,7 +167,7 @@ impl Task {
     pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
         let bound = self.bound(subject, now);
         let text = step.message(&bound)?;
-        let shown = step.masked_message(&bound, |placeholder| self.shows_secret(subject, placeholder));
+        let shown = step.masked_message(&bound, |shown| self.shows_secret(subject, shown));
         Some(Said { text, shown })
     }
 
