@@ -14,6 +14,7 @@ pub mod bundle;
 mod cadence;
 pub mod capability_key;
 pub mod catalog;
+mod claims;
 mod comments;
 mod descriptor;
 pub mod document;

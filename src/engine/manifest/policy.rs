@@ -5,6 +5,7 @@
 //! document; `applied` says to which agents and calls its steps belong.
 
 use super::agent::{LimitKeys, TaskLimits, read_limits};
+use super::claims::ClaimsSchema;
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
@@ -13,6 +14,7 @@ use super::node::Entry;
 use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
+use super::schema::Schema;
 use super::selector::{AgentSelector, CallSelector};
 use super::shape::{
     ByName, Expression, List, Name, OneOf, Part, Required, Text, TextOrTexts, mapping, shape,
@@ -57,6 +59,8 @@ pub struct DeclaredPolicy {
     pub used_by: Option<Arc<UsedBy>>,
     /// The agents that it is for.
     pub agents: AgentSelector,
+    /// The claims of the user that are visible to its expressions: the schema of an object.
+    pub claims: Option<Arc<Schema>>,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
     /// How many letters in a row make a copy of a text, if it says so. Of several policies the smallest number counts.
@@ -160,6 +164,8 @@ mapping! {
         mode: OneOf<Mode>,
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
+        /// The claims of the user that its expressions read as `context.user.claims`.
+        claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: LimitKeys,
         /// How many letters in a row make a copy of a text, for `labels` and `sources`.
@@ -213,6 +219,7 @@ impl DeclaredPolicy {
         let Library { version, parameters, uses } = Library::read(&fields.library().part(), reader);
         let scope = fields.applies_to().get().map(|field| (field.path, field.key.place.clone()));
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
+        let claims = fields.claims().claims(reader);
         let limits = read_limits(&fields.limits(), reader);
         let mode = fields.mode().mode(Mode::Enforce, reader);
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
@@ -249,6 +256,7 @@ impl DeclaredPolicy {
             uses,
             used_by: None,
             agents,
+            claims,
             limits,
             copy_letters,
             variables,

@@ -5,6 +5,7 @@
 //! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
+use super::claims::Claims;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::{Declaration, called, description, offered_schema, setting_defaults, target};
 use super::encoding::{fingerprint, rules};
@@ -110,6 +111,7 @@ impl Compiler<'_> {
             guardrails_after: guardrails_after?,
             policies: policies?,
             task_limits: AllLimits::of(self.resolved),
+            claims: Claims::of(self.resolved),
             exposes: exposes?,
             input,
             prompt,

@@ -113,6 +113,7 @@ impl<'c> Compiler<'c> {
                 input,
                 output,
                 event,
+                of_manifest: !key.of_policy,
                 of_policy: key.of_policy,
                 call,
                 has_mount: self.agent.mount != MountScope::None,

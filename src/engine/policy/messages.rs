@@ -12,6 +12,12 @@ use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
 
+// About reviews.
+
+pub(super) fn bad_review(place: Place, why: &str) -> Diagnostic {
+    Diagnostic::error("bad_review", format!("the review cannot be asked: {why}"), place)
+}
+
 // For the model.
 
 pub(super) fn arguments_not_an_object(found: Kind) -> String {
@@ -42,6 +48,11 @@ pub(super) fn output_misfit(misfit: &Misfit) -> String {
 /// What of an event's payload does not fit its schema.
 pub(super) fn payload_misfit(misfit: &Misfit) -> String {
     of_misfit("`payload", misfit)
+}
+
+/// What of a user's claims does not fit the schema of a policy.
+pub(super) fn claim_misfit(misfit: &Misfit) -> String {
+    of_misfit("`claims", misfit)
 }
 
 /// The message of a trigger whose event does not fit.

@@ -15,6 +15,8 @@
 //! | `expressions` | all of them, for a survey |
 //! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
+//! | `claims` | what policies make visible of a user's claims |
+//! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
 //! | `step_text` | what a step says, with values and, in policies, expressions |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
@@ -35,6 +37,7 @@
 mod allow_list;
 mod arguments;
 mod binding;
+mod claims;
 mod compile;
 mod compiler;
 mod declaration;
@@ -60,6 +63,8 @@ mod messages;
 mod misfit;
 mod of_agents;
 mod origin;
+mod panel;
+mod panel_check;
 mod parameter;
 mod parameters;
 mod policy_encoding;
@@ -88,6 +93,7 @@ mod webhook;
 pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
+pub use claims::Claims;
 pub(crate) use compile::CompiledAgent;
 pub use effect::{ComputedValue, Effect};
 pub use event::{Event, EventSource};
@@ -100,6 +106,7 @@ pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
+pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
 use reads::KnownDependencies;
@@ -146,6 +153,7 @@ pub struct Policy {
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
     task_limits: AllLimits,
+    claims: Claims,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
@@ -195,6 +203,12 @@ impl Policy {
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {
         &self.task_limits.limits
+    }
+
+    /// What the policies that are for the agent say of the claims of its users.
+    #[must_use]
+    pub fn claims(&self) -> &Claims {
+        &self.claims
     }
 
     /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.
