@@ -40,6 +40,8 @@ pub struct Step {
     pub mode: Mode,
     /// The message of a failure (MW-34).
     message: Option<StepText>,
+    /// What the user is told, beside.
+    user_message: Option<StepText>,
     path: String,
     place: Place,
 }
@@ -143,6 +145,10 @@ impl Step {
             let compile = if written.name.is_some() { StepText::of_policy } else { StepText::of_manifest };
             compile(&scopes.action, text, &path, texts)
         });
+        let user_message = written.user_message.as_ref().map(|text| {
+            let path = format!("{}.user_message", written.path);
+            StepText::of_policy(&scopes.action, text, &path, texts)
+        });
         Some(Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
             functions: functions.into(),
@@ -153,6 +159,7 @@ impl Step {
             on_fail: written.on_fail,
             mode: written.mode,
             message: transpose(message)?,
+            user_message: transpose(user_message)?,
             path,
             place: written.place.clone(),
         })
@@ -192,9 +199,23 @@ impl Step {
     /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
     #[must_use]
     pub fn masked_message(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
-        let message = self.message.as_ref()?;
-        let any = message.shows().any(&is_secret);
-        any.then(|| message.render(bound, is_secret))
+        self.message.as_ref()?.masked(bound, is_secret)
+    }
+
+    /// What the user is told when it stops something, beside what the model is told; nothing if it says nothing to the user.
+    #[must_use]
+    pub fn user_message(&self, bound: &Bound<'_>) -> Option<String> {
+        Some(self.user_message.as_ref()?.render(bound, |_| false))
+    }
+
+    /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
+    #[must_use]
+    pub fn masked_user_message(
+        &self,
+        bound: &Bound<'_>,
+        is_secret: impl Fn(Shown<'_>) -> bool,
+    ) -> Option<String> {
+        self.user_message.as_ref()?.masked(bound, is_secret)
     }
 
     /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.
