@@ -37,6 +37,7 @@ mod case_step;
 mod environment;
 mod expect;
 mod expect_observed;
+mod expect_terms;
 mod known_call;
 mod load;
 mod loading;

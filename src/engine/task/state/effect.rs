@@ -4,8 +4,9 @@
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
 use super::review_answer::ReviewAnswer;
+use super::terms::Terms;
 use crate::cel::Json;
-use crate::context::Caller;
+use crate::context::{Caller, LabelSet};
 use crate::policy::{InvocationTarget, ReviewPanel};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -103,6 +104,9 @@ pub struct Invocation {
     /// The resolved arguments: an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
+    /// What to do for it, where a policy asks for something: wait, get credentials, and what else they agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
 }
 
 /// The answer of a host to the question of an operation.
@@ -179,6 +183,9 @@ pub struct CallResult {
     pub output: Json,
     /// The child task, if it was a delegation (REC-14).
     pub task_id: Option<String>,
+    /// The labels that the response of a child task carries; of a tool they do not count.
+    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
+    pub labels: LabelSet,
 }
 
 /// Whether a call that is withdrawn has run.
@@ -226,12 +233,12 @@ impl CallResult {
     /// A result that worked, of a tool.
     #[must_use]
     pub fn successful(output: Json) -> Self {
-        Self { status: CallStatus::Successful, output, task_id: None }
+        Self { status: CallStatus::Successful, output, task_id: None, labels: LabelSet::new() }
     }
 
     /// An error of a tool.
     #[must_use]
     pub fn errored(output: Json) -> Self {
-        Self { status: CallStatus::Errored, output, task_id: None }
+        Self { status: CallStatus::Errored, output, task_id: None, labels: LabelSet::new() }
     }
 }
