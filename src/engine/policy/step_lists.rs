@@ -221,7 +221,7 @@ impl Compiler<'_> {
             && delay.milliseconds > self.limits.max_delay_ms
         {
             let finding = messages::delay_too_long(delay.place.clone(), self.limits.max_delay_ms);
-            self.texts.findings.push(finding.path(&format!("{path}.delay")));
+            self.texts.findings.push(finding.path(format!("{path}.delay")));
         }
         let StepAction::Effect(Effect::Credential(asked)) = &step.action else { return };
         let callers = functions.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
