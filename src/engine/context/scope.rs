@@ -69,6 +69,8 @@ pub enum Root {
     Response,
     /// `poll`
     Poll,
+    /// `counters` of a policy document
+    Counters,
 }
 
 impl Root {
@@ -85,6 +87,7 @@ impl Root {
         Self::Item,
         Self::Response,
         Self::Poll,
+        Self::Counters,
     ];
 
     /// The name.
@@ -102,6 +105,7 @@ impl Root {
             Self::Item => "item",
             Self::Response => "response",
             Self::Poll => "poll",
+            Self::Counters => "counters",
         }
     }
 
@@ -146,12 +150,14 @@ impl Scope {
     ];
 
     /// The variables of the scope, in the order of their slots. `mount` of bindings is there only where the agent has
-    /// a mount, and `event` of middleware may be without a value.
+    /// a mount, `counters` only in the steps of a policy that has some, and `event` of middleware may be without a value.
     #[must_use]
     pub const fn roots(self) -> &'static [Root] {
-        use Root::{Context, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response, Runtime};
+        use Root::{
+            Context, Counters, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response, Runtime,
+        };
         match self {
-            Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event],
+            Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Counters],
             Self::After | Self::AfterCondition => &[Context, Input, Output, Now, Runtime, Event],
             Self::GuardrailBefore | Self::CelTool => &[Context, Input, Now, Runtime],
             Self::GuardrailAfter => &[Context, Output, Now, Runtime],

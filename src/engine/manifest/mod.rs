@@ -15,6 +15,7 @@ mod cadence;
 pub mod capability_key;
 pub mod catalog;
 mod comments;
+pub mod counter;
 mod descriptor;
 pub mod document;
 pub mod event;

@@ -5,6 +5,7 @@
 //! document; `applied` says to which agents and calls its steps belong.
 
 use super::agent::{LimitKeys, TaskLimits, read_limits};
+use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
@@ -41,6 +42,8 @@ pub struct DeclaredPolicy {
     pub agents: AgentSelector,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
+    /// Amounts that count across tasks, which its steps read.
+    pub counters: Vec<DeclaredCounter>,
     /// Steps around calls, by key.
     pub capabilities: Vec<PolicyCapability>,
     /// Steps on each input.
@@ -105,6 +108,8 @@ mapping! {
         applies_to: ScopeKeys,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: LimitKeys,
+        /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
+        counters: ByName<CounterKeys>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
@@ -151,6 +156,7 @@ impl DeclaredPolicy {
         let labels = fields.labels().labels(reader);
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let limits = read_limits(&fields.limits(), reader);
+        let counters = read_counters(&fields.counters(), reader);
         let own = PolicyStep {
             name: format!("{}/{}", namespace.text, name.text).into(),
             id: None,
@@ -177,6 +183,7 @@ impl DeclaredPolicy {
             labels,
             agents,
             limits,
+            counters,
             capabilities,
             guardrails_before,
             guardrails_after,

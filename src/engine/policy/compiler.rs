@@ -4,6 +4,7 @@
 //! `step_lists` and `compile` get the scope of each text. A scope is dearer than an expression, so each distinct one is made
 //! once, and only if something stands in it.
 
+use super::counter_list::Added;
 use super::declaration::{Declaration, declarations, declare};
 use super::event::shared_type;
 use super::expression::Texts;
@@ -28,11 +29,13 @@ pub(super) struct ScopeKey {
     pub(super) events: Vec<(usize, usize)>,
     /// Whether a transform may have made something else of the result by then.
     pub(super) transformed: bool,
+    /// The policy document whose counters it knows, by its position.
+    pub(super) counters: Option<usize>,
 }
 
 impl ScopeKey {
     pub(super) fn plain(scope: Scope) -> Self {
-        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false }
+        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false, counters: None }
     }
 }
 
@@ -44,6 +47,10 @@ pub(super) struct Compiler<'c> {
     pub(super) functions: Arc<[Declaration<'c>]>,
     pub(super) limits: EngineLimits,
     scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
+    /// By the positions of the policy documents that have counters: their names, and the types of `counters`.
+    pub(super) counters: HashMap<usize, (Arc<str>, Type)>,
+    /// By the same positions: what each counter adds.
+    pub(super) added: HashMap<usize, Vec<Added>>,
     pub(super) texts: Texts<'c>,
 }
 
@@ -61,6 +68,8 @@ impl<'c> Compiler<'c> {
             functions: functions.into(),
             limits: *limits,
             scopes: HashMap::new(),
+            counters: HashMap::new(),
+            added: HashMap::new(),
             texts: Texts::new(cache),
         })
     }
@@ -97,6 +106,7 @@ impl<'c> Compiler<'c> {
                 input,
                 output,
                 event,
+                counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 ..ScopeDecl::new(key.scope, self.limits.eval)

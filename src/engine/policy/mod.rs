@@ -26,6 +26,7 @@
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
+//! | `counter`, `counter_list` | counters of policy documents, and which of them a call needs |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -34,6 +35,8 @@ mod arguments;
 mod binding;
 mod compile;
 mod compiler;
+mod counter;
+mod counter_list;
 mod declaration;
 mod encoder;
 mod encoding;
@@ -77,6 +80,7 @@ pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
 pub(crate) use compile::CompiledAgent;
+pub use counter::{Counter, CounterFault, Counters, NeededCounter};
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};
@@ -130,6 +134,7 @@ pub struct Policy {
     guardrails_before: Vec<Step>,
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
+    counters: Counters,
     task_limits: AllLimits,
     exposes: Vec<Expose>,
     input: Parameters,
@@ -186,6 +191,12 @@ impl Policy {
     #[must_use]
     pub fn limit_policy(&self, name: &str) -> Option<&Arc<str>> {
         self.task_limits.owner(name)
+    }
+
+    /// The counters of the policies that are for it.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.

@@ -7,6 +7,7 @@ use super::encoder::{Encoder, RULES_VERSION};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
+use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::policy::PolicyCapability;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
     for applied in &resolved.policies {
         for (key, selected) in applied.keys() {
             let mut steps = Encoder::new(RULES_VERSION);
+            steps.policy_counters(resolved, applied);
             steps.policy_key(resolved, applied, key);
             let digest = steps.finish().to_string();
             for (_, function) in selected.functions.iter().filter_map(|at| resolved.function(*at)) {
@@ -49,6 +51,7 @@ impl Encoder {
             self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
             self.policy_key(resolved, applied, key);
         }
+        resolved.policies.iter().for_each(|applied| self.policy_counters(resolved, applied));
         self.policy_guardrails(resolved);
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {
@@ -68,6 +71,25 @@ impl Encoder {
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
+        }
+    }
+
+    /// The counters of a policy, with the functions whose calls add to them. In a store a counter goes by the names of its
+    /// policy and its own.
+    fn policy_counters(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy) {
+        if applied.policy.counters.is_empty() {
+            return;
+        }
+        self.part("counters of a policy");
+        self.text(&applied.policy.full_name());
+        for (counter, selected) in applied.policy.counters.iter().zip(&applied.counters) {
+            let DeclaredCounter { name, place: _, path: _, on: _, key, window, add } = counter;
+            self.embedded(name);
+            self.list(&selected.functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
+            for text in [key, add] {
+                self.optional(text.as_ref(), Self::embedded);
+            }
+            self.text(&window.to_string());
         }
     }
 

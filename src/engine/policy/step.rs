@@ -8,9 +8,10 @@ use super::expression::{Expression, Texts};
 use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
-use super::template::{Placeholder, Template};
+use super::read_path::for_each_path;
+use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ExprKind, Literal, Value};
-use crate::context::{Bound, MASK, ScopeEnv};
+use crate::context::{Bound, MASK, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
@@ -34,6 +35,8 @@ pub struct Step {
     pub action: StepAction,
     /// The consequence of a failure.
     pub on_fail: OnFail,
+    /// Whether something in it reads a counter, so that the counters of the call are read before it.
+    pub reads_counters: bool,
     /// The message of a failure (MW-34).
     message: Option<Template>,
     scope: Arc<ScopeEnv>,
@@ -133,7 +136,8 @@ impl Step {
                 &mut texts.findings,
             )
         });
-        Some(Self {
+        let mut step_reads = false;
+        let mut step = Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
             functions: functions.into(),
             index: written.index,
@@ -141,11 +145,38 @@ impl Step {
             condition: transpose(condition)?,
             action: action?,
             on_fail: written.on_fail,
+            reads_counters: false,
             message: transpose(message)?,
             scope: scopes.action.clone(),
             path,
             place: written.place.clone(),
-        })
+        };
+        step.for_each_counter(&mut |_| step_reads = true);
+        step.reads_counters = step_reads;
+        Some(step)
+    }
+
+    /// Names each counter that something in it reads; nothing for all of them at once.
+    pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
+        let root = Root::Counters.name();
+        for expression in self.expressions() {
+            for_each_path(expression.program().expr(), &mut |name, path| {
+                if name == root {
+                    found(match path.first() {
+                        Some(Selector::Name(name)) => Some(name),
+                        _ => None,
+                    });
+                }
+            });
+        }
+        for placeholder in self.message.iter().flat_map(Template::placeholders) {
+            if *placeholder.root == *root {
+                found(match placeholder.path.first() {
+                    Some(PathStep::Key(name)) => Some(name),
+                    _ => None,
+                });
+            }
+        }
     }
 
     /// Whether the step is for an action or event of this sanitised name.

@@ -73,6 +73,7 @@ impl Compiler<'_> {
                 functions: positions.clone(),
                 events: events.clone(),
                 transformed: is_transformed,
+                counters: None,
             };
             let action = self.step_scope(key(action), &entry.reference);
             let condition = match &step.condition {
@@ -171,16 +172,17 @@ impl Compiler<'_> {
         steps.calls.resize(self.functions.len(), CallSteps::default());
         let transformed = self.transformed();
         let mut is_whole = true;
-        for applied in policies {
+        for (at, applied) in policies.iter().enumerate() {
+            self.declare_counters(at, applied);
             for hook in [Hook::BeforeFirst, Hook::Before] {
-                is_whole &= self.policy_calls(applied, hook, &transformed, &mut steps.calls);
+                is_whole &= self.policy_calls((at, applied), hook, &transformed, &mut steps.calls);
             }
             let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
         }
-        for applied in policies.iter().rev() {
-            is_whole &= self.policy_calls(applied, Hook::After, &transformed, &mut steps.calls);
+        for (at, applied) in policies.iter().enumerate().rev() {
+            is_whole &= self.policy_calls((at, applied), Hook::After, &transformed, &mut steps.calls);
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
@@ -191,7 +193,7 @@ impl Compiler<'_> {
     /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
     fn policy_calls(
         &mut self,
-        applied: &AppliedPolicy,
+        (at, applied): (usize, &AppliedPolicy),
         hook: Hook,
         transformed: &HashSet<usize>,
         calls: &mut [CallSteps],
@@ -210,6 +212,7 @@ impl Compiler<'_> {
             let of = |scope| ScopeKey {
                 functions: positions.clone(),
                 transformed: is_transformed,
+                counters: Some(at).filter(|_| hook != Hook::After && !applied.policy.counters.is_empty()),
                 ..ScopeKey::plain(scope)
             };
             let written = match hook {
@@ -301,7 +304,7 @@ impl Compiler<'_> {
     }
 
     /// The position of a function among those of the policy.
-    fn position(&self, at: FunctionRef) -> usize {
+    pub(super) fn position(&self, at: FunctionRef) -> usize {
         let before = self.resolved.capabilities.iter().take(at.capability);
         let before = before.fold(0_usize, |sum, entry| sum.saturating_add(entry.functions.len()));
         before.saturating_add(at.function)

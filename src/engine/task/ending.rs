@@ -116,6 +116,7 @@ impl Task {
             decided_by: step.map(Step::origin),
             trace,
             findings: operation.course.findings.clone(),
+            counters: operation.course.counters.clone(),
             cost: operation.course.cost,
             ..Decision::new(Verdict::Suspend)
         };

@@ -13,6 +13,8 @@ use crate::policy::{Expression, Policy, Step, StepAction, StepList};
 pub(super) enum Due {
     /// Its condition has held, and what it does is more than to judge.
     Action,
+    /// It reads counters, and the call has not read them yet.
+    Counters,
     /// What follows from how it ended.
     End(StepEnd),
 }
@@ -38,10 +40,10 @@ impl Task {
         let selected = subject.selected(policy);
         let mut values = Activations::new(self.bound(subject, now));
         while let Some(step) = list.get(course.step) {
-            let judged = if selected.is_none_or(|name| step.is_for(name)) {
-                self.judge_step(step, subject, course, &mut values)
-            } else {
-                Judged::Skipped
+            let judged = match selected.is_none_or(|name| step.is_for(name)) {
+                true if step.reads_counters && subject.has_unread_counters() => Judged::Due(Due::Counters),
+                true => self.judge_step(step, subject, course, &mut values),
+                false => Judged::Skipped,
             };
             match judged {
                 Judged::Skipped => {}

@@ -72,9 +72,9 @@ pub use outcome::{
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
-    Answer, Call, CallId, CallResult, CallStatus, DecidedCall, DecidedKind, Decision, EventStage, Exchange,
-    Finding, Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question, QuestionId,
-    Ran, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask,
-    StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
+    Answer, Call, CallId, CallResult, CallStatus, CounterUse, DecidedCall, DecidedKind, Decision, EventStage,
+    Exchange, Finding, Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question,
+    QuestionId, Ran, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule,
+    StartTask, StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
     TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
 };

@@ -13,7 +13,7 @@ use super::state::{
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
-use crate::manifest::step::OnFail;
+use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Expression, Policy, Step, StepAction};
 
 impl Task {
@@ -102,6 +102,10 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
+                Due::Counters => match self.read_counters(policy, operation, now) {
+                    Flow::Passed => StepEnd::Failed(Some(no_counters(step))),
+                    flow => return flow,
+                },
                 Due::Action if operation.course.has_invoked() => {
                     operation.course.next_step();
                     continue;
@@ -125,6 +129,10 @@ impl Task {
                 StepEnd::Asks(request) => return Flow::Asks(request),
             }
             operation.course.next_step();
+        }
+        if hook == Hook::Before && operation.subject.call().is_some_and(|call| !call.unbound) {
+            // a call that adds to a counter which other calls are judged by
+            return self.read_counters(policy, operation, now);
         }
         Flow::Passed
     }
@@ -219,6 +227,10 @@ fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<S
         Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
     };
     Some(Stopped { verdict, message: message.unwrap_or_else(|| default().into()), origin: step.origin() })
+}
+
+fn no_counters(step: &Step) -> Finding {
+    Finding::new("counters_unavailable", messages::no_counters(), Some(step.origin()))
 }
 
 fn no_message(step: &Step) -> Finding {

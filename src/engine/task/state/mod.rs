@@ -3,6 +3,8 @@
 //! Nothing here runs a step. The parts beside this folder work on it.
 
 mod activity;
+mod counter_use;
+mod counting;
 mod decision;
 mod delivered;
 mod effect;
@@ -22,6 +24,8 @@ mod termination;
 mod under_way;
 
 pub(in crate::task) use activity::Activity;
+pub use counter_use::CounterUse;
+pub(in crate::task) use counting::{AskedCounter, CallCounters, Holdings};
 pub use decision::{
     CallId, DecidedCall, DecidedKind, Decision, EventStage, Finding, LimitReached, StepKind, StepName,
     StepOutcome, TraceEntry, Verdict,

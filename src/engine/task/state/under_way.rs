@@ -3,6 +3,8 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
+use super::counter_use::CounterUse;
+use super::counting::CallCounters;
 use super::decision::{
     CallId, DecidedKind, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
 };
@@ -44,6 +46,9 @@ pub(in crate::task) struct Course {
     /// What its steps cost so far.
     #[serde(default)]
     pub(in crate::task) cost: u64,
+    /// The counters that it has read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) counters: Vec<CounterUse>,
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) recorded: Vec<InvocationId>,
@@ -103,6 +108,9 @@ pub(in crate::task) struct CallUnderWay {
     /// Whether a person gave its result in the tool's place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::task) responded: bool,
+    /// What it knows of the counters that it needs.
+    #[serde(default, skip_serializing_if = "CallCounters::is_unread")]
+    pub(in crate::task) counters: CallCounters,
 }
 
 impl CallUnderWay {
@@ -118,6 +126,7 @@ impl CallUnderWay {
             made: Made::default(),
             record: None,
             responded: false,
+            counters: CallCounters::default(),
         }
     }
 }
@@ -265,8 +274,9 @@ impl Pending {
                 && self.operation.subject.call().is_some()
                 && script.fits(policy)
         };
-        let asks =
-            self.operation.course.stage.hook().is_none() || self.operation.step_under_way(policy).is_some();
+        let asks = self.operation.course.stage.hook().is_none()
+            || self.operation.step_under_way(policy).is_some()
+            || matches!(self.request, Request::Counters { .. });
         asks && self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
     }
 
@@ -324,6 +334,7 @@ impl UnderWay {
             trace: Vec::new(),
             findings: Vec::new(),
             cost: 0,
+            counters: Vec::new(),
             recorded: Vec::new(),
             approved: Vec::new(),
             invoked: Vec::new(),
@@ -387,14 +398,15 @@ impl UnderWay {
     pub(in crate::task) fn told_before(&self, mut decision: Decision) -> Decision {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
+        decision.counters.splice(0..0, self.course.counters.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
         decision
     }
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, findings, cost, .. } = self.course;
-        Decision { trace, findings, cost, ..Decision::new(verdict) }
+        let Course { trace, findings, counters, cost, .. } = self.course;
+        Decision { trace, findings, counters, cost, ..Decision::new(verdict) }
     }
 }
 
@@ -503,6 +515,11 @@ impl Subject {
             Self::Output => Some(DecidedKind::Output),
             Self::Script(_) => None,
         }
+    }
+
+    /// Whether it is a call that has not read its counters.
+    pub(in crate::task) fn has_unread_counters(&self) -> bool {
+        self.call().is_some_and(|call| call.counters.values().is_none())
     }
 
     /// The call, if it is one.

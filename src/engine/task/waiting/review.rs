@@ -9,8 +9,9 @@ use crate::context::{InvocationStatus, Moment, TaskIo};
 use crate::policy::Resolution;
 use crate::task::messages;
 use crate::task::state::{
-    Answer, Asked, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError, UnderWay, Verdict,
+    Answer, Asked, CallCounters, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review,
+    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError,
+    UnderWay, Verdict,
 };
 use std::sync::Arc;
 
@@ -152,6 +153,9 @@ impl Task {
         edited: Option<Resolution>,
         now: Timestamp,
     ) {
+        if let Request::Counters { .. } = question {
+            return self.count(operation, answer, now);
+        }
         let UnderWay { subject, course, .. } = operation;
         if let (Request::Review { reviewer }, Answer::Review(answer), Subject::Call(call)) =
             (&question, &answer, subject)
@@ -159,6 +163,8 @@ impl Task {
             if let Some(resolution) = edited {
                 call.arguments = resolution.arguments;
                 call.unbound = !resolution.unbound.is_empty();
+                call.counters = CallCounters::Unread;
+                course.counters.clear();
                 return course.begin_anew(reviewer.clone());
             }
             if let ReviewChoice::Respond { result } = &answer.choice {
