@@ -149,6 +149,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         item: Some(Value::Int(5)),
         response: Some(Value::Int(6)),
         poll: Some(Value::Int(7)),
+        counters: None,
     };
     for which in Scope::ALL {
         let declared = scope(*which, &schema);

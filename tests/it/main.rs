@@ -97,6 +97,7 @@ mod parallel_calls;
 mod pending;
 mod policies;
 mod policy;
+mod policy_counters;
 mod policy_messages;
 mod programs;
 mod public_door;

@@ -9,6 +9,7 @@ use super::node::Entry;
 use super::reader::{Path, Reader};
 use super::selector::CallSelector;
 use super::shape::{ByName, Expression, Name, Required, TextOrTexts, mapping};
+use crate::cel::RESERVED;
 use crate::counter::CounterWindow;
 use crate::source::{Embedded, Place};
 
@@ -129,5 +130,6 @@ fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && characters.all(|character| character.is_ascii_alphanumeric() || character == '_')
-        && !crate::cel::RESERVED.contains(&text)
+        && !RESERVED.contains(&text)
+        && !["in", "true", "false", "null"].contains(&text)
 }

@@ -4,7 +4,7 @@
 //! `step_lists` and `compile` get the scope of each text. A scope is dearer than an expression, so each distinct one is made
 //! once, and only if something stands in it.
 
-use super::counter_list::Added;
+use super::counter::Added;
 use super::declaration::{Declaration, declarations, declare};
 use super::event::shared_type;
 use super::expression::Texts;

@@ -32,6 +32,9 @@ pub struct Counter {
     pub(super) origin: Origin,
 }
 
+/// What a counter adds, compiled ahead of the steps; nothing if it does not compile.
+pub(super) type Added = Option<Option<Expression>>;
+
 /// A counter as one call needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NeededCounter {
@@ -168,17 +171,15 @@ fn evaluate<'a>(
 ) -> Result<Value<'a>, CounterFault> {
     let (result, spent) = expression.run_metered(values, None);
     *cost = cost.saturating_add(spent);
-    result.map_err(|stop| match stop {
-        Stop::Failed(error) => CounterFault {
-            code: error.code.as_str(),
-            message: error.to_string(),
-            origin: expression.origin_of(error.span),
-        },
+    result.map_err(|stop| {
         // the scope of conditions has no function that asks
-        Stop::Asked => CounterFault {
-            code: ErrorCode::HostFailed.as_str(),
-            message: messages::asks_nobody(),
-            origin: expression.origin(),
-        },
+        let failed = |stop| if let Stop::Failed(error) = stop { Some(error) } else { None };
+        let nobody = || failed(expression.failure(ErrorCode::HostFailed.into()));
+        let error = failed(stop).or_else(nobody);
+        CounterFault {
+            code: error.as_ref().map_or(ErrorCode::HostFailed, |error| error.code).as_str(),
+            message: error.as_ref().map(ToString::to_string).unwrap_or_default(),
+            origin: error.map_or_else(|| expression.origin(), |error| expression.origin_of(error.span)),
+        }
     })
 }

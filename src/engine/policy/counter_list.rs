@@ -6,7 +6,7 @@
 //! counts nothing, and that is a finding. Linear in the documents' steps times their counters.
 
 use super::compiler::{Compiler, ScopeKey};
-use super::counter::{Counter, Counters};
+use super::counter::{Added, Counter, Counters};
 use super::expression::Expression;
 use super::messages;
 use super::of_agents::OfPolicyStep;
@@ -25,9 +25,6 @@ use crate::manifest::step::{DeclaredAction, DeclaredStep};
 use crate::source::{Embedded, Place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// What a counter adds, compiled ahead of the steps; nothing if it does not compile.
-pub(super) type Added = Option<Option<Expression>>;
 
 impl Compiler<'_> {
     /// Compiles what the counters of a policy add, and keeps the type of `counters` for its steps.

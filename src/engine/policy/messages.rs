@@ -341,10 +341,6 @@ pub(super) fn no_amount(counter: &str, why: AmountError) -> String {
     format!("the counter `{counter}`: {why}")
 }
 
-pub(super) fn asks_nobody() -> String {
-    "the expression asks somebody, and a counter waits for nobody".to_owned()
-}
-
 pub(super) fn bad_counter_type(text: &Embedded, key: &str, expected: &str, found: &Type) -> Diagnostic {
     let message = format!("`{key}` of a counter gives {expected}, and this is `{found}`");
     Diagnostic::error("bad_counter_type", message, text.place.clone())

@@ -17,7 +17,7 @@ pub(in crate::manifest) fn counter_without(place: &Place, key: &str) -> Diagnost
         "on" => "`on` says which calls add to it: `payments_refund`, `payments_*`, `tag:money`, or several",
         _ => "`window` says which amounts count: `24h`, `day`, `ever`",
     };
-    Diagnostic::error("missing_key", format!("a counter has no `{key}`"), place.clone()).help(help)
+    Diagnostic::error("counter_incomplete", format!("a counter has no `{key}`"), place.clone()).help(help)
 }
 
 pub(in crate::manifest) fn bad_window(text: &Embedded, why: WindowError) -> Diagnostic {
@@ -33,7 +33,7 @@ pub(in crate::manifest) fn unmatched_counter(key: &Embedded, known: &[&str]) -> 
         "`{}` selects no function of any agent that the policy is for, so the counter counts no call",
         key.text
     );
-    let finding = Diagnostic::error("unmatched_key", message, key.place.clone());
+    let finding = Diagnostic::error("unmatched_counter", message, key.place.clone());
     match nearest(&key.text, known.iter().copied()) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
