@@ -307,4 +307,13 @@ fn the_page_about_policies_is_true() {
     assert_eq!(steps, "before[0] of acme/payments#cap, before[0] of acme/payments#known-user, before[0]");
     assert_eq!(verdict("payments_find", json!({"order": "o-1"})).0, "allow");
     assert_eq!(verdict("payments_refund", json!({"amount": 600})).0, "suspend");
+
+    // the second policy of the page beside the agent and the tool of the first
+    let counters = page.split("```yaml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+    let beside = manifests.split("---\n").skip(1).collect::<Vec<_>>().join("---\n");
+    let shop = Engine::parse("shop.yaml", &format!("{beside}---\n{counters}")).unwrap();
+    assert!(shop.warnings().is_empty(), "{:?}", shop.warnings());
+    let policy = shop.policy("shop", "clerk").unwrap();
+    let names: Vec<_> = policy.counters().iter().map(|counter| &*counter.name).collect();
+    assert_eq!(names, ["spend", "calls"]);
 }

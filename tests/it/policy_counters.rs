@@ -185,7 +185,7 @@ fn a_key_or_an_amount_that_is_none_refuses_the_call() {
             "the counter `spend`: the amount of a counter is above 10^18",
         ),
         ("context.user.id", "input.amount / 0", "divide_by_zero", "divide by zero"),
-        ("input.to[0]", "1", "no_overload", "no matching overload"),
+        ("input.to[0]", "1", "no_matching_overload", "no matching overload"),
     ] {
         let manifests = MANIFESTS.replace("KEY", &format!("\"{key}\"")).replace("ADD", &format!("\"{add}\""));
         let source = Source::new("shop.yaml", &*manifests);
