@@ -232,9 +232,10 @@ impl Arguments {
         };
         let _sending = telemetry.install().map_err(|error| fail(error, screen))?;
         let server = serve(settings, &location, self.decision_log).map_err(|error| fail(error, screen))?;
+        let signals = server.take_signals().map_err(|error| fail(error, screen))?;
         screen.line(&messages::serving(server.address()))?;
         screen.flush()?;
-        server.run().map_err(|error| fail(error, screen))?;
+        server.run(signals);
         Ok(ExitCode::Yes)
     }
 

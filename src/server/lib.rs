@@ -146,11 +146,37 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tracing::info;
+
+/// The signals of the process, which a server takes before it runs.
+///
+/// ```
+/// use celador_server::{Parts, Server, Settings, system_clock};
+/// use celador_store::{Database, Location};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+///
+/// let mut settings = Settings::new(vec!["policies/support-desk".into()]);
+/// settings.address.set_port(0); // one that is free
+/// let database = Database::open(&Location::Memory, &settings.limits.store)?;
+/// let server = Server::start(settings, Parts { clock: system_clock()?, database, log: None })?;
+///
+/// let signals = server.take_signals()?;
+/// println!("serving {}", server.address()); // whoever reads this may send a signal
+/// let id = std::process::id().to_string();
+/// std::process::Command::new("kill").args(["-TERM", &id]).status()?;
+/// server.run(signals); // until that arrives
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
 
 /// A running server. Dropping it cuts off requests that are under way; [`Server::stop`] lets them finish.
 pub struct Server {
@@ -241,30 +267,37 @@ impl Server {
         self.service.sweep(&|| *self.stop.borrow());
     }
 
-    /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops. SIGHUP loads the manifests anew.
+    /// Takes the signals of the process from now on, for [`Server::run`]. A signal that comes between the two is kept for it; one
+    /// that came before would have ended the process, so whoever tells others that the server is there does this first.
     ///
     /// # Errors
     /// A system without signals.
-    pub fn run(self) -> Result<(), ServeError> {
-        let asked: Result<(), std::io::Error> = self.runtime.block_on(async {
-            let mut terminate = signal(SignalKind::terminate())?;
-            let mut interrupt = signal(SignalKind::interrupt())?;
-            let mut hangup = signal(SignalKind::hangup())?;
+    pub fn take_signals(&self) -> Result<Signals, ServeError> {
+        // signals belong to the runtime in which they are taken
+        let _inside = self.runtime.enter();
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Serves until the process is asked to end (SIGTERM, SIGINT), then stops. SIGHUP loads the manifests anew.
+    pub fn run(self, mut signals: Signals) {
+        self.runtime.block_on(async {
             loop {
                 tokio::select! {
-                    _ = terminate.recv() => break info!("asked to end by SIGTERM"),
-                    _ = interrupt.recv() => break info!("asked to end by SIGINT"),
-                    _ = hangup.recv() => {
+                    _ = signals.terminate.recv() => break info!("asked to end by SIGTERM"),
+                    _ = signals.interrupt.recv() => break info!("asked to end by SIGINT"),
+                    _ = signals.hangup.recv() => {
                         let service = self.service.clone();
                         // one that panics is as one that found nothing
                         let _ = tokio::task::spawn_blocking(move || service.reload()).await;
                     }
                 }
             }
-            Ok(())
         });
         self.stop();
-        Ok(asked?)
     }
 
     /// Accepts no new connections, finishes the requests under way, at most for `max_shutdown_ms`, and ends.

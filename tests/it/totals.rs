@@ -3,8 +3,10 @@
 use celador::cel::{
     Activation, Duration, EXTENSIONS, Env, EnvBuilder, ErrorCode, Program, STANDARD, Stop, Type, Value,
 };
+use num_bigint::BigInt;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 /// A scope with a list of each type that can be added up, and one of which nothing is known.
@@ -39,9 +41,61 @@ fn shown(value: Value<'_>) -> String {
     format!("{value:?}")
 }
 
-/// The sum of numbers as wide as need be, if it and all sums on the way are within a type.
-fn sum_within(mut items: impl Iterator<Item = i128>, least: i128, most: i128) -> Option<i128> {
-    items.try_fold(0, |sum, item| Some(sum + item).filter(|sum| (least..=most).contains(sum)))
+/// The sum of numbers as wide as need be, if it is within a type.
+fn sum_within(items: impl Iterator<Item = i128>, least: i128, most: i128) -> Option<i128> {
+    Some(items.sum()).filter(|sum| (least..=most).contains(sum))
+}
+
+/// Doubles of all sizes, many of which cancel each other or lie half way between two others.
+fn doubles() -> impl Strategy<Value = f64> {
+    let near = (-60..60_i32, -3..3_i32).prop_map(|(exponent, part)| f64::from(part) * 2.0_f64.powi(exponent));
+    let edges = prop::sample::select(vec![
+        0.0,
+        -0.0,
+        f64::MAX,
+        f64::MIN,
+        f64::MIN_POSITIVE,
+        -5e-324,
+        5e-324,
+        1e308,
+        2.0_f64.powi(-1023),
+        2.0_f64.powi(53),
+        1.0 + f64::EPSILON,
+        0.1,
+        -0.3,
+    ]);
+    prop_oneof![4 => near, 2 => edges, 2 => any::<f64>(), 1 => prop::sample::select(&[f64::INFINITY, f64::NEG_INFINITY, f64::NAN])]
+}
+
+/// A finite double as a whole number of the smallest one, 2^-1074.
+fn units(double: f64) -> BigInt {
+    let (exponent, fraction) = ((double.to_bits() >> 52) & 0x7ff, double.to_bits() & ((1 << 52) - 1));
+    let magnitude = match exponent {
+        0 => BigInt::from(fraction),
+        _ => BigInt::from(fraction | (1 << 52)) << (exponent - 1),
+    };
+    if double.is_sign_negative() { -magnitude } else { magnitude }
+}
+
+/// Whether a double is the nearest one to the sum of others, and of two the even one. Beyond the greatest one the next would be
+/// 2^1024, which is the infinity.
+fn is_nearest(sum: f64, doubles: &[f64]) -> bool {
+    let exact: BigInt = doubles.iter().copied().map(units).sum();
+    let infinity: BigInt = BigInt::from(1) << 2098;
+    let place = |double: f64| match double {
+        f64::INFINITY => infinity.clone(),
+        f64::NEG_INFINITY => -infinity.clone(),
+        finite => units(finite),
+    };
+    let distance = |double: f64| BigInt::from((place(double) - &exact).magnitude().clone());
+    let is_nearer = |other: f64| match distance(sum).cmp(&distance(other)) {
+        Ordering::Less => true,
+        Ordering::Equal => sum == other || sum.to_bits() % 2 == 0,
+        // nothing lies beyond the infinity that could be nearer
+        Ordering::Greater => false,
+    };
+    let beyond = sum.is_infinite() && place(sum).magnitude() <= exact.magnitude();
+    beyond || (is_nearer(sum.next_up()) && is_nearer(sum.next_down()))
 }
 
 /// Numbers that are close to each other and to the ends of their type.
@@ -65,11 +119,25 @@ proptest! {
     }
 
     #[test]
-    fn sums_of_doubles_and_durations_are_those_of_plus(doubles in vec(any::<f64>(), 0..6), nanos in vec(any::<i64>(), 0..6)) {
+    fn sums_of_doubles_are_exact_and_rounded_once(doubles in vec(doubles(), 0..40), turn in 0..40_usize) {
         let items: Vec<_> = doubles.iter().copied().map(Value::Double).collect();
-        let wanted = doubles.iter().copied().reduce(|a, b| a + b).unwrap_or(0.0);
-        prop_assert_eq!(over("doubles", &items, "doubles.sum()"), Ok(shown(Value::Double(wanted))));
+        let wanted = over("doubles", &items, "doubles.sum()").unwrap();
+        let sum: f64 = wanted.trim_start_matches("Double(").trim_end_matches(')').parse().unwrap();
+        match doubles.iter().copied().filter(|double| !double.is_finite()).reduce(|a, b| a + b) {
+            Some(special) => prop_assert_eq!(sum.to_string(), special.to_string()),
+            None => prop_assert!(is_nearest(sum, &doubles), "{sum:e}"),
+        }
+        prop_assert_eq!(over("doubles", &items, "doubles.map(x, x).sum()"), Ok(wanted.clone()));
+        // and in whatever order
+        let mut items = items;
+        items.rotate_left(turn.min(doubles.len()));
+        prop_assert_eq!(over("doubles", &items, "doubles.sum()"), Ok(wanted.clone()));
+        items.reverse();
+        prop_assert_eq!(over("doubles", &items, "doubles.sum()"), Ok(wanted));
+    }
 
+    #[test]
+    fn sums_of_durations_are_exact(nanos in vec(any::<i64>(), 0..6)) {
         let durations: Vec<Duration> = nanos.iter().map(|nanos| Duration::from_nanos(i128::from(*nanos)).unwrap()).collect();
         let items: Vec<_> = durations.iter().copied().map(Value::Duration).collect();
         let wanted = Duration::from_nanos(nanos.iter().copied().map(i128::from).sum()).unwrap();

@@ -10,7 +10,7 @@ use crate::domain::Domain;
 use crate::formats::glob_to_regex;
 use crate::function::{Code, Function};
 use crate::limits::EvalLimits;
-use crate::stdlib::{Extent, GLOB};
+use crate::stdlib::{Extent, GLOB, SUM};
 use crate::syntax::{Comprehension, ComprehensionKind, Element, Expr, ExprKind, Literal, MapEntry, Name};
 use crate::types::{Kind, Type};
 use crate::value::{List, Map, Value};
@@ -191,6 +191,12 @@ impl Estimator<'_> {
             ("or" | "orValue", [optional, other]) => {
                 let other = Cost { min: 0, ..self.expr(other) };
                 self.expr(optional).and(other).step_over(Cost::STEP)
+            }
+            // the macro, and what it goes through if that is filtered, are one step with the sum
+            (SUM, [operand]) if matches!(operand.kind, ExprKind::Comprehension(_)) => {
+                self.note_unbounded(None, expr);
+                let loops = self.expr(operand);
+                Cost { min: loops.min.saturating_sub(1), max: None, constant: false }
             }
             ("size", [operand]) => self.expr(operand).step_over(Cost::FUSED).at_most(self.counted(operand)),
             (name, operands) => {

@@ -89,7 +89,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             other => return self.progress.fail(id, Fault::no_overload([other.kind()])),
         };
         match inner.kind {
-            LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne | LoopKind::Count => {
+            LoopKind::All | LoopKind::Exists | LoopKind::ExistsOne | LoopKind::Count | LoopKind::Sum(_) => {
                 self.tally(id, inner, &range)
             }
             LoopKind::Filter => self.filter(id, inner, &range),
@@ -142,7 +142,7 @@ impl<'a> Evaluator<'a, '_, '_> {
     }
 
     /// Whether this round counts, where the macro has a condition.
-    fn counts(&mut self, inner: &Loop) -> Option<bool> {
+    pub(super) fn counts(&mut self, inner: &Loop) -> Option<bool> {
         inner.filter.map_or(Some(true), |filter| self.bool(filter))
     }
 

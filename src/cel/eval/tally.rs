@@ -1,4 +1,4 @@
-//! The loops that end in one truth or one number: `all`, `exists`, `exists_one`, and `filter(…).size()`.
+//! The loops that end in one truth, one number or one sum: `all`, `exists`, `exists_one`, `filter(…).size()` and `map(…).sum()`.
 //!
 //! `all` and `exists` absorb the errors of their predicate as `&&` and `||` do; the others do not. Over a list that only
 //! grows, such a loop goes through what was appended since it ran last and takes the rest from memory. What comes out is
@@ -11,16 +11,19 @@ use super::loops::Range;
 use super::progress::Progress;
 use crate::meter::Spent;
 use crate::plan::{Loop, LoopKind, NodeId};
-use crate::value::{FoldKey, GrowingEnd, Growth, Kept, Value};
+use crate::stdlib::SUMMAND_UNITS;
+use crate::value::{FoldKey, GrowingEnd, Growth, Kept, Total, Value};
 
 /// From how many elements on a loop looks for names that repeat.
 const MANY: usize = 32;
 
 /// What a run of rounds came to.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Tally {
     /// In how many the predicate held.
     pub(super) count: i64,
+    /// What those of a sum come to.
+    pub(super) total: Total,
     /// The first error.
     pub(super) error: Option<Halt>,
     /// Whether no further round matters: `all` and `exists` are decided, the others have failed.
@@ -35,26 +38,33 @@ impl Tally {
     }
 
     /// What these rounds and then those come to.
-    fn then(self, next: Self) -> Self {
+    ///
+    /// # Errors
+    /// These rounds alone, if one of those would have failed after them: then those have to be gone through, to find which.
+    fn then(self, next: Self) -> Result<Self, Self> {
         if self.over {
-            return self;
+            return Ok(self);
+        }
+        if !self.total.fits(&next.total) {
+            return Err(self);
         }
         let count = self.count.saturating_add(next.count);
-        Self { count, error: self.error.or(next.error), over: next.over }
+        let total = self.total.and(next.total);
+        Ok(Self { count, total, error: self.error.or(next.error), over: next.over })
     }
 
-    fn of(kept: &Kept) -> Self {
+    fn of(kept: Kept) -> Self {
         let error = kept.error.map(|(fault, at)| Halt::Fault(fault, NodeId(at)));
-        Self { count: kept.count, error, over: kept.over }
+        Self { count: kept.count, total: kept.total, error, over: kept.over }
     }
 
-    fn kept(self, epoch: u64, seen: usize, spent: Spent) -> Kept {
+    fn kept(&self, epoch: u64, seen: usize, spent: Spent) -> Kept {
         let error = self.error.and_then(|halt| match halt {
             Halt::Fault(fault, at) => Some((fault, at.0)),
             // is never absorbed, so it is in no tally
             Halt::Asked => None,
         });
-        Kept { epoch, seen, spent, count: self.count, over: self.over, error }
+        Kept { epoch, seen, spent, count: self.count, total: self.total.clone(), over: self.over, error }
     }
 }
 
@@ -92,8 +102,14 @@ impl<'a> Evaluator<'a, '_, '_> {
             (Some(deciding), Tally { over: true, .. }) => Some(Value::Bool(deciding)),
             (_, Tally { error: Some(halt), .. }) => self.progress.halt(halt),
             (Some(deciding), _) => Some(Value::Bool(!deciding)),
-            (None, Tally { count, .. }) if inner.kind == LoopKind::ExistsOne => Some(Value::Bool(count == 1)),
-            (None, Tally { count, .. }) => Some(Value::Int(count)),
+            (None, Tally { count, total, .. }) => match inner.kind {
+                LoopKind::ExistsOne => Some(Value::Bool(count == 1)),
+                LoopKind::Sum(summand) => {
+                    let sum = self.progress.at(id, total.value())?;
+                    Some(sum.unwrap_or_else(|| summand.zero()))
+                }
+                _ => Some(Value::Int(count)),
+            },
         }
     }
 
@@ -112,14 +128,18 @@ impl<'a> Evaluator<'a, '_, '_> {
             && !tally.over
             && let Some(names) = self.visit_names(id, inner, range, part.clone())
         {
-            return Some(tally.then(names));
+            return tally.then(names).ok();
         }
         for index in part {
             if tally.over {
                 break;
             }
             self.round(id, inner, range, index)?;
-            match self.bool(inner.body) {
+            let held = match inner.kind {
+                LoopKind::Sum(_) => self.add_summand(id, inner, &mut tally.total),
+                _ => self.bool(inner.body),
+            };
+            match held {
                 Some(held) => tally.add(held, deciding),
                 None => {
                     let halt = self.progress.absorb()?;
@@ -129,6 +149,17 @@ impl<'a> Evaluator<'a, '_, '_> {
             }
         }
         Some(tally)
+    }
+
+    /// Adds what the element of a round comes to, if it counts.
+    fn add_summand(&mut self, id: NodeId, inner: &'a Loop, total: &mut Total) -> Option<bool> {
+        if !self.counts(inner)? {
+            return Some(false);
+        }
+        let summand = self.eval(inner.body)?;
+        self.progress.charge(id, SUMMAND_UNITS)?;
+        let added = total.add(&summand);
+        self.progress.at(id, added).map(|()| true)
     }
 
     /// Goes through a part of a history of thousands of calls that name a handful of functions: a predicate that reads
@@ -141,6 +172,9 @@ impl<'a> Evaluator<'a, '_, '_> {
         range: &Range<'a>,
         part: std::ops::Range<usize>,
     ) -> Option<Tally> {
+        if matches!(inner.kind, LoopKind::Sum(_)) {
+            return None;
+        }
         let deciding = deciding(inner.kind);
         let names = range.names(part.clone())?;
         let budget = self.progress.meter.clone();
@@ -192,8 +226,8 @@ impl<'a> Evaluator<'a, '_, '_> {
         let settled = growth.settled.min(length);
         let kept = growth.folds.get(key);
         let kept = kept.filter(|kept| kept.epoch == growth.epoch && kept.seen <= settled);
-        let seen = kept.map_or(0, |kept| kept.seen);
-        let keep = |progress: &Progress<'_>, before: Spent, tally: Tally| {
+        let seen = kept.as_ref().map_or(0, |kept| kept.seen);
+        let keep = |progress: &Progress<'_>, before: Spent, tally: &Tally| {
             if settled > seen {
                 let spent = progress.meter.spent().since(before);
                 let kept = tally.kept(growth.epoch, settled, spent);
@@ -204,14 +238,14 @@ impl<'a> Evaluator<'a, '_, '_> {
             GrowingEnd::Back => {
                 let before = self.progress.meter.spent();
                 let (from, known) = match kept.filter(|kept| self.progress.meter.pay(kept.spent)) {
-                    Some(kept) => (seen, Tally::of(&kept)),
+                    Some(kept) => (seen, Tally::of(kept)),
                     None => (0, Tally::default()),
                 };
                 if from == length {
                     return Some(known);
                 }
                 let tally = self.visit(id, inner, range, from..settled, known)?;
-                keep(&self.progress, before, tally);
+                keep(&self.progress, before, &tally);
                 self.visit(id, inner, range, settled..length, tally)
             }
             GrowingEnd::Front => {
@@ -220,14 +254,28 @@ impl<'a> Evaluator<'a, '_, '_> {
                 if first.over {
                     return Some(first);
                 }
-                let before = self.progress.meter.spent();
-                let new = self.visit(id, inner, range, open..known, Tally::default())?;
-                let tally = match kept.filter(|kept| !new.over && self.progress.meter.pay(kept.spent)) {
-                    Some(kept) => new.then(Tally::of(&kept)),
-                    None => self.visit(id, inner, range, known..length, new)?,
+                let (budget, before) = (self.progress.meter.clone(), self.progress.meter.spent());
+                let settled_rounds = || {
+                    let new = self.visit(id, inner, range, open..known, Tally::default())?;
+                    let joins = |kept: &Kept| !new.over && new.total.fits(&kept.total);
+                    let kept = kept.filter(joins).filter(|kept| self.progress.meter.pay(kept.spent));
+                    let tally = match kept.map(Tally::of) {
+                        Some(kept) => new.then(kept).unwrap_or_else(|new| new),
+                        None => self.visit(id, inner, range, known..length, new)?,
+                    };
+                    keep(&self.progress, before, &tally);
+                    Some(tally)
                 };
-                keep(&self.progress, before, tally);
-                Some(first.then(tally))
+                let first = match settled_rounds().map(|settled| first.clone().then(settled)) {
+                    Some(Ok(tally)) => return Some(tally),
+                    // one of them may fail because of what the first came to, before the budget is at its end
+                    Some(Err(first)) => first,
+                    None if first.total.is_nothing() => return None,
+                    None => first,
+                };
+                self.progress.forget();
+                self.progress.meter = budget;
+                self.visit(id, inner, range, open..length, first)
             }
         }
     }

@@ -2,7 +2,7 @@
 //! `a && b && c`, become one step with its clauses side by side.
 
 use super::comparison::{Arithmetic, Comparison};
-use super::node::{Clause, LoopKind, Node, NodeId};
+use super::node::{Clause, LoopKind, Node, NodeId, Summand};
 use super::planner::Planner;
 use super::question::Question;
 use crate::check::Reference;
@@ -11,8 +11,7 @@ use crate::formats::glob_to_regex;
 use crate::function::{Code, Declaration};
 use crate::stdlib::{Extent, GLOB, Pattern, SUM};
 use crate::syntax::{ComprehensionKind, Expr, ExprKind};
-use crate::types::Type;
-use crate::value::{Duration, Value};
+use crate::value::Value;
 use std::sync::Arc;
 
 impl Planner<'_> {
@@ -35,11 +34,18 @@ impl Planner<'_> {
         {
             return self.comprehension(expr, inner, Some(LoopKind::Count));
         }
+        if let (SUM, Some(ExprKind::Comprehension(inner))) =
+            (declaration.function.name, receiver.map(|operand| &operand.kind))
+            && inner.kind == ComprehensionKind::Map
+            && inner.second.is_none()
+        {
+            return self.sum(expr, inner);
+        }
         let from = self.nodes.len();
         let mut operands: Vec<NodeId> =
             receiver.into_iter().chain(args).map(|operand| self.expr(operand)).collect();
         if declaration.function.name == SUM {
-            operands.push(self.add(expr, Node::Constant(zero(self.checked.type_of(expr.id)))));
+            operands.push(self.add(expr, Node::Constant(Summand::of(self.checked.type_of(expr.id)).zero())));
         }
         let node = match declaration.function.code {
             Code::Plan => self.operator(declaration.function.name, &operands),
@@ -208,15 +214,5 @@ impl Planner<'_> {
             _ => None,
         };
         text(b).map(|text| (a, text)).or_else(|| Some((b, text(a)?)))
-    }
-}
-
-/// What an empty list adds up to.
-fn zero(ty: &Type) -> Value<'static> {
-    match ty {
-        Type::UInt => Value::UInt(0),
-        Type::Double => Value::Double(0.0),
-        Type::Duration => Value::Duration(Duration::ZERO),
-        _ => Value::Int(0),
     }
 }

@@ -6,6 +6,7 @@
 
 mod call;
 mod comparison;
+mod comprehension;
 mod correlation;
 mod node;
 mod planner;

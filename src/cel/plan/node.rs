@@ -5,8 +5,8 @@ use super::question::Question;
 use crate::env::Slot;
 use crate::fault::Fault;
 use crate::function::{PureCode, TestCode};
-use crate::types::At;
-use crate::value::{FoldId, Guess, Value};
+use crate::types::{At, Type};
+use crate::value::{Duration, FoldId, Guess, Value};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -213,7 +213,7 @@ pub struct Loop {
     pub first: Local,
     /// Element or value, of a two-variable macro.
     pub second: Option<Local>,
-    /// Which elements count.
+    /// Which elements count, where the body is another expression: of `map` with a condition, and of sums.
     pub filter: Option<NodeId>,
     /// The predicate, or the expression that maps each element.
     pub body: NodeId,
@@ -252,6 +252,8 @@ pub enum LoopKind {
     Filter,
     /// `filter(…).size()`, without building the list
     Count,
+    /// `map(…).sum()` and `filter(…).map(…).sum()`, without building the lists
+    Sum(Summand),
     /// `map`
     Map,
     /// `transformMap`
@@ -262,11 +264,47 @@ pub enum LoopKind {
     SortBy,
 }
 
+/// The type of which summands are, as far as it is known: that of the sum of none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summand {
+    /// `int`, or not known
+    Int,
+    /// `uint`
+    UInt,
+    /// `double`
+    Double,
+    /// `google.protobuf.Duration`
+    Duration,
+}
+
+impl Summand {
+    /// That of a sum of a type.
+    pub(super) fn of(ty: &Type) -> Self {
+        match ty {
+            Type::UInt => Self::UInt,
+            Type::Double => Self::Double,
+            Type::Duration => Self::Duration,
+            _ => Self::Int,
+        }
+    }
+
+    /// What an empty list adds up to.
+    #[must_use]
+    pub fn zero(self) -> Value<'static> {
+        match self {
+            Self::Int => Value::Int(0),
+            Self::UInt => Value::UInt(0),
+            Self::Double => Value::Double(0.0),
+            Self::Duration => Value::Duration(Duration::ZERO),
+        }
+    }
+}
+
 impl LoopKind {
     /// Whether the outcome is a single number, however many elements there are.
     #[must_use]
     pub fn is_fold(self) -> bool {
-        matches!(self, Self::All | Self::Exists | Self::ExistsOne | Self::Count)
+        matches!(self, Self::All | Self::Exists | Self::ExistsOne | Self::Count | Self::Sum(_))
     }
 }
 

@@ -1,8 +1,7 @@
 //! Makes the plan: one pass over the tree, children first. What a call becomes stands in `call`.
 
 use super::Plan;
-use super::correlation::correlation;
-use super::node::{Item, Local, Loop, LoopKind, Memo, Node, NodeId};
+use super::node::{Item, Local, Memo, Node, NodeId};
 use super::question::Question;
 use crate::check::{Checked, Reference};
 use crate::env::{Env, Slot};
@@ -10,9 +9,9 @@ use crate::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 use crate::stdlib::Extent;
-use crate::syntax::{BlockBinding, Comprehension, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::syntax::{BlockBinding, Expr, ExprKind, Literal};
 use crate::types::{At, Type};
-use crate::value::{Blob, FoldId, Guess, Text, TypeName, Value};
+use crate::value::{Blob, Guess, Text, TypeName, Value};
 
 /// What a step over constants gives and what it costs; nothing if it fails. The evaluator's, which stands above and is
 /// passed in.
@@ -247,42 +246,6 @@ impl Planner<'_> {
         record.fields.get_index(*slot)?.1.part
     }
 
-    pub(super) fn comprehension(
-        &mut self,
-        expr: &Expr,
-        comprehension: &Comprehension,
-        kind: Option<LoopKind>,
-    ) -> NodeId {
-        let range = self.expr(&comprehension.range);
-        let first = self.enter();
-        let second = comprehension.second.is_some().then(|| self.enter());
-        let inside = self.nodes.len();
-        let filter = comprehension.filter.as_ref().map(|filter| self.expr(filter));
-        let body = self.expr(&comprehension.body);
-        self.leave(if second.is_some() { 2 } else { 1 });
-        let kind = kind.unwrap_or(match comprehension.kind {
-            ComprehensionKind::All => LoopKind::All,
-            ComprehensionKind::Exists => LoopKind::Exists,
-            ComprehensionKind::ExistsOne => LoopKind::ExistsOne,
-            ComprehensionKind::Filter => LoopKind::Filter,
-            ComprehensionKind::Map => LoopKind::Map,
-            ComprehensionKind::TransformMap => LoopKind::TransformMap,
-            ComprehensionKind::TransformMapEntry => LoopKind::TransformMapEntry,
-            ComprehensionKind::SortBy => LoopKind::SortBy,
-        });
-        // where an element stands in a list changes while the list grows, so the index must not be asked for
-        let is_closed = |node: &Node| node.is_closed(first);
-        let is_fold = kind.is_fold() && second.is_none();
-        let is_fold = is_fold && self.nodes.get(inside..).is_some_and(|nodes| nodes.iter().all(is_closed));
-        let fold = is_fold.then(FoldId::next);
-        let is_compared = kind.is_fold() && second.is_none() && !is_fold;
-        let correlation = if is_compared { correlation(&self.nodes, inside, body, first) } else { None };
-        self.add(
-            expr,
-            Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold, correlation })),
-        )
-    }
-
     /// A value of a block may be computed anywhere in what comes after it, amid whatever loops go on there: so the
     /// locals of each value, and those of the body, get places that no other part of the block has.
     fn block(&mut self, expr: &Expr, bindings: &[BlockBinding], body: &Expr) -> NodeId {
@@ -300,7 +263,7 @@ impl Planner<'_> {
         self.add(expr, Node::Block { bindings, body })
     }
 
-    fn enter(&mut self) -> Local {
+    pub(super) fn enter(&mut self) -> Local {
         let local = Local(self.in_use);
         self.in_use = self.in_use.saturating_add(1);
         self.locals = self.locals.max(self.in_use);
@@ -308,7 +271,7 @@ impl Planner<'_> {
         local
     }
 
-    fn leave(&mut self, count: u32) {
+    pub(super) fn leave(&mut self, count: u32) {
         self.in_use = self.in_use.saturating_sub(count);
         self.known.truncate(self.known.len().saturating_sub(count as usize));
     }

@@ -24,7 +24,7 @@ mod versions;
 
 pub(crate) use paths::{GLOB, is_glob_match};
 pub(crate) use pattern::{Extent, Pattern};
-pub(crate) use totals::SUM;
+pub(crate) use totals::{SUM, SUMMAND_UNITS};
 
 use super::fault::Fault;
 use super::function::Function;

@@ -7,18 +7,21 @@ use super::no_overload;
 use crate::fault::Fault;
 use crate::function::{Code, Function};
 use crate::meter::Meter;
-use crate::value::{List, Text, Value};
+use crate::value::{List, Text, Total, Value};
 use std::cmp::Ordering;
 
 /// The function whose empty list gives the zero of its elements' type, which the planner knows and puts in as a second
 /// argument: an empty list itself does not tell.
 pub(crate) const SUM: &str = "sum";
 
+/// What each summand costs.
+pub(crate) const SUMMAND_UNITS: u64 = 2;
+
 pub(super) const TOTALS: &[Function] = &[
     Function {
         name: SUM,
-        doc: "the sum of the elements, added one after the other as `+` does; of an empty list the zero of its type, `0` \
-              if that is not known",
+        doc: "the sum of the elements, in whatever order they stand: it is exact, and rounded once if they are doubles; of an \
+              empty list the zero of its type, `0` if that is not known",
         cost: "1, and 2 for each element",
         overloads: &[
             ("list_int_sum_int", "list(int).sum() -> int"),
@@ -32,6 +35,7 @@ pub(super) const TOTALS: &[Function] = &[
             ("[1.5].filter(x, x > 2.0).sum()", "0.0"),
             ("[].sum()", "0"),
             ("[1, 2.5].map(x, double(x)).sum()", "3.5"),
+            ("[0.1, 0.2, 0.3, -0.3, -0.2, -0.1].sum()", "0.0"),
             ("[1, 2.5].sum()", "error: no_matching_overload"),
             ("[9223372036854775807, 1].sum()", "error: overflow"),
         ],
@@ -131,18 +135,12 @@ fn is_summand(value: &Value<'_>) -> bool {
 }
 
 fn sum<'a>(meter: &mut Meter<'_>, list: &List<'a>, zero: &Value<'a>) -> Result<Value<'a>, Fault> {
-    let mut sum: Option<Value<'a>> = None;
+    let mut total = Total::default();
     for item in list.iter() {
-        meter.charge(2)?;
-        if !is_summand(&item) {
-            return Err(Fault::no_overload([item.kind()]));
-        }
-        sum = Some(match sum {
-            Some(sum) => sum.plus(&item, meter)?,
-            None => item,
-        });
+        meter.charge(SUMMAND_UNITS)?;
+        total.add(&item)?;
     }
-    Ok(sum.unwrap_or_else(|| zero.clone()))
+    Ok(total.value()?.unwrap_or_else(|| zero.clone()))
 }
 
 fn extreme<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>], wanted: Ordering) -> Result<Value<'a>, Fault> {

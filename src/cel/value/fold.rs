@@ -1,11 +1,11 @@
 //! What the loops over a growing list came to, kept by the host that holds the list.
 //!
 //! In goes the outcome of a loop over the elements that stay as they are, out comes the same when that loop runs again,
-//! so that it goes only through what was appended since. What is kept are counts, codes and costs, never an element; of
+//! so that it goes only through what was appended since. What is kept are counts, sums, codes and costs, never an element; of
 //! a fixed number of loops, those used last. Beside them stand the indexes of loops that compare a part of each element with
 //! something else, as many as fit into a bound. Nobody ever waits here: who finds it in use by another thread goes without.
 
-use super::Index;
+use super::{Index, Total};
 use crate::fault::Fault;
 use crate::meter::Spent;
 use crate::types::At;
@@ -66,7 +66,7 @@ pub(crate) struct FoldId(u64);
 pub(crate) struct FoldKey(pub(crate) FoldId, pub(crate) At);
 
 /// What a loop came to over the oldest elements of a list, gone through in the list's own order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) epoch: u64,
     /// How many elements.
@@ -75,6 +75,8 @@ pub(crate) struct Kept {
     pub(crate) spent: Spent,
     /// Of how many the predicate held.
     pub(crate) count: i64,
+    /// What those of a sum come to.
+    pub(crate) total: Total,
     /// Whether the loop ended among them.
     pub(crate) over: bool,
     /// The first failure, and the number of the step that failed.
@@ -97,7 +99,7 @@ impl Folds {
         let now = store.now;
         let entry = store.kept.iter_mut().find(|entry| entry.key == key)?;
         entry.used = now;
-        Some(entry.kept)
+        Some(entry.kept.clone())
     }
 
     /// Keeps an outcome, in the place of what is kept under the same key; if there are `most` of other keys, in the
@@ -144,7 +146,9 @@ impl Folds {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.store().map_or(0, |store| {
+            let totals = store.kept.iter().map(|entry| entry.kept.total.heap_bytes());
             let kept = store.kept.capacity().saturating_mul(size_of::<Entry>());
+            let kept = totals.fold(kept, usize::saturating_add);
             let indexes = store.indexes.capacity().saturating_mul(size_of::<(FoldKey, Index)>());
             kept.saturating_add(indexes).saturating_add(store.index_bytes())
         })

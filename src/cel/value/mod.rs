@@ -20,6 +20,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 mod time;
+mod total;
 
 pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};
@@ -34,6 +35,7 @@ pub use map::{Entries, Key, Map};
 pub use opaque::{Cidr, Opaque};
 pub(crate) use time::CalendarField;
 pub use time::{Duration, Timestamp};
+pub(crate) use total::Total;
 
 use super::types::{At, Kind};
 use std::cmp::Ordering;

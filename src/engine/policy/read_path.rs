@@ -31,9 +31,8 @@ struct Local<'e> {
 /// A root and the selectors from there.
 type Path<'e> = (&'e str, Vec<Selector>);
 
-/// Functions of one list that come to the same in whatever order its items stand. A sum is none of them: that of doubles
-/// depends on the order.
-const IN_ANY_ORDER: [&str; 3] = ["size", "min", "max"];
+/// Functions of one list that come to the same in whatever order its items stand; a sum is one of them, as it is exact.
+const IN_ANY_ORDER: [&str; 4] = ["size", "min", "max", "sum"];
 
 impl<'e> Walk<'e, '_> {
     fn expression(&mut self, expression: &'e Expr) {
