@@ -45,6 +45,7 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+mod counter_servers;
 mod counters;
 mod counting;
 mod decision_log;

@@ -324,6 +324,24 @@ fn of_two_tasks_that_have_read_the_same_the_second_decides_anew() {
 }
 
 #[test]
+fn what_a_blocked_call_would_have_added_does_not_count_for_the_next_of_its_turn() {
+    let mut task = begin(&paying(), "t-1");
+    let turn = Turn { usage: Usage::default(), calls: vec![refund(50), refund(51), refund(50), refund(1)] };
+    let turned = task.turn(&turn, now()).unwrap().into_decision();
+    let empty = |counters: &[CounterId]| Ok::<_, TaskError>(vec![CounterState::default(); counters.len()]);
+    let Progress::Decided(told) = task.settle_counters(turned.into(), empty, now()).unwrap() else {
+        panic!("nobody is asked")
+    };
+    let verdicts: Vec<_> = told.decided.iter().map(|call| call.decision.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Allow, Verdict::Block, Verdict::Allow, Verdict::Block]);
+    let standing = task.standing(&told.decided[2].call).unwrap();
+    assert_eq!(standing.verdict, Verdict::Allow);
+    let changes = task.take_counter_changes();
+    assert_eq!((changes.read.len(), changes.reserve.len(), changes.over.len()), (1, 2, 0));
+    assert!(task.take_counter_changes().is_empty(), "it was told");
+}
+
+#[test]
 fn a_store_that_cannot_be_read_leaves_the_question_open() {
     let mut task = begin(&paying(), "t-1");
     let turn = Turn { usage: Usage::default(), calls: vec![refund(10), refund(20)] };

@@ -83,7 +83,9 @@ impl Task {
         if states.len() != asked.len() {
             return;
         }
-        // of arguments that were changed, or under a policy of before
+        let id = id.clone();
+        // its own, too: of arguments that were changed, or under a policy of before
+        self.release_what_is_over();
         self.holdings.end(id.as_str(), HoldEnd::Released);
         let mut values = Vec::with_capacity(asked.len());
         course.counters.clear();
@@ -105,6 +107,17 @@ impl Task {
             }
         }
         call.counters = CallCounters::Read(values);
+    }
+
+    /// Gives back what calls hold that are under way no more.
+    fn release_what_is_over(&mut self) {
+        let (open, waiting, queue) = (&self.open, &self.waiting, &self.queue.waiting);
+        self.holdings.release_unless(|call| {
+            let under_way = |operation: &UnderWay| operation.name().is_some_and(|name| name.as_str() == call);
+            open.iter().any(|open| open.id.as_str() == call)
+                || waiting.iter().any(|pending| under_way(&pending.operation))
+                || queue.iter().any(|queued| queued.held.as_deref().is_some_and(under_way))
+        });
     }
 
     /// The counters that operations ask for, each once, in the order in which they asked. [`Task::settle_counters`] answers them.
@@ -160,9 +173,9 @@ impl Task {
     /// # namespace: shop
     /// # name: money
     /// # counters:
-    /// #   spend: {on: payments_refund, key: context.user.id, window: 24h, add: input.amount}
+    /// #   spend: {on: payments, key: context.user.id, window: 24h, add: input.amount}
     /// # capabilities:
-    /// #   payments_refund:
+    /// #   payments:
     /// #     before:
     /// #       - assert: counters.spend + input.amount <= 100
     /// # "#;
@@ -171,7 +184,7 @@ impl Task {
     /// # let user = User { id: "u-7".into(), email: None };
     /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
     /// let mut book = CounterBook::default();
-    /// let pay = |amount: i64| Call::new("payments_refund", serde_json::json!({"amount": amount}).into());
+    /// let pay = |amount: i64| Call::new("payments", serde_json::json!({"amount": amount}).into());
     /// let turn = Turn { usage: Usage::default(), calls: vec![pay(70), pay(40), pay(30)] };
     /// let turned = task.turn(&turn, now)?.into_decision();
     /// let read = |counters: &[CounterId]| Ok::<_, celador::TaskError>(counters.iter().map(|counter| book.read(counter)).collect());
@@ -250,13 +263,7 @@ impl Task {
         if self.holdings.is_empty() {
             return CounterChanges::default();
         }
-        let (open, waiting, queue) = (&self.open, &self.waiting, &self.queue.waiting);
-        self.holdings.release_unless(|call| {
-            let under_way = |operation: &UnderWay| operation.name().is_some_and(|name| name.as_str() == call);
-            open.iter().any(|open| open.id.as_str() == call)
-                || waiting.iter().any(|pending| under_way(&pending.operation))
-                || queue.iter().any(|queued| queued.held.as_deref().is_some_and(under_way))
-        });
+        self.release_what_is_over();
         self.holdings.tell(matches!(self.state(), TaskState::Terminated(_)))
     }
 }

@@ -32,9 +32,9 @@ use std::sync::Arc;
 /// namespace: shop
 /// name: money
 /// counters:
-///   spend: {on: payments_refund, key: context.user.id, window: 24h, add: input.amount}
+///   spend: {on: payments, key: context.user.id, window: 24h, add: input.amount}
 /// capabilities:
-///   payments_refund:
+///   payments:
 ///     before:
 ///       - assert: counters.spend + input.amount <= 100
 /// "#;
@@ -56,7 +56,7 @@ use std::sync::Arc;
 /// let mut verdicts = Vec::new();
 /// for (id, amount) in [("t-1", 70), ("t-2", 40)] {
 ///     let mut task = engine.start(StartTask::new(id, "shop", "clerk", user.clone(), now))?;
-///     let call = Call::new("payments_refund", serde_json::json!({"amount": amount}).into());
+///     let call = Call::new("payments", serde_json::json!({"amount": amount}).into());
 ///     let decision = task.before(&call, now)?.drive(&mut desk)?.into_decision();
 ///     let read = &decision.counters[0];
 ///     verdicts.push((decision.verdict.as_str(), read.counted.map(|counted| counted.to_int())));
