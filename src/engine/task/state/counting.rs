@@ -39,7 +39,6 @@ pub(in crate::task) struct AskedCounter {
 }
 
 impl CallCounters {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
     pub(in crate::task) fn is_unread(&self) -> bool {
         matches!(self, Self::Unread)
     }
