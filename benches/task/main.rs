@@ -1,5 +1,5 @@
-//! Whole operations of tasks: what a task weighs, what a decision costs, what schemas add, many tasks at
-//! once, and the worst that data can do.
+//! Whole operations of tasks: what a task weighs, what a decision costs, what long histories, policies and schemas add, many tasks
+//! at once, and the worst that data can do.
 //!
 //! `cargo bench --bench task` runs all of it, `cargo bench --bench task -- memory` one part. Before anything is timed each
 //! decision is asserted and its heap allocations are counted. Times are those of the quietest of many rounds: what the
@@ -18,8 +18,10 @@
 mod counting;
 mod decision;
 mod desk;
+mod history;
 mod many;
 mod memory;
+mod policies;
 mod schemas;
 mod worst;
 
@@ -27,9 +29,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 fn main() {
-    let parts: [(&str, fn()); 5] = [
+    let parts: [(&str, fn()); 7] = [
         ("memory", memory::measure),
         ("decision", decision::measure),
+        ("history", history::measure),
+        ("policies", policies::measure),
         ("schemas", schemas::measure),
         ("many", many::measure),
         ("worst", worst::measure),

@@ -94,6 +94,7 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+pub mod copies;
 pub mod counter;
 pub mod detect;
 pub mod digest;

@@ -56,6 +56,10 @@ bounds! {
     max_queued_inputs: usize = 100, "inputs";
     /// What the inputs and events of a task that wait hold together; one that exceeds it is turned away.
     max_queued_input_bytes: usize = 1_048_576, "bytes";
+    /// The texts of the results and inputs of a task in which rules look for copies; with more, who asks for labels gets an error.
+    max_label_bytes: usize = 16_777_216, "bytes";
+    /// Labels that one step gives.
+    max_labels: usize = 64, "labels";
     /// How long a call waits for other calls; after that it is refused. Most tools answer in less, and a model that is told that a call was not reported can do something else.
     max_queued_ms: u64 = 600_000, "milliseconds";
     /// How long a review waits for its answer; after that it counts as denied.

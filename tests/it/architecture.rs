@@ -97,6 +97,7 @@ fn every_file_says_what_it_is() {
         "tests/it",
         "benches/workload",
         "benches/task",
+        "benches/labels",
         "benches/load",
         "benches/peers/src",
         "examples",

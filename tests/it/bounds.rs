@@ -44,7 +44,7 @@ const OF_POLICIES: [&str; 1] = ["max_rule_matches"];
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 16] = [
+const OF_TASKS: [&str; 18] = [
     "max_folds",
     "max_index_bytes",
     "max_deliveries",
@@ -54,6 +54,8 @@ const OF_TASKS: [&str; 16] = [
     "max_queued_calls",
     "max_queued_inputs",
     "max_queued_input_bytes",
+    "max_label_bytes",
+    "max_labels",
     "max_queued_ms",
     "max_review_ms",
     "max_id_bytes",

@@ -2,8 +2,8 @@
 
 use celador::cel::{Activation, Env, ErrorCode, Json, Storage, Timestamp, Type, Value};
 use celador::context::{
-    Bound, ContextSchema, HASH, Moment, MountFacts, Root, Runtime, SchemaDecl, Scope, ScopeDecl, ScopeEnv,
-    TaskContext, TaskFacts, TaskIo, WITHIN, event_type,
+    Bound, CallAtHand, ContextSchema, HASH, Moment, MountFacts, Root, Runtime, SchemaDecl, Scope, ScopeDecl,
+    ScopeEnv, TaskContext, TaskFacts, TaskIo, WITHIN, event_type,
 };
 use celador::detect::DETECTION;
 use celador::limits::EvalLimits;
@@ -150,6 +150,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         response: Some(Value::Int(6)),
         poll: Some(Value::Int(7)),
         counters: None,
+        call: None,
     };
     for which in Scope::ALL {
         let declared = scope(*which, &schema);
@@ -174,6 +175,24 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
     let declared = scope(Scope::Before, &schema);
     let action = declared.activation(&Bound { event: None, ..all }).unwrap();
     assert_eq!(value(declared.env(), &action, "event"), None);
+}
+
+#[test]
+fn a_step_of_a_policy_reads_what_is_called() {
+    let call = CallAtHand {
+        function: "pay_refund".into(),
+        tool: "pay".into(),
+        tags: ["destructive".into(), "money".into()].into(),
+    };
+    let declared = ScopeEnv::new(&ScopeDecl {
+        call: Some(CallAtHand::cel_type([&call].into_iter())),
+        ..ScopeDecl::new(Scope::After, EvalLimits::default())
+    });
+    let activation = declared.activation(&Bound { call: Some(&call), ..Bound::default() }).unwrap();
+    assert_eq!(
+        value(declared.env(), &activation, "call").unwrap(),
+        r#"{"fn":"pay_refund","tool":"pay","tags":["destructive","money"]}"#
+    );
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn limits(path: &Path) -> EngineLimits {
             "max_document_bytes" => &mut limits.max_document_bytes,
             "max_schema_bytes" => &mut limits.max_schema_bytes,
             "max_rule_matches" => &mut limits.max_rule_matches,
+            "max_depth" => &mut limits.eval.max_depth,
             _ => &mut limits.max_diagnostics,
         };
         *limit = value.parse().unwrap();

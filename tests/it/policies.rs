@@ -317,3 +317,63 @@ fn the_page_about_policies_is_true() {
     let names: Vec<_> = policy.counters().iter().map(|counter| &*counter.name).collect();
     assert_eq!(names, ["spend", "calls"]);
 }
+
+#[test]
+fn a_step_that_asks_for_another_function_costs_a_call_nothing() {
+    let once = "---
+kind: celador/v1/policy
+namespace: shop
+name: once
+capabilities:
+  \"*\":
+    before: [{condition: call.fn == 'pay_refund', assert: c.cap.pay_find.count_successful == 0}]
+";
+    let mut task = begin(&engine(&format!("{AGENT}{once}")));
+    let find = || call("pay_find", json!({"order": "o-1"}));
+    let Outcome::Allowed(first) = task.before(&find(), NOW).unwrap().outcome() else { panic!("it may") };
+    assert_eq!((first.decision.cost, first.decision.trace.len()), (0, 0));
+    // it reads no record, so it waits for no call that is open; the refund does
+    assert!(task.before(&find(), NOW).unwrap().outcome().is_allowed());
+    let refund = call("pay_refund", json!({"amount": 1}));
+    assert!(matches!(task.before(&refund, NOW).unwrap().outcome(), Outcome::Queued(_)));
+}
+
+#[test]
+fn the_tags_of_a_call_decide_where_a_step_may_ask_for_them() {
+    let tools = |tags: &str| {
+        format!(
+            "---
+kind: celador/v1/tools
+namespace: shop
+name: files
+tools:
+- {{name: read, tags: [{tags}], inputSchema: {{type: object}}}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: reader
+description: Reads.
+prompt: You read.
+capabilities: {{files: {{include: [read]}}}}
+"
+        )
+    };
+    let policy = |assert: &str| {
+        format!(
+            "---
+kind: celador/v1/policy
+namespace: shop
+name: tags
+capabilities: {{\"files\": {{before: [{{assert: {assert}}}]}}}}
+"
+        )
+    };
+    let of = |tags: &str, assert: &str| {
+        let engine = engine(&format!("{}{}", tools(tags), policy(assert)));
+        engine.policy("shop", "reader").unwrap().fingerprint()
+    };
+    let asks = "size(call.tags) > 1";
+    assert_ne!(of("a, b", asks), of("a, c", asks));
+    assert_eq!(of("a, b", asks), of("b, a", asks));
+    assert_eq!(of("a, b", "input != null"), of("a, c", "input != null"));
+}

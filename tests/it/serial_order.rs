@@ -34,6 +34,16 @@ const GUARDRAILS: [&str; 5] = [
     "{invoke: 'audit:append', bindings: {what: \"'said'\"}}\n  - transform: \"input.message[0].text + string(c.cap.audit.count_successful)\"",
 ];
 
+/// Policies that label results and inputs and ask for copies of them; each is a document of its own.
+const LABELS: [&str; 6] = [
+    "capabilities: {probe: {after: [{label: [seen]}]}}",
+    "capabilities: {ledger_lookup: {after: [{condition: output.ok == true, label: [seen]}]}}",
+    "capabilities: {ledger: {after: [{declassify: [seen]}]}}",
+    "capabilities: {ledger: {before: [{assert: \"labels('the note of all') == []\"}]}}",
+    "capabilities: {\"*\": {before: [{assert: \"size(sources({'x': 'THE note of all'})) < 3\"}]}}",
+    "guardrails: {before: [{label: [said]}, {transform: \"input.message[0].text + string(size(labels('the note of all')))\"}]}",
+];
+
 /// What happens next: an operation begins, or one that is open or asks comes to its end.
 #[derive(Clone, Debug)]
 enum Deed {
@@ -123,7 +133,7 @@ fn of(decision: &Decision) -> (Verdict, Option<String>) {
 }
 
 fn done() -> CallResult {
-    CallResult::successful(json!({"ok": true}).into())
+    CallResult::successful(json!({"ok": true, "note": "the note of all"}).into())
 }
 
 fn failed() -> CallResult {
@@ -224,8 +234,8 @@ impl Parallel {
     }
 }
 
-/// The manifests with these steps, by number, ahead of each of the two capabilities, and these guardrails.
-fn policy(probe: &[usize], ledger: &[usize], guardrails: &[usize]) -> Engine {
+/// The manifests with these steps, by number, ahead of each of the two capabilities, these guardrails and these policies.
+fn policy(probe: &[usize], ledger: &[usize], guardrails: &[usize], labels: &[usize]) -> Engine {
     let steps = |chosen: &[usize], matches: bool| -> String {
         // `probe` has one action, and nothing to match
         let fit = chosen.iter().map(|at| STEPS[*at]).filter(|step| matches || !step.contains("match:"));
@@ -244,7 +254,11 @@ events:
   message: 'Booked on {event.payload.account}.'
   receive: {webhook: {filter: event.payload.account == parameters.account}}
 ";
-    engine_of(manifests(&agent).replacen("name: ledger\n", events, 1), |_| {})
+    let mut text = manifests(&agent).replacen("name: ledger\n", events, 1);
+    for (name, at) in labels.iter().enumerate() {
+        text += &format!("---\nkind: celador/v1/policy\nnamespace: demo\nname: p{name}\n{}\n", LABELS[*at]);
+    }
+    engine_of(text, |_| {})
 }
 
 proptest! {
@@ -256,9 +270,10 @@ proptest! {
         probe in prop::collection::vec(0usize..STEPS.len(), 0..4),
         ledger in prop::collection::vec(0usize..STEPS.len(), 0..4),
         guardrails in prop::collection::vec(0usize..GUARDRAILS.len(), 0..4),
+        labels in prop::collection::vec(0usize..LABELS.len(), 0..5),
         deeds in prop::collection::vec(deed(), 1..30),
     ) {
-        let engine = policy(&probe, &ledger, &guardrails);
+        let engine = policy(&probe, &ledger, &guardrails, &labels);
         let mut parallel = Parallel { task: start(&engine), fates: Vec::new(), waiting: Vec::new(), said: 0 };
         deeds.iter().for_each(|deed| parallel.deed(deed));
         // everything comes to its end

@@ -210,6 +210,43 @@ impl Expr {
         parts!(&mut self.kind, part, iter_mut, mut);
     }
 
+    /// Gives it and everything in it these characters, as an expression has that stands for what somebody else wrote.
+    ///
+    /// ```
+    /// use celador_cel::{EvalLimits, parse};
+    ///
+    /// let (mut sum, asked) = (parse("a + b", &EvalLimits::default()).unwrap(), parse("total > 3", &EvalLimits::default()).unwrap());
+    /// sum.place_at(asked.span);
+    /// sum.for_each_part(&mut |part| assert_eq!(part.span, asked.span));
+    /// ```
+    pub fn place_at(&mut self, span: Span) {
+        self.span = span;
+        self.for_each_name_mut(&mut |name| name.span = span);
+        self.for_each_part_mut(&mut |part| part.place_at(span));
+    }
+
+    /// The names in it that stand outside of its parts.
+    fn for_each_name_mut(&mut self, name: &mut dyn FnMut(&mut Name)) {
+        match &mut self.kind {
+            ExprKind::Select { field, .. } | ExprKind::Has { field, .. } => name(field),
+            ExprKind::Call { function, .. } => name(function),
+            ExprKind::HasVariable(variable)
+            | ExprKind::Bind { variable, .. }
+            | ExprKind::OptMap { variable, .. } => name(variable),
+            ExprKind::Struct { fields, .. } => fields.iter_mut().for_each(|field| name(&mut field.name)),
+            ExprKind::Comprehension(comprehension) => {
+                let Comprehension { variable, second, name: own, .. } = &mut **comprehension;
+                [Some(variable), second.as_mut(), Some(own)].into_iter().flatten().for_each(name);
+            }
+            ExprKind::Literal(_)
+            | ExprKind::Ident { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::List(_)
+            | ExprKind::Map(_)
+            | ExprKind::Block { .. } => {}
+        }
+    }
+
     /// Numbers it and its parts anew, parents first.
     pub(super) fn number(&mut self) {
         self.number_from(&mut 0);

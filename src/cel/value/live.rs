@@ -8,6 +8,8 @@
 use super::Value;
 use super::fold::Growth;
 use super::json::JsonRef;
+use crate::fault::Fault;
+use crate::meter::Meter;
 use crate::types::{At, RecordType};
 use std::fmt;
 use std::ops::Range;
@@ -81,6 +83,21 @@ pub trait LiveRecord: fmt::Debug + Sync {
     /// are declared once, which is why loops over them are not gone through again.
     fn growth(&self, _at: At) -> Option<Growth<'_>> {
         None
+    }
+
+    /// What the host says about a value that an expression has at hand: the answer of a function that is given the record beside
+    /// its argument ([`Code::Given`](crate::Code::Given)). What is looked at is paid for with the meter.
+    ///
+    /// # Errors
+    /// `no_matching_overload` for a question that the host does not know, which is each of them unless it says otherwise.
+    fn answer(
+        &self,
+        _at: At,
+        _question: &str,
+        about: &Value<'_>,
+        _meter: &mut Meter<'_>,
+    ) -> Result<Value<'static>, Fault> {
+        Err(Fault::no_overload([about.kind()]))
     }
 }
 

@@ -5,6 +5,7 @@
 //! taken back, and invocations that become restricted: so all costs are linear in what changed.
 
 use super::history::InvocationStatus;
+use super::labels::Labelling;
 use super::snapshot::{ContextState, Kept, StoredInvocation};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
@@ -22,6 +23,7 @@ pub struct ContextMark {
     invocations: usize,
     restrictions: usize,
     shortenings: usize,
+    labels: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub struct ContextChange {
     /// Earlier invocations whose values were shortened since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shortened: Vec<(u32, Kept)>,
+    #[serde(default, skip_serializing_if = "Tail::is_nothing")]
+    labels: Tail<Labelling>,
 }
 
 /// What a list ends in now: so many entries of before, then these. Nothing if it is as it was.
@@ -97,6 +101,7 @@ impl TaskContext {
             invocations: self.history.log().len(),
             restrictions: self.history.restrictions().len(),
             shortenings: self.history.shortenings().len(),
+            labels: self.labellings().len(),
         }
     }
 
@@ -107,6 +112,7 @@ impl TaskContext {
             && self.history.log().len() == mark.invocations
             && self.history.restrictions().len() == mark.restrictions
             && self.history.shortenings().len() == mark.shortenings
+            && self.labellings().len() == mark.labels
             && self.inputs.is_at(&mark.inputs)
             && self.outputs.is_at(&mark.outputs)
     }
@@ -131,6 +137,11 @@ impl TaskContext {
             invocations: Tail::new(mark.invocations, mark.invocations, invocations),
             restricted: restricted.filter(earlier).collect(),
             shortened: shortened.filter_map(kept).collect(),
+            labels: Tail::new(
+                mark.labels,
+                mark.labels,
+                self.labellings().skip(mark.labels).cloned().collect(),
+            ),
         }
     }
 }
@@ -181,6 +192,7 @@ impl ContextState {
             invocations: Tail::default(),
             restricted: Vec::new(),
             shortened: Vec::new(),
+            labels: Tail::default(),
         }
     }
 
@@ -206,6 +218,7 @@ impl ContextState {
             }
         }
         fits &= change.invocations.put_to(&mut self.invocations);
+        fits &= change.labels.put_to(&mut self.labels);
         fits.then_some(self)
     }
 }

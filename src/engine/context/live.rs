@@ -3,10 +3,13 @@
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
 use super::history::{InvocationRecord, InvocationStatus};
+use super::label_functions::{LABELS, SOURCES};
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
-use crate::cel::{At, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, RecordType, Repeated, Value, View};
+use crate::cel::{
+    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, Value, View,
+};
 use std::ops::Range;
 
 impl TaskContext {
@@ -183,6 +186,20 @@ impl LiveRecord for TaskContext {
             (Part::Record, 4) => Some(self.history.newest(record, index)?.input.root()),
             (Part::Record, 5) => Some(self.history.newest(record, index)?.output.as_ref()?.root()),
             _ => None,
+        }
+    }
+
+    fn answer(
+        &self,
+        _: At,
+        question: &str,
+        about: &Value<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Value<'static>, Fault> {
+        match question {
+            LABELS => self.answer_labels(about, meter),
+            SOURCES => self.answer_sources(about, meter),
+            _ => Err(Fault::no_overload([about.kind()])),
         }
     }
 

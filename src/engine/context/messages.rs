@@ -44,6 +44,8 @@ pub(super) fn known_elsewhere(scope: Scope) -> impl Iterator<Item = (&'static st
         ("mount.write", "only a CEL tool reads and writes files"),
         ("file", no_file(scope)),
         ("put", SCRIPT),
+        ("labels", no_labels(scope)),
+        ("sources", no_labels(scope)),
     ];
     let never =
         ["settings", "auth", "session"].map(|name| (name, "settings and tokens never reach an expression"));
@@ -58,6 +60,7 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Parameters) => {
             "only the filter of an event knows `parameters`; resolved arguments are `input`"
         }
+        (_, Root::Call) => "only the steps of a policy around calls know `call`",
         (_, Root::Item) => "only the fields of a polled event know `item`",
         (_, Root::Response | Root::Poll) => "only `poll.detect` knows the response of a poll",
         (Scope::Before | Scope::BeforeCondition, Root::Counters) => {
@@ -93,6 +96,13 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Input) => "no call and no message is being tested; inputs are in `context.input`",
         (_, Root::Output) => "no call and no message is being tested; responses are in `context.output`",
         (_, Root::Context | Root::Now | Root::Runtime) => "it is not known here",
+    }
+}
+
+fn no_labels(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Script => SCRIPT,
+        _ => "only the steps of policies ask where a value came from",
     }
 }
 

@@ -9,6 +9,7 @@
 //! (`KEY-08` reserves it there) and the JSON of the context must have it.
 
 use super::call_type::{call_type, calls_field};
+use super::copy_index::CopyRules;
 use super::messages;
 use super::part::Part;
 use super::schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
@@ -43,6 +44,8 @@ pub struct ContextSchema {
     pub(super) shapes: Shapes,
     /// The values of its tasks that views do not show.
     secrets: TaskSecrets,
+    /// How copies of values are looked for in its tasks.
+    copies: CopyRules,
 }
 
 #[derive(Debug)]
@@ -100,13 +103,19 @@ impl ContextSchema {
             .zip(records)
             .map(|(function, records)| Function { delegation: function.delegation, records: records.into() });
         let shapes = Shapes::new(declared, &keys);
-        Ok(Arc::new(Self { functions: functions.collect(), shapes, keys, secrets }))
+        Ok(Arc::new(Self { functions: functions.collect(), shapes, keys, secrets, copies: declared.copies }))
     }
 
     /// Which places of a task are secret.
     #[must_use]
     pub fn secrets(&self) -> &TaskSecrets {
         &self.secrets
+    }
+
+    /// How copies of values are looked for in its tasks.
+    #[must_use]
+    pub fn copies(&self) -> CopyRules {
+        self.copies
     }
 
     /// The functions whose calls the record of a key holds; of no key all of them.

@@ -3,6 +3,7 @@
 //! Data only: a compiled agent fills it in, and `schema` makes the types of `context` out of it. A function is a number
 //! from here on, its position in the list.
 
+use super::copy_index::CopyRules;
 use crate::cel::Type;
 use std::sync::Arc;
 
@@ -48,4 +49,6 @@ pub struct SchemaDecl {
     pub closed_inputs: bool,
     /// The same of `context.output`.
     pub closed_outputs: bool,
+    /// How copies of values are looked for.
+    pub copies: CopyRules,
 }

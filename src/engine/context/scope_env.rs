@@ -5,8 +5,10 @@
 //! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
 //! message.
 
+use super::call_at_hand::CallAtHand;
 use super::counters::{CounterValue, counters_value};
 use super::function::capability;
+use super::label_functions::LABELLING;
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -34,6 +36,10 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
+    /// Whether it is of a policy document, whose steps ask for labels.
+    pub of_policy: bool,
+    /// The type of `call`: of a step of a policy about calls, and of nothing else.
+    pub call: Option<Type>,
     /// Whether the agent has a mount: whether bindings see `mount` and scripts `file`.
     pub has_mount: bool,
     /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
@@ -57,6 +63,8 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
+            of_policy: false,
+            call: None,
             has_mount: false,
             capabilities: &[],
             counters: None,
@@ -82,6 +90,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Mount if !self.has_mount => return None,
             Root::Mount => MountFacts::cel_type(),
             Root::Parameters => self.parameters.clone(),
+            Root::Call => return self.call.clone(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Counters => self.counters.as_ref()?.1.clone(),
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
@@ -94,7 +103,8 @@ impl<'d> ScopeDecl<'d> {
         let own = own.filter(move |_| !is_script || self.has_mount);
         // an operator is what no identifier can name
         let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
-        self.libraries.iter().copied().flatten().filter(allowed).chain(own)
+        let labelling = LABELLING.iter().filter(|_| self.of_policy);
+        self.libraries.iter().copied().flatten().filter(allowed).chain(own).chain(labelling)
     }
 
     fn capabilities(&self) -> impl Iterator<Item = &str> {
@@ -164,6 +174,8 @@ pub struct Bound<'a> {
     pub poll: Option<Value<'a>>,
     /// The counters that the call has read, those of all policies.
     pub counters: Option<&'a [CounterValue]>,
+    /// `call`.
+    pub call: Option<&'a CallAtHand>,
 }
 
 impl ScopeEnv {
@@ -241,6 +253,7 @@ impl ScopeEnv {
             Root::Response => bound.response.clone(),
             Root::Poll => bound.poll.clone(),
             Root::Counters => Some(counters_value(self.counters.as_deref()?, bound.counters?)),
+            Root::Call => bound.call.map(CallAtHand::value),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! it under the same schema cannot be told from the one that was stored.
 
 use super::history::{Caller, InvocationRecord, InvocationStatus};
+use super::labels::Labelling;
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
@@ -35,6 +36,8 @@ pub struct ContextState {
     pub(super) inputs: Vec<Json>,
     pub(super) outputs: Vec<Json>,
     pub(super) invocations: Vec<StoredInvocation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) labels: Vec<Labelling>,
 }
 
 impl ContextState {
@@ -140,6 +143,7 @@ impl TaskContext {
             inputs: self.inputs().map(TaskIo::to_json).collect(),
             outputs: self.outputs().map(TaskIo::to_json).collect(),
             invocations: self.invocations().map(|invocation| self.stored(invocation)).collect(),
+            labels: self.labellings().cloned().collect(),
         }
     }
 
@@ -202,6 +206,7 @@ impl TaskContext {
                 task_id: stored.task_id,
             });
         }
+        state.labels.into_iter().for_each(|labelling| task.label(labelling));
         Ok(task)
     }
 }

@@ -6,9 +6,11 @@
 //! `DEL-07`), and time comes in as an argument.
 
 use super::history::{Counts, History, InvocationId, InvocationRecord, KeptPart};
+use super::labels::ValueSource;
 use super::log::Log;
 use super::moment::Moment;
 use super::open_calls::OpenCalls;
+use super::provenance::Provenance;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
@@ -82,6 +84,8 @@ pub struct TaskContext {
     pub(super) open: OpenCalls,
     /// What is kept of the loops over all this; nothing that it is needed for.
     pub(super) folds: Folds,
+    /// Where values came from, and their labels.
+    pub(super) provenance: Provenance,
 }
 
 /// `context.input` or `context.output`, oldest first (`CTX-11`, `CTX-12`).
@@ -122,6 +126,7 @@ impl TaskContext {
             reviews: Vec::new(),
             open: OpenCalls::default(),
             folds: Folds::default(),
+            provenance: Provenance::default(),
         }
     }
 
@@ -144,7 +149,11 @@ impl TaskContext {
 
     /// Takes the last input back, if a guardrail refused it and the task does not keep it.
     pub fn pop_input(&mut self) -> Option<TaskIo> {
-        self.inputs.pop()
+        let taken = self.inputs.pop();
+        if let Ok(last) = u32::try_from(self.inputs.len()) {
+            self.provenance.labels.forget(ValueSource::Input(last));
+        }
+        taken
     }
 
     /// Appends a response. While `exposes` and `guardrails.after` read it, it is the last entry already (`GR-10`).
@@ -202,7 +211,7 @@ impl TaskContext {
     pub fn bytes(&self) -> u64 {
         let entries = self.inputs.bytes().saturating_add(self.outputs.bytes());
         let bytes = self.turns.len().saturating_add(entries).saturating_add(self.history.bytes());
-        bytes as u64
+        bytes.saturating_add(self.provenance.labels.bytes()) as u64
     }
 
     /// The bytes of results that the task had no room for. Constant time.
@@ -323,6 +332,7 @@ impl TaskContext {
             .saturating_add(self.history.heap_bytes())
             .saturating_add(self.open.heap_bytes())
             .saturating_add(self.folds.heap_bytes())
+            .saturating_add(self.provenance.heap_bytes())
     }
 }
 

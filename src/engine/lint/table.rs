@@ -244,6 +244,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A step invokes a tool that is not loaded, so its call never happens.",
     ),
+    row(
+        "unused_library",
+        MayLoseARule,
+        "A policy with a parameter that has no value is used by no policy, so none of its steps runs.",
+    ),
     row("without_effect", Advice, "A key of an older version is read and has no effect on any rule."),
 ];
 

@@ -12,7 +12,7 @@ use super::messages;
 use super::policy::{DeclaredPolicy, PolicyCapability};
 use super::reader::{Path, Reader};
 use super::resolved_agent::{CapabilityEntry, DeclaredFunction, ResolvedAgent, Target};
-use super::selector::{CallSelector, Tags};
+use super::selector::CallSelector;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -21,9 +21,7 @@ use std::sync::Arc;
 fn selects(calls: &CallSelector, entry: &CapabilityEntry, function: &DeclaredFunction) -> bool {
     let own = entry.tool().filter(|tool| tool.listing.is_some()).map(|_| &*function.name);
     let names = [Some(&*function.key), own, Some(&*entry.reference)];
-    let action = entry.action(function);
-    let tags = action.map(|action| Tags { hints: action.annotations, given: &action.tags });
-    calls.selects(names.into_iter().flatten(), &tags.unwrap_or_default())
+    calls.selects(names.into_iter().flatten(), &entry.tags(function))
 }
 
 /// The functions of an agent that a key selects; `left` is how many steps of functions may still be kept.
@@ -106,9 +104,13 @@ pub(super) fn check_policies(
 ) {
     let mut faulty = BTreeSet::new();
     for policy in policies {
-        let is_it = |applied: &&AppliedPolicy| Arc::ptr_eq(&applied.policy, policy);
+        let is_it = |applied: &&AppliedPolicy| applied.policy.is_of(policy);
         let scope: Vec<&ResolvedAgent> =
             agents.iter().filter(|agent| agent.policies.iter().any(|applied| is_it(&applied))).collect();
+        if scope.is_empty() && policy.is_library() {
+            reader.report(&Path::document(&policy.path), messages::unused_library(&policy.name));
+            continue;
+        }
         if scope.is_empty() {
             reader.report(
                 &Path::document(&policy.path),
@@ -116,7 +118,13 @@ pub(super) fn check_policies(
             );
             continue;
         }
-        check_agent_patterns(policy, &scope, reader);
+        // where others alone use it, its own patterns are nobody's
+        let by_itself = |agent: &&ResolvedAgent| {
+            agent.policies.iter().any(|applied| is_it(&applied) && applied.policy.used_by.is_none())
+        };
+        if scope.iter().any(by_itself) {
+            check_agent_patterns(policy, &scope, reader);
+        }
         let hidden = scope.iter().map(|agent| has_hidden_functions(agent)).max().unwrap_or(Hidden::Nothing);
         let mut awaited = Vec::new();
         for (at, key) in policy.capabilities.iter().enumerate() {
@@ -140,7 +148,7 @@ pub(super) fn check_policies(
             faulty.insert(policy.full_name());
         }
         for agent in agents.iter_mut() {
-            for applied in agent.policies.iter_mut().filter(|applied| Arc::ptr_eq(&applied.policy, policy)) {
+            for applied in agent.policies.iter_mut().filter(|applied| applied.policy.is_of(policy)) {
                 for at in &awaited {
                     applied.calls.get_mut(*at).into_iter().for_each(|calls| calls.is_awaited = true);
                 }

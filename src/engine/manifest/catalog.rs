@@ -70,7 +70,7 @@ impl Catalog {
         };
         let applied = |policy: &&Arc<DeclaredPolicy>| {
             let mut applied = self.agents.iter().flat_map(|agent| &agent.policies);
-            applied.any(|applied| Arc::ptr_eq(&applied.policy, policy))
+            applied.any(|applied| applied.policy.is_of(policy))
         };
         let policies = self.policies.iter().filter(|policy| policy.place.source.same(source));
         let tools = self.tools.iter().filter(|tool| tool.place.source.same(source));

@@ -24,6 +24,7 @@ use super::schema::Property;
 use super::selection::{check_include, check_matches, names_of};
 use super::step::{DeclaredAction, DeclaredInvoke, DeclaredStep};
 use super::tool::{ActionDecl, Tool};
+use super::uses::{Policies, with_uses};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::source::{Embedded, Source};
@@ -58,19 +59,18 @@ pub(super) fn link(
     refuse_twins(&mut triggers, &mut reader);
     refuse_twins(&mut policies, &mut reader);
     let mount = only_mount(mounts, &mut reader);
+    let Policies { documents: policies, all } = with_uses(policies, limits, &mut reader);
     findings.extend(reader.into_findings());
 
     let agents: Vec<Arc<Agent>> = agents.into_iter().map(Arc::new).collect();
     let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
-    policies.sort_by_key(DeclaredPolicy::full_name);
-    let policies: Vec<Arc<DeclaredPolicy>> = policies.into_iter().map(Arc::new).collect();
     let names = Names::new(&agents, &tools, unread, limits.max_diagnostics);
     let mut by_name = HashMap::new();
     let mut resolved = Vec::new();
     for agent in &agents {
         let name = (agent.namespace.text.to_string(), agent.name.text.to_string());
         by_name.entry(name).or_insert(resolved.len());
-        let own = policies.iter().filter(|policy| policy.agents.selects(agent));
+        let own = all.iter().filter(|policy| policy.agents.selects(agent));
         let own = own.map(|policy| (policy, &[][..]));
         let linked = Linker::new(agent, &names, limits).link(mount.as_deref(), own);
         resolved.push(linked.0);

@@ -11,13 +11,18 @@ use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::node::Entry;
 use super::policy_step::{Labels, PolicyStep};
+use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
 use super::selector::{AgentSelector, CallSelector};
-use super::shape::{ByName, List, Name, Required, Text, TextOrTexts, mapping};
+use super::shape::{ByName, Expression, List, Name, Part, Required, Text, TextOrTexts, mapping, shape};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
+use crate::cel::Semver;
+use crate::copies::SHORTEST;
 use crate::source::{Embedded, Place};
+use serde_json::json;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A policy document.
 #[derive(Clone, Debug)]
@@ -36,20 +41,43 @@ pub struct DeclaredPolicy {
     pub name: Embedded,
     /// The purpose of the policy.
     pub description: Option<Embedded>,
+    /// Its version.
+    pub version: Option<Semver>,
     /// Texts by name for those who read decisions.
     pub labels: Labels,
+    /// Values that are the same for all of it, which its expressions read as `parameters.NAME`.
+    pub parameters: Vec<PolicyParameter>,
+    /// The policies that hold wherever this one does.
+    pub uses: Vec<DeclaredUse>,
+    /// How it comes to apply, if another policy uses it; nothing for a document as it is written.
+    pub used_by: Option<Arc<UsedBy>>,
     /// The agents that it is for.
     pub agents: AgentSelector,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
     /// Amounts that count across tasks, which its steps read.
     pub counters: Vec<DeclaredCounter>,
+    /// How many letters in a row make a copy of a text, if it says so. Of several policies the smallest number counts.
+    pub copy_letters: Option<usize>,
+    /// Expressions by name, which its other expressions read as `variables.NAME`.
+    pub variables: Vec<DeclaredVariable>,
     /// Steps around calls, by key.
     pub capabilities: Vec<PolicyCapability>,
     /// Steps on each input.
     pub guardrails_before: Vec<DeclaredStep>,
     /// Steps on each response.
     pub guardrails_after: Vec<DeclaredStep>,
+}
+
+/// An expression that the others of its policy know by a name.
+#[derive(Clone, Debug)]
+pub struct DeclaredVariable {
+    /// The name.
+    pub name: Embedded,
+    /// The manifest path, such as `variables.paid`.
+    pub path: String,
+    /// The expression.
+    pub expression: Embedded,
 }
 
 /// The steps of a policy around the calls that a key selects.
@@ -77,7 +105,28 @@ impl PolicyCapability {
 }
 
 impl DeclaredPolicy {
-    /// Namespace and name: `acme/payments`. Policies apply in the order of these texts.
+    /// Whether it is for nobody until another policy uses it: a parameter has no value.
+    #[must_use]
+    pub fn is_library(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.value.is_none())
+    }
+
+    /// Whether both are of one document.
+    #[must_use]
+    pub fn is_of(&self, document: &Self) -> bool {
+        self.place.source.same(&document.place.source) && self.place.span == document.place.span
+    }
+
+    /// The name under which it applies, as decisions have it: that of the policy that uses it, or its own.
+    #[must_use]
+    pub fn applied_name(&self) -> Arc<str> {
+        match &self.used_by {
+            Some(by) => by.user.name.clone(),
+            None => self.full_name().into(),
+        }
+    }
+
+    /// Namespace and name of the document: `acme/payments`. Policies apply in the order of these texts.
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.namespace.text, self.name.text)
@@ -102,6 +151,7 @@ mapping! {
         name: Required<Name>,
         /// What the policy is for.
         description: Text,
+        library: Part<LibraryKeys>,
         /// Texts by name for those who read decisions.
         labels: ByName<TextOrTexts>,
         /// The agents that the policy is for.
@@ -110,6 +160,10 @@ mapping! {
         limits: LimitKeys,
         /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
         counters: ByName<CounterKeys>,
+        /// How many letters in a row make a copy of a text, for `labels` and `sources`.
+        copy_letters: CopyLetters,
+        /// Expressions by name, which the others read as `variables.NAME`.
+        variables: ByName<Expression>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
@@ -154,14 +208,16 @@ impl DeclaredPolicy {
         let name = fields.name().text_or_empty("KV-03", reader);
         let description = fields.description().text(reader);
         let labels = fields.labels().labels(reader);
+        let Library { version, parameters, uses } = Library::read(&fields.library().part(), reader);
+        let scope = fields.applies_to().get().map(|field| (field.path, field.key.place.clone()));
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let limits = read_limits(&fields.limits(), reader);
         let counters = read_counters(&fields.counters(), reader);
+        let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
+        let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
-            name: format!("{}/{}", namespace.text, name.text).into(),
-            id: None,
-            severity: None,
             labels: labels.clone(),
+            ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
         };
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
@@ -180,16 +236,26 @@ impl DeclaredPolicy {
             namespace,
             name,
             description,
+            version,
             labels,
+            parameters,
+            uses,
+            used_by: None,
             agents,
             limits,
             counters,
+            copy_letters,
+            variables,
             capabilities,
             guardrails_before,
             guardrails_after,
         };
         policy.check_ids(reader);
-        let is_empty = policy.steps().next().is_none() && policy.limits == TaskLimits::default();
+        if let Some((path, place)) = scope.filter(|_| policy.is_library()) {
+            reader.report(&path, messages::scope_of_library(&place));
+        }
+        let has_steps = policy.steps().next().is_some() || !policy.uses.is_empty();
+        let is_empty = !has_steps && policy.limits == TaskLimits::default();
         if is_empty && !reader.has_errors() {
             reader.report(path, messages::empty_policy(&policy.place));
         }
@@ -208,6 +274,25 @@ impl DeclaredPolicy {
             }
         }
     }
+}
+
+shape! {
+    /// How many letters make a copy.
+    CopyLetters = |_| json!({ "type": "integer", "minimum": SHORTEST, "maximum": MAX_COPY_LETTERS });
+}
+
+/// The most letters that a policy may want in a row: with more, what is copied line by line would pass.
+const MAX_COPY_LETTERS: usize = 64;
+
+fn read_copy_letters(key: &Key<'_, '_, CopyLetters>, reader: &mut Reader) -> Option<usize> {
+    let field = key.get()?;
+    let letters = reader.whole(field.node, &field.path)?;
+    let letters =
+        usize::try_from(letters).ok().filter(|letters| (SHORTEST..=MAX_COPY_LETTERS).contains(letters));
+    if letters.is_none() {
+        reader.report(&field.path, messages::bad_copy_letters(&field.key.place, SHORTEST, MAX_COPY_LETTERS));
+    }
+    letters
 }
 
 /// The agents that a policy is for: those of its namespace, unless it says otherwise. Where that cannot be read it is for
@@ -238,6 +323,17 @@ fn read_patterns(field: &Field<'_>, reader: &mut Reader) -> Vec<Embedded> {
         }
     }
     patterns
+}
+
+fn read_variables(key: &Key<'_, '_, ByName<Expression>>, reader: &mut Reader) -> Vec<DeclaredVariable> {
+    let Some(field) = key.get() else { return Vec::new() };
+    let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
+    let read = |entry: &Entry| {
+        let path = field.path.key(&entry.key.text);
+        let expression = reader.expression(&entry.value, &path, "CEL-01")?;
+        Some(DeclaredVariable { name: entry.key.clone(), path: path.to_string(), expression })
+    };
+    entries.iter().filter_map(read).collect()
 }
 
 fn read_capabilities(

@@ -66,6 +66,9 @@ pub type Labels = BTreeMap<String, Vec<String>>;
 pub struct PolicyStep {
     /// Namespace and name of the policy: `acme/payments`.
     pub name: Arc<str>,
+    /// The way to the policy that has the step, where the first one uses it: `acme/pii`, `acme/pii as cards`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<Arc<str>>,
     /// The id of the step, unique in its policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Arc<str>>,
@@ -78,9 +81,11 @@ pub struct PolicyStep {
 }
 
 impl fmt::Display for PolicyStep {
-    /// `acme/payments#daily-cap`; of a step without an id the policy alone.
+    /// `acme/payments#daily-cap`; of a step without an id the policy alone; with the uses that lead to it
+    /// `acme/payments > acme/pii#no-cards`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
+        self.uses.iter().try_for_each(|used| write!(f, " > {used}"))?;
         self.id.as_ref().map_or(Ok(()), |id| write!(f, "#{id}"))
     }
 }
@@ -133,6 +138,11 @@ mapping! {
 }
 
 impl PolicyStep {
+    /// The name of a policy, without a step.
+    pub(super) fn of(policy: &str) -> Self {
+        Self { name: policy.into(), uses: Vec::new(), id: None, severity: None, labels: Labels::new() }
+    }
+
     /// The name of a step of a policy that has this name and these labels.
     pub(super) fn read(policy: &Self, fields: &Fields<'_, NameKeys>, reader: &mut Reader) -> Self {
         let id = fields.id().get().and_then(|field| reader.text(field.node, &field.path));
@@ -143,6 +153,7 @@ impl PolicyStep {
         labels.extend(fields.labels().labels(reader));
         Self {
             name: policy.name.clone(),
+            uses: Vec::new(),
             id: id.map(|id| id.text.clone()),
             severity: read_severity(&fields.severity(), reader),
             labels,

@@ -9,6 +9,7 @@ use super::event::EventDecl;
 use super::function_ref::FunctionRef;
 use super::mount::Mount;
 use super::schema::Property;
+use super::selector::Tags;
 use super::step::DeclaredInvoke;
 use super::subscription;
 use super::tool::{ActionDecl, Tool};
@@ -147,6 +148,13 @@ impl CapabilityEntry {
     #[must_use]
     pub fn action(&self, function: &DeclaredFunction) -> Option<&ActionDecl> {
         self.tool()?.actions.get(function.action?)
+    }
+
+    /// The tags of a function.
+    #[must_use]
+    pub fn tags(&self, function: &DeclaredFunction) -> Tags<'_> {
+        let action = self.action(function);
+        action.map(|action| Tags { hints: action.annotations, given: &action.tags }).unwrap_or_default()
     }
 
     /// How the tool declares an event.

@@ -254,7 +254,8 @@ fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) ->
     entries.iter().filter_map(read).collect()
 }
 
-fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
+/// Reads a schema of its own; nothing if it is no mapping. Its references lead into it.
+pub(super) fn read_alone(node: &Node, path: &Path, reader: &mut Reader) -> Option<Arc<Schema>> {
     reader.mapping(node, path)?;
     let mut schema = Schema::of(node, node);
     schema.validator = ready(node, node, path, Position::Inner, reader);

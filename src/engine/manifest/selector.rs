@@ -8,6 +8,7 @@ use super::agent::Agent;
 use super::listing::{Annotations, is_like};
 use super::node::Node;
 use crate::source::Embedded;
+use std::collections::BTreeSet;
 
 /// How a key that selects by tag begins.
 const TAG: &str = "tag:";
@@ -118,7 +119,7 @@ pub struct Tags<'t> {
     pub given: &'t [Embedded],
 }
 
-impl Tags<'_> {
+impl<'t> Tags<'t> {
     /// Whether a tag is among them. What a task says of the tools that it brings is not believed: they are `destructive` and
     /// `open-world`, and neither `read-only` nor `idempotent`.
     #[must_use]
@@ -132,5 +133,12 @@ impl Tags<'_> {
             "open-world" => hints.untrusted || hints.open_world != Some(false),
             own => given.iter().any(|tag| *tag.text == *own),
         }
+    }
+
+    /// All of them, each once, in order.
+    #[must_use]
+    pub fn all(self) -> BTreeSet<&'t str> {
+        let given = self.given.iter().map(|tag| &*tag.text);
+        given.chain(OF_HINTS.into_iter().filter(|tag| self.has(tag))).collect()
     }
 }

@@ -7,6 +7,7 @@
 
 use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Field, Fields, Key};
+use super::label::{DeclaredLabels, LabelKeys, label_keys};
 use super::messages;
 use super::policy_step::{NameKeys, PolicyStep};
 use super::reader::Reader;
@@ -42,16 +43,27 @@ impl DeclaredStep {
     /// The path of the expression that decides: `….assert`, `….invoke` or `….transform`.
     #[must_use]
     pub fn action_path(&self) -> String {
-        let key = match self.action {
+        let key = match &self.action {
             DeclaredAction::Assert(_) => "assert",
             DeclaredAction::Invoke(_) => "invoke",
             DeclaredAction::Transform(_) => "transform",
+            DeclaredAction::Label(labels) => labels.key(),
         };
         format!("{}.{key}", self.path)
     }
+
+    /// The texts that are evaluated: the condition, and what the action asks.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Embedded> {
+        let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
+            DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[]),
+            DeclaredAction::Label(labels) => (labels.computed(), &[]),
+            DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
+        };
+        self.condition.iter().chain(action).chain(bindings.iter().map(|binding| &binding.value))
+    }
 }
 
-/// What a step does; exactly one of the three (MW-03, MW-04).
+/// What a step does; exactly one of these (MW-03, MW-04).
 #[derive(Clone, Debug)]
 pub enum DeclaredAction {
     /// `assert: input.amount < 100`: an expression that must be truthy.
@@ -60,6 +72,8 @@ pub enum DeclaredAction {
     Invoke(DeclaredInvoke),
     /// `transform: output.put('note', 'x')`: an expression whose value takes the place of the output or message.
     Transform(Embedded),
+    /// `label: [untrusted]` or `declassify: [untrusted]`: what a step of a policy says of the value that came in.
+    Label(DeclaredLabels),
 }
 
 /// The call of an invoke step.
@@ -143,9 +157,12 @@ impl Hook {
     }
 
     /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02).
-    fn actions(self) -> &'static [&'static str] {
+    fn actions(self, of_policy: bool) -> &'static [&'static str] {
         match self {
             Self::BeforeFirst | Self::Before => &["assert", "invoke"],
+            Self::After | Self::GuardrailBefore if of_policy => {
+                &["assert", "invoke", "transform", "label", "declassify"]
+            }
             Self::After | Self::GuardrailBefore | Self::GuardrailAfter => &["assert", "invoke", "transform"],
             Self::Trigger => &["assert"],
         }
@@ -191,6 +208,7 @@ mapping! {
     PolicyStepKeys = "a step" {
         step: Part<StepKeys>,
         name: Part<NameKeys>,
+        labels: Part<LabelKeys>,
     }
 }
 
@@ -231,13 +249,13 @@ impl<const HOOK: usize> Shape for PolicySteps<HOOK> {
 
 /// What JSON Schema says of a step of a hook: of the keys of all steps those that the hook allows.
 fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
-    let actions = hook.actions();
+    let actions = hook.actions(of_policy);
     let one_of = actions.iter().map(|action| json!({ "required": [action] })).collect::<Value>();
     let mut schema = with(keys, "oneOf", one_of);
     let may_invoke = actions.contains(&"invoke");
     if let Some(Value::Object(keys)) = schema.get_mut("properties") {
         keys.retain(|key, _| match key.as_str() {
-            "assert" | "invoke" | "transform" => actions.contains(&key.as_str()),
+            "assert" | "invoke" | "transform" | "label" | "declassify" => actions.contains(&key.as_str()),
             "bindings" => may_invoke,
             "match" => hook.owner().is_none() && !of_policy,
             _ => true,
@@ -260,7 +278,7 @@ impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
         let read = |(at, item)| {
             let path = field.path.item(at);
             let fields = reader.fields::<StepKeys>(item, &path)?;
-            let step = DeclaredStep::read(&fields, at, *hook, None, reader);
+            let step = DeclaredStep::read(&fields, None, at, *hook, None, reader);
             fields.refuse_others(reader);
             step
         };
@@ -277,7 +295,8 @@ impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
             let path = field.path.item(at);
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
             let name = PolicyStep::read(policy, &fields.name().part(), reader);
-            let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), reader);
+            let (step, labels) = (fields.step().part(), fields.labels().part());
+            let step = DeclaredStep::read(&step, Some(&labels), at, *hook, Some(name), reader);
             fields.refuse_others(reader);
             step
         };
@@ -288,6 +307,7 @@ impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
 impl DeclaredStep {
     fn read(
         fields: &Fields<'_, StepKeys>,
+        labels: Option<&Fields<'_, LabelKeys>>,
         index: usize,
         hook: Hook,
         name: Option<PolicyStep>,
@@ -295,22 +315,26 @@ impl DeclaredStep {
     ) -> Option<Self> {
         let (path, place) = (&fields.path, fields.place);
         let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());
-        let actions = [assert.get(), invoke.get(), transform.get()];
+        let of_labels = labels.map(label_keys);
+        let of_labels = of_labels.into_iter().flatten();
+        let actions: Vec<_> =
+            [assert.get(), invoke.get(), transform.get()].into_iter().chain(of_labels).collect();
         let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
         match keys.split_first() {
             None => reader.report(path, messages::step_without_action(place)),
             Some((_, [])) => {}
             Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
         }
-        let allowed = hook.actions();
+        let allowed = hook.actions(name.is_some());
         for field in actions.iter().flatten().filter(|field| !allowed.contains(&&*field.key.text)) {
             let finding = match hook {
                 Hook::Trigger => messages::trigger_action(field.key),
+                _ if *field.key.text != *"transform" => messages::label_too_early(field.key),
                 _ => messages::transform_too_early(field.key),
             };
             reader.report(&field.path, finding);
         }
-        let [asserts, invokes, transforms] = actions;
+        let [asserts, invokes, transforms] = [assert.get(), invoke.get(), transform.get()];
         let bindings = fields.bindings();
         if let Some(field) = bindings.get().filter(|_| invokes.is_none() && !keys.is_empty()) {
             reader.report(&field.path, messages::bindings_without_invoke(field.key));
@@ -320,8 +344,10 @@ impl DeclaredStep {
             assert.expression("CEL-01", reader).map(DeclaredAction::Assert)
         } else if transforms.is_some() {
             transform.expression("CEL-01", reader).map(DeclaredAction::Transform)
+        } else if let Some(field) = invokes {
+            read_invoke(&field, bindings, reader).map(DeclaredAction::Invoke)
         } else {
-            invokes.and_then(|field| read_invoke(&field, bindings, reader)).map(DeclaredAction::Invoke)
+            labels.and_then(|labels| DeclaredLabels::read(labels, reader)).map(DeclaredAction::Label)
         };
         let condition = fields.condition().expression("CEL-01", reader);
         let match_name = read_match(fields, hook, name.is_some(), reader);

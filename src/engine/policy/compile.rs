@@ -155,7 +155,7 @@ impl Compiler<'_> {
         let declared = self.functions.clone();
         let mut compiled = Vec::new();
         for (position, declaration) in declared.iter().enumerate() {
-            let Declaration { capability: at, function, parameters, output } = declaration;
+            let Declaration { capability: at, function, parameters, output, call } = declaration;
             let Some(entry) = self.resolved.capabilities.get(*at) else { continue };
             let execute = self.execute(entry, declaration, position);
             let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
@@ -171,6 +171,7 @@ impl Compiler<'_> {
                         .filter(|tool| tool.listing.is_some())
                         .and_then(|_| Some(entry.action(function)?.annotations)),
                     name: sanitise(&function.name),
+                    call: call.clone(),
                     capability: *at,
                     offered: function.active && entry.listed.is_some() && !matches!(execute, Execute::Absent),
                     description: description(entry, function),

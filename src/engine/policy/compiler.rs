@@ -6,16 +6,20 @@
 
 use super::counter::Added;
 use super::declaration::{Declaration, declarations, declare};
+use super::define::define;
+use super::definitions::Definitions;
 use super::event::shared_type;
 use super::expression::Texts;
+use super::labels::copy_rules;
+use super::of_agents::OfPolicyStep;
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::{entries, secrets};
 use crate::cel::{Cache, LANGUAGE, Type};
-use crate::context::{ContextSchema, Scope, ScopeDecl, ScopeEnv};
-use crate::limits::EngineLimits;
+use crate::context::{CallAtHand, ContextSchema, Scope, ScopeDecl, ScopeEnv};
+use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::{Agent, MountScope};
-use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::catalog::{AppliedPolicy, ResolvedAgent};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,11 +35,20 @@ pub(super) struct ScopeKey {
     pub(super) transformed: bool,
     /// The policy document whose counters it knows, by its position.
     pub(super) counters: Option<usize>,
+    /// Whether the step is one of a policy.
+    pub(super) of_policy: bool,
 }
 
 impl ScopeKey {
     pub(super) fn plain(scope: Scope) -> Self {
-        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false, counters: None }
+        Self {
+            scope,
+            functions: Vec::new(),
+            events: Vec::new(),
+            transformed: false,
+            of_policy: false,
+            counters: None,
+        }
     }
 }
 
@@ -51,6 +64,8 @@ pub(super) struct Compiler<'c> {
     pub(super) counters: HashMap<usize, (Arc<str>, Type)>,
     /// By the same positions: what each counter adds.
     pub(super) added: HashMap<usize, Vec<Added>>,
+    /// The names of each of its policies.
+    pub(super) definitions: Vec<Arc<Definitions>>,
     pub(super) texts: Texts<'c>,
 }
 
@@ -59,7 +74,10 @@ impl<'c> Compiler<'c> {
         let agent = &*resolved.agent;
         let functions = declarations(resolved);
         let mut declared = declare(resolved, &functions);
-        entries::close(&mut declared, resolved, &limits.eval);
+        let mut texts = Texts::new(cache);
+        let definitions = definitions(resolved, &limits.eval, &mut texts);
+        entries::close(&mut declared, resolved, &definitions, &limits.eval);
+        declared.copies = copy_rules(resolved, limits);
         let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,
@@ -70,7 +88,8 @@ impl<'c> Compiler<'c> {
             scopes: HashMap::new(),
             counters: HashMap::new(),
             added: HashMap::new(),
-            texts: Texts::new(cache),
+            definitions,
+            texts,
         })
     }
 
@@ -100,6 +119,10 @@ impl<'c> Compiler<'c> {
     }
 
     pub(super) fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
+        let call = (key.of_policy && !key.functions.is_empty()).then(|| {
+            let functions = key.functions.iter().filter_map(|&at| self.functions.get(at));
+            CallAtHand::cel_type(functions.map(|function| &function.call))
+        });
         let make = || {
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),
@@ -107,6 +130,8 @@ impl<'c> Compiler<'c> {
                 output,
                 event,
                 counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
+                of_policy: key.of_policy,
+                call,
                 has_mount: self.agent.mount != MountScope::None,
                 libraries: LANGUAGE,
                 ..ScopeDecl::new(key.scope, self.limits.eval)
@@ -114,4 +139,18 @@ impl<'c> Compiler<'c> {
         };
         self.scopes.entry(key.clone()).or_insert_with(make).clone()
     }
+}
+
+/// The names of each policy of an agent. What is wrong with one is told as what is wrong with a step: once for all agents.
+fn definitions(
+    resolved: &ResolvedAgent,
+    limits: &EvalLimits,
+    texts: &mut Texts<'_>,
+) -> Vec<Arc<Definitions>> {
+    let of = |applied: &AppliedPolicy| {
+        let (definitions, findings) = define(&applied.policy, limits);
+        texts.of_policies.push(OfPolicyStep { place: applied.policy.place.clone(), findings });
+        Arc::new(definitions)
+    };
+    resolved.policies.iter().map(of).collect()
 }

@@ -21,7 +21,7 @@ use crate::manifest::catalog::AppliedPolicy;
 use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::policy_step::PolicyStep;
-use crate::manifest::step::{DeclaredAction, DeclaredStep};
+use crate::manifest::step::DeclaredStep;
 use crate::source::{Embedded, Place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ impl Compiler<'_> {
             fields.push((counter.name.text.clone(), ty));
             added.push(compiled);
         }
-        self.counters.insert(at, (applied.policy.full_name().into(), counters_type(fields)));
+        let name = named(&applied.policy).to_string().into();
+        self.counters.insert(at, (name, counters_type(fields)));
         self.added.insert(at, added);
     }
 
@@ -66,6 +67,7 @@ impl Compiler<'_> {
         let policies = &self.resolved.policies;
         for (at, applied) in policies.iter().enumerate() {
             let added = self.added.remove(&at).unwrap_or_default();
+            self.texts.definitions = self.definitions.get(at).cloned();
             for ((counter, applied_counter), add) in
                 applied.policy.counters.iter().zip(&applied.counters).zip(added)
             {
@@ -76,7 +78,7 @@ impl Compiler<'_> {
                 }
                 let own: BTreeSet<usize> =
                     applied_counter.functions.iter().map(|at| self.position(*at)).collect();
-                let readers = readers(steps, &applied.policy.full_name(), &counter.name.text);
+                let readers = readers(steps, &named(&applied.policy), &counter.name.text);
                 let needed: Vec<usize> = own.union(&readers).copied().collect();
                 let key = counter.key.as_ref().filter(|_| !needed.is_empty()).map(|text| {
                     let path = format!("{}.key", counter.path);
@@ -94,6 +96,7 @@ impl Compiler<'_> {
                 counters.all.push(self.counter(applied, counter, own, key, add));
             }
         }
+        self.texts.definitions = None;
         is_whole.then_some(counters)
     }
 
@@ -113,7 +116,7 @@ impl Compiler<'_> {
             functions.iter().any(meets)
         });
         Counter {
-            policy: applied.policy.full_name().into(),
+            policy: named(&applied.policy).to_string().into(),
             name: counter.name.text.clone(),
             window: counter.window,
             is_secret,
@@ -137,7 +140,7 @@ impl Compiler<'_> {
         fits: fn(&Type) -> bool,
         expected: &str,
     ) -> Option<Expression> {
-        let key = ScopeKey { functions, ..ScopeKey::plain(Scope::BeforeCondition) };
+        let key = ScopeKey { functions, of_policy: true, ..ScopeKey::plain(Scope::BeforeCondition) };
         let scope = self.step_scope(key, &counter.name.text);
         let known = self.texts.findings.len();
         self.texts.step = Some(named(&applied.policy));
@@ -160,9 +163,14 @@ impl Compiler<'_> {
     }
 }
 
+/// What decisions and stores call the policy: its name, or the way to it from the one that uses it. So two uses of one policy have
+/// counters of their own.
 fn named(policy: &DeclaredPolicy) -> Arc<PolicyStep> {
-    let (name, labels) = (policy.full_name().into(), policy.labels.clone());
-    Arc::new(PolicyStep { name, id: None, severity: None, labels })
+    let (uses, labels) = match &policy.used_by {
+        Some(by) => (by.uses.clone(), by.user.labels.clone()),
+        None => (Vec::new(), policy.labels.clone()),
+    };
+    Arc::new(PolicyStep { name: policy.applied_name(), uses, id: None, severity: None, labels })
 }
 
 fn is_number(ty: &Type) -> bool {
@@ -174,11 +182,13 @@ fn is_text(ty: &Type) -> bool {
 }
 
 /// The functions of whose calls a step ahead reads a counter.
-fn readers(steps: &PolicySteps, policy: &str, counter: &str) -> BTreeSet<usize> {
+fn readers(steps: &PolicySteps, policy: &PolicyStep, counter: &str) -> BTreeSet<usize> {
     let mut readers = BTreeSet::new();
     for (function, calls) in steps.calls.iter().enumerate() {
         let own = calls.before_first.iter().chain(&calls.before);
-        let own = own.filter(|step| step.name.as_ref().is_some_and(|name| *name.name == *policy));
+        let own = own.filter(|step| {
+            step.name.as_ref().is_some_and(|name| name.name == policy.name && name.uses == policy.uses)
+        });
         for step in own.filter(|step| step.reads_counters) {
             step.for_each_counter(&mut |name| {
                 if name.is_none_or(|name| name == counter) {
@@ -193,29 +203,20 @@ fn readers(steps: &PolicySteps, policy: &str, counter: &str) -> BTreeSet<usize> 
 /// Whether a step of the document reads a counter, whatever agents it is for.
 fn is_read(policy: &DeclaredPolicy, counter: &str, compiler: &Compiler<'_>) -> bool {
     let mut is_read = false;
-    for step in policy.capabilities.iter().flat_map(|key| key.before_first.iter().chain(&key.before)) {
-        for text in expressions(step) {
-            let Ok(expression) = parse(&text.text, &compiler.limits.eval) else { continue };
-            for_each_path(&expression, &mut |root, path| {
-                let reads = match path.first() {
-                    Some(Selector::Name(name)) => name == counter,
-                    _ => true,
-                };
-                is_read |= root == Root::Counters.name() && reads;
-            });
-        }
-        let message = step.error_message.as_ref();
-        is_read |= message.is_some_and(|text| text.text.contains(&format!("counters.{counter}")));
+    let variables = policy.variables.iter().map(|variable| &variable.expression);
+    let steps = || policy.capabilities.iter().flat_map(|key| key.before_first.iter().chain(&key.before));
+    for text in steps().flat_map(DeclaredStep::expressions).chain(variables) {
+        let Ok(expression) = parse(&text.text, &compiler.limits.eval) else { continue };
+        for_each_path(&expression, &mut |root, path| {
+            let reads = match path.first() {
+                Some(Selector::Name(name)) => name == counter,
+                _ => true,
+            };
+            is_read |= root == Root::Counters.name() && reads;
+        });
     }
-    is_read
-}
-
-fn expressions(step: &DeclaredStep) -> impl Iterator<Item = &Embedded> {
-    let (one, bindings) = match &step.action {
-        DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[][..]),
-        DeclaredAction::Invoke(invoke) => (None, &*invoke.bindings),
-    };
-    step.condition.iter().chain(one).chain(bindings.iter().map(|binding| &binding.value))
+    let mut messages = steps().filter_map(|step| step.error_message.as_ref());
+    is_read || messages.any(|text| text.text.contains(&format!("counters.{counter}")))
 }
 
 /// A key that is absent, or that there is; nothing if it does not compile.

@@ -7,7 +7,7 @@ use super::function::InvocationTarget;
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use crate::cel::{Json, Type};
-use crate::context::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
+use crate::context::{CallAtHand, FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 use crate::manifest::agent::Agent;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, ResolvedAgent, Target};
 use crate::manifest::json_schema::Shown;
@@ -23,6 +23,8 @@ pub(super) struct Declaration<'d> {
     pub(super) parameters: Parameters,
     /// What it returns, if its tool says so.
     pub(super) output: Option<OutputSchema>,
+    /// What `call` is in steps of policies about it.
+    pub(super) call: CallAtHand,
 }
 
 /// All functions of an agent, in the order of its manifest.
@@ -34,10 +36,19 @@ pub(super) fn declarations(resolved: &ResolvedAgent) -> Vec<Declaration<'_>> {
                 action.output.as_ref().map(|schema| OutputSchema::of(schema, &action.path))
             });
             let parameters = parameters(&resolved.agent, entry, function);
-            all.push(Declaration { capability, function, parameters, output });
+            let call = call_at_hand(entry, function);
+            all.push(Declaration { capability, function, parameters, output, call });
         }
     }
     all
+}
+
+fn call_at_hand(entry: &CapabilityEntry, function: &DeclaredFunction) -> CallAtHand {
+    CallAtHand {
+        function: function.key.as_str().into(),
+        tool: entry.reference.as_str().into(),
+        tags: entry.tags(function).all().into_iter().map(Arc::from).collect(),
+    }
 }
 
 /// The parameters of a function. Those of a tool that lie elsewhere take whatever comes (PAR-12), and whatever is bound.

@@ -23,6 +23,7 @@ use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, Moun
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
+use crate::manifest::label::LabelTexts;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
@@ -242,6 +243,13 @@ impl Encoder {
                 self.text("transform");
                 self.embedded(text);
             }
+            DeclaredAction::Label(labels) => {
+                self.text(labels.key());
+                match &labels.texts {
+                    LabelTexts::Written(texts) => self.list(texts, Self::embedded),
+                    LabelTexts::Computed(text) => self.embedded(text),
+                }
+            }
             DeclaredAction::Invoke(invoke) => {
                 self.text("invoke");
                 self.optional(target(invoke), Self::text);
@@ -262,7 +270,8 @@ impl Encoder {
     }
 
     fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {
-        let Declaration { capability, function, parameters, output } = declaration;
+        // what `call` is in a step is written with the steps that may ask for it
+        let Declaration { capability, function, parameters, output, call: _ } = declaration;
         // the parameters are there as they are taken, and the action as what it does
         let DeclaredFunction { key, name, action: _, active, parameters: _ } = function;
         let entry = resolved.capabilities.get(*capability);

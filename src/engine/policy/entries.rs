@@ -4,31 +4,48 @@
 //! when an entry comes in (PAR-07), so only a transform can add a key: one that gives a map puts it in the place of the
 //! whole entry (GR-11, GR-12, EVT-13). One that gives text or parts leaves the keys as they are. Linear in the transforms.
 
+use super::definitions::Definitions;
+use super::expansion::{Expansion, may_refer};
 use super::parameters::{InputOf, Parameters};
-use crate::cel::{Checked, Expr, ExprKind, Kind, LANGUAGE, Literal, RecordType, Storage, Type, check, parse};
+use crate::cel::{
+    Checked, Expr, ExprKind, Kind, LANGUAGE, Literal, Program, RecordType, Storage, Type, check, parse,
+};
 use crate::context::{ContextSchema, SchemaDecl, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::EvalLimits;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
+use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep};
 use crate::source::Embedded;
 use std::sync::Arc;
 
 /// Says of the entries whether they have the declared keys only.
-pub(super) fn close(declared: &mut SchemaDecl, resolved: &ResolvedAgent, limits: &EvalLimits) {
+/// `definitions` are the names of each of its policies.
+pub(super) fn close(
+    declared: &mut SchemaDecl,
+    resolved: &ResolvedAgent,
+    definitions: &[Arc<Definitions>],
+    limits: &EvalLimits,
+) {
     (declared.closed_inputs, declared.closed_outputs) = (true, true);
     let guardrails = &resolved.agent.guardrails;
-    let policies = || resolved.policies.iter().map(|applied| &applied.policy);
-    let before = transforms(guardrails.before.iter().chain(policies().flat_map(|it| &it.guardrails_before)));
-    let after = transforms(guardrails.after.iter().chain(policies().flat_map(|it| &it.guardrails_after)));
-    let of_events = transforms(resolved.capabilities.iter().flat_map(|entry| of_events(entry, resolved)));
+    let of_policies = |steps: fn(&DeclaredPolicy) -> &[DeclaredStep]| {
+        let policies = resolved.policies.iter().zip(definitions);
+        policies.flat_map(move |(applied, definitions)| transforms(steps(&applied.policy), Some(definitions)))
+    };
+    let mut before = transforms(&guardrails.before, None);
+    before.extend(of_policies(|policy| &policy.guardrails_before));
+    let mut after = transforms(&guardrails.after, None);
+    after.extend(of_policies(|policy| &policy.guardrails_after));
+    let of_events = resolved.capabilities.iter().flat_map(|entry| of_events(entry, resolved));
+    let of_events = transforms(of_events, None);
     if before.is_empty() && after.is_empty() && of_events.is_empty() {
         return;
     }
     let Ok(schema) = ContextSchema::new(declared) else { return };
-    let keep = |scope: Scope, texts: &[&Embedded], entry: &RecordType| {
+    let keep = |scope: Scope, transforms: &[Transform<'_>], entry: &RecordType| {
         let env = env(scope, &schema, limits);
-        texts.iter().all(|text| keeps_keys(&env, text, entry))
+        transforms.iter().all(|transform| keeps_keys(&env, transform, entry))
     };
     let (input, output) = (schema.input_type(), schema.output_type());
     declared.closed_inputs =
@@ -36,12 +53,22 @@ pub(super) fn close(declared: &mut SchemaDecl, resolved: &ResolvedAgent, limits:
     declared.closed_outputs = keep(Scope::GuardrailAfter, &after, output);
 }
 
-fn transforms<'s>(steps: impl Iterator<Item = &'s DeclaredStep>) -> Vec<&'s Embedded> {
+/// The text of a transform, and the names that it knows if it is one of a policy.
+struct Transform<'s> {
+    text: &'s Embedded,
+    definitions: Option<&'s Definitions>,
+}
+
+fn transforms<'s>(
+    steps: impl IntoIterator<Item = &'s DeclaredStep>,
+    definitions: Option<&'s Arc<Definitions>>,
+) -> Vec<Transform<'s>> {
+    let definitions = definitions.map(Arc::as_ref);
     let transform = |step: &'s DeclaredStep| match &step.action {
-        DeclaredAction::Transform(text) => Some(text),
-        DeclaredAction::Assert(_) | DeclaredAction::Invoke(_) => None,
+        DeclaredAction::Transform(text) => Some(Transform { text, definitions }),
+        DeclaredAction::Assert(_) | DeclaredAction::Invoke(_) | DeclaredAction::Label(_) => None,
     };
-    steps.filter_map(transform).collect()
+    steps.into_iter().filter_map(transform).collect()
 }
 
 /// The steps that run after an event was formatted.
@@ -70,8 +97,17 @@ fn env(scope: Scope, schema: &Arc<ContextSchema>, limits: &EvalLimits) -> ScopeE
 }
 
 /// Whether a transform leaves an entry without other keys. One that does not compile never runs.
-fn keeps_keys(env: &ScopeEnv, text: &Embedded, entry: &RecordType) -> bool {
-    let Ok(expr) = parse(&text.text, env.env().limits()) else { return true };
+fn keeps_keys(env: &ScopeEnv, transform: &Transform<'_>, entry: &RecordType) -> bool {
+    let (text, limits) = (&transform.text.text, env.env().limits());
+    let expr = match transform.definitions.filter(|_| may_refer(text)) {
+        None => parse(text, limits).ok(),
+        Some(definitions) => {
+            let mut expansion = Expansion::new(definitions, limits.max_plan_nodes, limits);
+            let program = Program::compile_rewritten(env.env(), text, |expr| expansion.expand(expr));
+            program.ok().map(|program| program.expr().clone())
+        }
+    };
+    let Some(expr) = expr else { return true };
     check(expr, env.env()).0.is_none_or(|checked| keeps(&checked, &checked.expr, entry))
 }
 

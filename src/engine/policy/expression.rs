@@ -3,6 +3,9 @@
 //! In: a text with the way back into its file. Out: an [`Expression`] that runs on the values of its scope, or diagnostics
 //! with carets in the YAML. What goes wrong when it runs is told by its code and place, never by a value.
 
+use super::definitions::Definitions;
+use super::expansion::{Expansion, may_refer};
+use super::known_call::write_call;
 use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
@@ -10,7 +13,7 @@ use crate::cel::{
     Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
     Stop, Value, check,
 };
-use crate::context::{Activations, Bound, ScopeEnv};
+use crate::context::{Activations, Bound, CallAtHand, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy_step::PolicyStep;
@@ -23,13 +26,24 @@ pub(super) struct Texts<'c> {
     pub(super) cache: &'c Cache,
     /// The name of the step whose texts are compiled, where it is one of a policy document.
     pub(super) step: Option<Arc<PolicyStep>>,
+    /// The function of whose calls the texts are, where they are compiled for one alone.
+    pub(super) call: Option<CallAtHand>,
+    /// The names of that policy document.
+    pub(super) definitions: Option<Arc<Definitions>>,
     pub(super) findings: Vec<Diagnostic>,
     pub(super) of_policies: Vec<OfPolicyStep>,
 }
 
 impl<'c> Texts<'c> {
     pub(super) fn new(cache: &'c Cache) -> Self {
-        Self { cache, step: None, findings: Vec::new(), of_policies: Vec::new() }
+        Self {
+            cache,
+            step: None,
+            call: None,
+            definitions: None,
+            findings: Vec::new(),
+            of_policies: Vec::new(),
+        }
     }
 }
 
@@ -71,7 +85,12 @@ pub struct Expression {
     text: Embedded,
     path: Box<str>,
     step: Option<Arc<PolicyStep>>,
+    /// Whether it reads a parameter of its policy.
+    is_given: bool,
 }
+
+/// Findings about what has the same value whatever the task does.
+const OF_CONSTANTS: [&str; 3] = ["always_false", "always_true", "never_equal"];
 
 impl Expression {
     /// Compiles an expression. Its errors and warnings are reported; with an error there is none.
@@ -81,8 +100,58 @@ impl Expression {
         path: &str,
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
-        let compiled = texts.cache.compile(scope.env(), &text.text);
+        if let Some(definitions) = texts.definitions.clone().filter(|_| may_refer(&text.text)) {
+            return Self::compile_with(&definitions, scope, text, path, texts);
+        }
+        let compiled = match &texts.call {
+            None => texts.cache.compile(scope.env(), &text.text),
+            Some(call) => {
+                let compiled = Program::compile_rewritten(scope.env(), &text.text, |expr| {
+                    write_call(expr, call, false);
+                });
+                compiled.map(Arc::new).map_err(Arc::from)
+            }
+        };
         Self::of_program(scope, text, path, texts, compiled)
+    }
+
+    /// The same of a policy document, whose names are put in before anything is checked. The cache does not know what they stand
+    /// for, so it is not asked.
+    fn compile_with(
+        definitions: &Definitions,
+        scope: &Arc<ScopeEnv>,
+        text: &Embedded,
+        path: &str,
+        texts: &mut Texts<'_>,
+    ) -> Option<Self> {
+        let limits = scope.env().limits();
+        let mut expansion = Expansion::new(definitions, limits.max_plan_nodes, limits);
+        let call = texts.call.as_ref();
+        let compiled = Program::compile_rewritten(scope.env(), &text.text, |expr| {
+            expansion.expand(expr);
+            // a variable may ask for the function, too
+            call.into_iter().for_each(|call| write_call(expr, call, false));
+        });
+        let issues = match &compiled {
+            Ok(program) => program.issues(),
+            Err(issues) => issues,
+        };
+        // what a value of the policy decides, whoever gave the value has decided
+        let is_meant = |issue: &&Issue| OF_CONSTANTS.contains(&issue.code) && expansion.is_given(issue.span);
+        let explained = issues.iter().filter(|issue| !is_meant(issue)).map(|issue| {
+            let finding = messages::of_issue(issue, text);
+            expansion.explain(issue.span, finding).path(path)
+        });
+        let explained: Vec<Diagnostic> = explained.collect();
+        let is_given = expansion.is_given(Span::new(0, text.text.len()));
+        let (is_whole, problems) = expansion.end(text);
+        if !is_whole {
+            texts.findings.extend(problems.into_iter().map(|problem| problem.path(path)));
+            return None;
+        }
+        texts.findings.extend(explained);
+        let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
+        Some(Self { scope, program: Arc::new(compiled.ok()?), text, path: path.into(), step, is_given })
     }
 
     /// The same where the scope gives some of what is written a meaning of its own; see [`Program::compile_rewritten`].
@@ -109,7 +178,7 @@ impl Expression {
             Ok(program) => {
                 texts.findings.extend(program.issues().iter().map(report));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
-                Some(Self { scope, program, text, path: path.into(), step })
+                Some(Self { scope, program, text, path: path.into(), step, is_given: false })
             }
             Err(issues) => {
                 texts.findings.extend(issues.iter().map(report));
@@ -232,6 +301,11 @@ impl Expression {
     #[must_use]
     pub fn limits(&self) -> &EvalLimits {
         self.scope.env().limits()
+    }
+
+    /// Its truth, if it is decided before it runs and nobody meant it to be: a parameter of its policy may decide it.
+    pub(super) fn decided(&self) -> Option<bool> {
+        if self.is_given { None } else { self.program.constant_truth() }
     }
 
     /// The program.

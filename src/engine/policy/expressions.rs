@@ -32,6 +32,7 @@ impl Step {
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let (action, bindings): (_, &[Binding]) = match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => (Some(expression), &[]),
+            StepAction::Label(labels) => (labels.computed(), &[]),
             StepAction::Invoke(invoke) => (None, &invoke.bindings),
         };
         let bindings = bindings.iter().filter_map(Binding::expression);

@@ -5,6 +5,7 @@ use super::expression::Expression;
 use super::parameters::Parameters;
 use super::result::OutputSchema;
 use crate::cel::Json;
+use crate::context::CallAtHand;
 use crate::manifest::listing::Annotations;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct AgentFunction {
     pub annotations: Option<Annotations>,
     /// The action's or agent's name, sanitised: what `match` selects (MW-22).
     pub name: String,
+    /// What `call` is in steps of policies about its calls.
+    pub call: CallAtHand,
     /// The position of its capability in the policy; functions of unlisted tools have one without steps.
     pub capability: usize,
     /// Whether the model is offered it (AG-11).

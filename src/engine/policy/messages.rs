@@ -3,6 +3,7 @@
 //! A message names parameters and types and never a value of a task. What a model reads names nothing that it does not
 //! see in its functions' schemas.
 
+use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
 use crate::cel::{Issue, Kind, Type};
@@ -172,6 +173,56 @@ pub(super) fn constant_condition(place: Place) -> Diagnostic {
 pub(super) fn needless_condition(place: Place) -> Diagnostic {
     let message = "this is always true, whatever the task does";
     Diagnostic::warning("needless_condition", message, place).help("leave the condition out")
+}
+
+/// A variable or a parameter that the policy does not have.
+pub(super) fn unknown_name(place: Place, names: Names, name: &str, near: Option<&str>) -> Diagnostic {
+    let (one, root) = (names.one(), names.root());
+    let message = format!("the policy has no {one} `{name}`");
+    let code = match names {
+        Names::Variables => "unknown_variable",
+        Names::Parameters => "unknown_parameter",
+    };
+    let finding = Diagnostic::error(code, message, place);
+    match near {
+        Some(near) => finding.help(format!("did you mean `{root}.{near}`?")),
+        None => finding.help(format!("a policy declares them under `{root}`")),
+    }
+}
+
+pub(super) fn not_named(place: Place, names: Names) -> Diagnostic {
+    let (one, root) = (names.one(), names.root());
+    let message = format!("`{root}` is no value of its own: each {one} is read by its name");
+    Diagnostic::error("not_named", message, place).help(format!("write `{root}.NAME`"))
+}
+
+/// The value of a parameter of a policy.
+pub(super) fn value_misfit(place: &Place, name: &str, found: &Misfit, declared: &Place) -> Diagnostic {
+    let finding = Diagnostic::error("value_misfit", misfit(name, found), place.clone());
+    finding.related(declared.clone(), "declared here")
+}
+
+pub(super) fn impure_variable(place: Place) -> Diagnostic {
+    Diagnostic::error("impure_variable", "a variable cannot ask for a review", place)
+        .help("ask in the `assert` of a step")
+}
+
+/// Variables of which each names the next, and the last one the first.
+pub(super) fn circle_of_variables(place: &Place, circle: &[&str]) -> Diagnostic {
+    let first = circle.first().copied().unwrap_or_default();
+    let chain: Vec<String> = circle.iter().chain([&first]).map(|name| format!("`{name}`")).collect();
+    let message = format!("the variable reads itself: {}", chain.join(" reads "));
+    Diagnostic::error("circle_of_variables", message, place.clone())
+}
+
+pub(super) fn variables_too_large(place: Place, limit: usize) -> Diagnostic {
+    let message = format!("`max_plan_nodes` {limit} exceeded once each variable is written out");
+    Diagnostic::error("variables_too_large", message, place)
+}
+
+pub(super) fn variables_too_deep(place: Place, limit: usize) -> Diagnostic {
+    let message = format!("`max_depth` {limit} exceeded once each variable is written out");
+    Diagnostic::error("variables_too_deep", message, place)
 }
 
 pub(super) fn bare_word(place: Place, word: &str) -> Diagnostic {

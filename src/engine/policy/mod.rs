@@ -13,6 +13,7 @@
 //! | `parameters`, `arguments` | bindings, arguments and defaults to one object |
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
+//! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
@@ -38,15 +39,20 @@ mod compiler;
 mod counter;
 mod counter_list;
 mod declaration;
+mod define;
+mod definitions;
 mod encoder;
 mod encoding;
 mod entries;
 mod event;
+mod expansion;
 mod expression;
 mod expressions;
 mod filter;
 mod fingerprint;
 mod function;
+mod known_call;
+mod labels;
 mod launch;
 mod message;
 mod messages;
@@ -86,6 +92,7 @@ pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
 pub use function::{AgentFunction, Execute, InvocationTarget};
+pub use labels::{COPY_LETTERS, LabelStep, StepLabels};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub(crate) use of_agents::of_all_agents;

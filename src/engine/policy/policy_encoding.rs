@@ -4,12 +4,15 @@
 //! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
 
 use super::encoder::{Encoder, RULES_VERSION};
+use super::labels::{COPY_LETTERS, copy_letters};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::counter::DeclaredCounter;
-use crate::manifest::policy::PolicyCapability;
+use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
+use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
+use crate::source::Embedded;
 use std::collections::HashMap;
 
 /// The key of a function that an invoke step calls.
@@ -35,6 +38,11 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
     by_function.into_iter().map(|(key, rules)| (key, rules.finish())).collect()
 }
 
+/// Whether an expression may ask for the tags of the call: the word alone tells, so that nothing has to be compiled for it.
+fn may_read_call(text: &Embedded) -> bool {
+    text.text.contains("call")
+}
+
 impl Encoder {
     /// The steps of all policies, with the functions that they are for, and the limits that they lower.
     pub(super) fn policies(&mut self, resolved: &ResolvedAgent) {
@@ -49,15 +57,31 @@ impl Encoder {
                 continue;
             }
             self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
+            let variables = applied.policy.variables.iter().map(|variable| &variable.expression);
+            if key.steps().flat_map(DeclaredStep::expressions).chain(variables).any(may_read_call) {
+                self.part("tags");
+                self.list(functions, |it, at| it.tags(resolved, *at));
+            }
             self.policy_key(resolved, applied, key);
         }
         resolved.policies.iter().for_each(|applied| self.policy_counters(resolved, applied));
         self.policy_guardrails(resolved);
+        if copy_letters(resolved) != COPY_LETTERS {
+            self.part("copy letters");
+            self.count(copy_letters(resolved) as u64);
+        }
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {
             self.part("limits of policies");
             self.limits(&limits);
         }
+    }
+
+    /// The tags of a function; its other names are written with it.
+    fn tags(&mut self, resolved: &ResolvedAgent, at: FunctionRef) {
+        let tags = resolved.function(at).map(|(entry, function)| entry.tags(function).all());
+        let tags: Vec<&str> = tags.into_iter().flatten().collect();
+        self.list(&tags, |it, tag| it.text(tag));
     }
 
     /// The steps of all policies on messages.
@@ -68,6 +92,7 @@ impl Encoder {
                 continue;
             }
             self.part("guardrails of a policy");
+            self.definitions(&applied.policy);
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
@@ -81,7 +106,9 @@ impl Encoder {
             return;
         }
         self.part("counters of a policy");
-        self.text(&applied.policy.full_name());
+        self.text(&applied.policy.applied_name());
+        self.list(applied.policy.used_by.as_ref().map_or(&[][..], |by| &by.uses), |it, used| it.text(used));
+        self.definitions(&applied.policy);
         for (counter, selected) in applied.policy.counters.iter().zip(&applied.counters) {
             let DeclaredCounter { name, place: _, path: _, on: _, key, window, add } = counter;
             self.embedded(name);
@@ -94,9 +121,29 @@ impl Encoder {
     }
 
     fn policy_key(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, key: &PolicyCapability) {
+        self.definitions(&applied.policy);
         for steps in [&key.before_first, &key.before, &key.after] {
             self.policy_steps(resolved, applied, steps);
         }
+    }
+
+    /// What the names of a policy stand for. A policy without such names writes nothing.
+    fn definitions(&mut self, policy: &DeclaredPolicy) {
+        if !policy.parameters.is_empty() {
+            self.part("parameters of a policy");
+            self.list(&policy.parameters, |it, PolicyParameter { name, path: _, schema: _, value }| {
+                it.embedded(name);
+                it.optional(value.as_ref(), |it, value| it.plain_json(&value.node.to_json()));
+            });
+        }
+        if policy.variables.is_empty() {
+            return;
+        }
+        self.part("variables");
+        self.list(&policy.variables, |it, DeclaredVariable { name, path: _, expression }| {
+            it.embedded(name);
+            it.embedded(expression);
+        });
     }
 
     fn policy_steps(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, steps: &[DeclaredStep]) {

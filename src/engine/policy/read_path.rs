@@ -9,7 +9,13 @@
 
 use super::template::{PathStep, Placeholder};
 use crate::cel::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
-use crate::context::Selector;
+use crate::context::{LABELS, SOURCES, Selector};
+
+/// The root of what functions read of the context beside their arguments. No author can write it.
+pub(super) const CONTEXT_ASKED: &str = "@context";
+
+/// Those functions.
+const ASKS_CONTEXT: [&str; 2] = [LABELS, SOURCES];
 
 /// Hands over each path that an expression reads.
 pub(super) fn for_each_path<'e>(expression: &'e Expr, found: &mut dyn FnMut(&'e str, &[Selector])) {
@@ -58,6 +64,10 @@ impl<'e> Walk<'e, '_> {
             ExprKind::OptMap { operand, variable, body, .. } => {
                 self.expression(operand);
                 self.within(variable, None, [&**body]);
+            }
+            ExprKind::Call { target: None, function, args } if ASKS_CONTEXT.contains(&&*function.text) => {
+                (self.found)(CONTEXT_ASKED, &[Selector::Name(function.text.clone())]);
+                args.iter().for_each(|about| self.expression(about));
             }
             ExprKind::Call { target, function, args } => match (target.as_deref(), &**args) {
                 (Some(list), []) | (None, [list]) if IN_ANY_ORDER.contains(&&*function.text) => {

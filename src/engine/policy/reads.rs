@@ -7,9 +7,10 @@
 //! its arguments) is kept apart: who reads no more does not wait. Texts for the model decide nothing and are not among them.
 //! Linear in the steps; found when it is first wanted.
 
-use super::read_path::for_each_path;
+use super::function::InvocationTarget;
+use super::read_path::{CONTEXT_ASKED, for_each_path};
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
-use crate::context::{CallsOnPath, FunctionId, Selector};
+use crate::context::{CallsOnPath, FunctionId, LABELS, Selector};
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -121,6 +122,10 @@ impl Reads {
     }
 
     fn add_path(&mut self, policy: &Policy, root: &str, path: &[Selector]) {
+        if root == CONTEXT_ASKED {
+            self.add_sources(policy, path);
+            return;
+        }
         self.inputs |= policy.schema.is_path_of_inputs(root, path);
         let CallsOnPath { functions, known_while_open } = policy.schema.calls_on_path(root, path);
         let records = if known_while_open { &mut self.made } else { &mut self.whole };
@@ -132,6 +137,18 @@ impl Reads {
         }
     }
 
+    /// Whoever asks for labels reads the results that may be labelled, and whoever asks for sources reads all of them. Labels stand on
+    /// record once a call is closed.
+    fn add_sources(&mut self, policy: &Policy, path: &[Selector]) {
+        if path == [Selector::Name(LABELS.to_owned())] {
+            self.whole.functions.extend(policy.labelled_functions());
+            self.inputs |= policy.guardrails(Hook::GuardrailBefore).iter().any(is_label);
+        } else {
+            self.whole.everything = true;
+            self.inputs = true;
+        }
+    }
+
     fn add(&mut self, policy: &Policy, expression: &Expression) {
         for_each_path(expression.program().expr(), &mut |root, path| self.add_path(policy, root, path));
     }
@@ -140,6 +157,21 @@ impl Reads {
         for expression in bindings.into_iter().filter_map(Binding::expression) {
             self.add(policy, expression);
         }
+    }
+}
+
+fn is_label(step: &Step) -> bool {
+    matches!(step.action, StepAction::Label(_))
+}
+
+impl Policy {
+    /// The functions whose results may have labels: a step gives them some, or they come along from another task.
+    fn labelled_functions(&self) -> impl Iterator<Item = usize> {
+        let functions = self.functions.iter().enumerate().filter(|(position, function)| {
+            matches!(function.target, InvocationTarget::Agent { .. })
+                || self.steps_of_call(Hook::After, *position).iter().any(is_label)
+        });
+        functions.map(|(position, _)| position)
     }
 }
 

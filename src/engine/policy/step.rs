@@ -5,6 +5,7 @@
 
 use super::binding::Binding;
 use super::expression::{Expression, Texts};
+use super::labels::LabelStep;
 use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
@@ -53,6 +54,8 @@ pub enum StepAction {
     Transform(Expression),
     /// A call that the model does not see.
     Invoke(Invoke),
+    /// Labels that the value gets or loses.
+    Label(LabelStep),
 }
 
 /// The call of an invoke step.
@@ -126,6 +129,9 @@ impl Step {
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();
                 complete.then_some(StepAction::Invoke(Invoke { function: target, bindings }))
+            }
+            DeclaredAction::Label(labels) => {
+                LabelStep::compile(labels, &scopes.action, &path, texts).map(StepAction::Label)
             }
         };
         let message = written.error_message.as_ref().map(|text| {
@@ -220,6 +226,7 @@ impl Step {
     pub fn source(&self) -> Option<&str> {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
+            StepAction::Label(labels) => labels.computed().map(Expression::source),
             StepAction::Invoke(_) => None,
         }
     }
@@ -229,14 +236,16 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) => Origin::new(&self.path, &self.place).of(self.name.as_ref()),
+            StepAction::Invoke(_) | StepAction::Label(_) => {
+                Origin::new(&self.path, &self.place).of(self.name.as_ref())
+            }
         }
     }
 }
 
 /// The truth of an expression that is decided before it runs: most of those were meant to ask something.
 fn decided(compiled: Option<&Expression>) -> Option<bool> {
-    compiled?.program().constant_truth()
+    compiled?.decided()
 }
 
 /// Whether an assert is the word `false` alone. That is how an author says never, with a condition or without: nobody

@@ -8,13 +8,18 @@ use super::CapabilitySteps;
 use super::Step;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
+use super::definitions::Definitions;
+use super::expression::Texts;
+use super::known_call::reads_call;
 use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
 use super::step::{StepAction, StepScopes};
+use crate::cel::Type;
 use crate::context::{FunctionId, Scope};
+use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
@@ -74,6 +79,7 @@ impl Compiler<'_> {
                 events: events.clone(),
                 transformed: is_transformed,
                 counters: None,
+                of_policy: false,
             };
             let action = self.step_scope(key(action), &entry.reference);
             let condition = match &step.condition {
@@ -134,7 +140,7 @@ impl Compiler<'_> {
     fn step(&mut self, written: &DeclaredStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
-            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) | DeclaredAction::Label(_) => None,
         };
         self.step_to(target, written, scopes, callers)
     }
@@ -172,7 +178,12 @@ impl Compiler<'_> {
         steps.calls.resize(self.functions.len(), CallSteps::default());
         let transformed = self.transformed();
         let mut is_whole = true;
-        for (at, applied) in policies.iter().enumerate() {
+        let definitions = self.definitions.clone();
+        let known = |texts: &mut Texts<'_>, definitions: &Arc<Definitions>| {
+            texts.definitions = Some(definitions.clone());
+        };
+        for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate() {
+            known(&mut self.texts, definitions);
             self.declare_counters(at, applied);
             for hook in [Hook::BeforeFirst, Hook::Before] {
                 is_whole &= self.policy_calls((at, applied), hook, &transformed, &mut steps.calls);
@@ -181,12 +192,14 @@ impl Compiler<'_> {
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
         }
-        for (at, applied) in policies.iter().enumerate().rev() {
+        for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate().rev() {
+            known(&mut self.texts, definitions);
             is_whole &= self.policy_calls((at, applied), Hook::After, &transformed, &mut steps.calls);
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
         }
+        self.texts.definitions = None;
         is_whole.then_some(steps)
     }
 
@@ -213,6 +226,7 @@ impl Compiler<'_> {
                 functions: positions.clone(),
                 transformed: is_transformed,
                 counters: Some(at).filter(|_| hook != Hook::After && !applied.policy.counters.is_empty()),
+                of_policy: true,
                 ..ScopeKey::plain(scope)
             };
             let written = match hook {
@@ -227,18 +241,25 @@ impl Compiler<'_> {
                     None => action.clone(),
                 };
                 let scopes = StepScopes { action, condition };
-                let Some(step) = self.policy_step(applied, step, &scopes, &positions) else {
+                let Some(compiled) = self.policy_step(applied, step, &scopes, &positions) else {
                     is_whole = false;
                     continue;
                 };
                 for position in &positions {
+                    let own = if asks_for_call(&compiled) {
+                        let own = self.policy_step_of(*position, applied, step, &scopes, &positions);
+                        is_whole &= own.is_some();
+                        own.filter(|own| !never_applies(own))
+                    } else {
+                        Some(compiled.clone())
+                    };
                     let Some(calls) = calls.get_mut(*position) else { continue };
                     let list = match hook {
                         Hook::BeforeFirst => &mut calls.before_first,
                         Hook::Before => &mut calls.before,
                         _ => &mut calls.after,
                     };
-                    list.push(step.clone());
+                    list.extend(own);
                 }
             }
         }
@@ -253,7 +274,8 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Some(Vec::new());
         }
-        let scope = self.plain_scope(scope);
+        let key = ScopeKey { of_policy: true, ..ScopeKey::plain(scope) };
+        let scope = self.scope(key, Type::Dyn, Type::Dyn, Type::Dyn);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         // all of them are compiled, so that each problem is told
         let steps: Vec<_> =
@@ -271,7 +293,7 @@ impl Compiler<'_> {
     ) -> Option<Arc<Step>> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => applied.invoke_target(invoke),
-            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) => None,
+            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) | DeclaredAction::Label(_) => None,
         };
         let known = self.texts.findings.len();
         let compiled = self.step_to(target, written, scopes, callers);
@@ -281,6 +303,26 @@ impl Compiler<'_> {
         let findings = self.texts.findings.split_off(known);
         self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });
         compiled.map(Arc::new)
+    }
+
+    /// A step of a policy for one of its functions, as far as it asks for the function of the call. What is worth a warning was found
+    /// when it was compiled for all of them; of one function alone most such steps are constant.
+    fn policy_step_of(
+        &mut self,
+        function: usize,
+        applied: &AppliedPolicy,
+        written: &DeclaredStep,
+        scopes: &StepScopes,
+        callers: &[usize],
+    ) -> Option<Arc<Step>> {
+        let known = self.texts.of_policies.len();
+        self.texts.call = self.functions.get(function).map(|declaration| declaration.call.clone());
+        let compiled = self.policy_step(applied, written, scopes, callers);
+        self.texts.call = None;
+        let mut found = self.texts.of_policies.split_off(known);
+        found.iter_mut().for_each(|step| step.findings.retain(Diagnostic::is_error));
+        self.texts.of_policies.extend(found.into_iter().filter(|step| !step.findings.is_empty()));
+        compiled
     }
 
     /// The functions of whose results a step of some document makes something else.
@@ -309,4 +351,14 @@ impl Compiler<'_> {
         let before = before.fold(0_usize, |sum, entry| sum.saturating_add(entry.functions.len()));
         before.saturating_add(at.function)
     }
+}
+
+/// Whether what a step does depends on the function of the call.
+fn asks_for_call(step: &Step) -> bool {
+    step.expressions().any(|expression| reads_call(expression.program().expr()))
+}
+
+/// Whether the condition of a step is false, whatever comes.
+fn never_applies(step: &Step) -> bool {
+    step.condition.as_ref().is_some_and(|condition| condition.program().constant_truth() == Some(false))
 }

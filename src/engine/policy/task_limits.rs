@@ -34,7 +34,7 @@ impl AllLimits {
             ];
             for (name, _) in lower.into_iter().filter(|(_, is_lower)| *is_lower) {
                 all.owners.retain(|(known, _)| *known != name);
-                all.owners.push((name, applied.policy.full_name().into()));
+                all.owners.push((name, applied.policy.applied_name()));
             }
         }
         all

@@ -3,7 +3,7 @@
 use super::evaluation::replay::Halt;
 use super::state::{Course, Decision, Finding, Request, Said, Termination, UnderWay, Verdict};
 use crate::cel::EvalError;
-use crate::context::FunctionId;
+use crate::context::{FunctionId, LabelSet};
 use crate::policy::{Expression, Origin};
 use std::borrow::Cow;
 
@@ -33,6 +33,8 @@ pub(super) struct Stopped {
 /// How one step ended that was not skipped.
 pub(super) enum StepEnd {
     Passed,
+    /// It gave these labels, or took them away.
+    Labelled(LabelSet),
     Failed(Option<Finding>),
     Asks(Request),
 }

@@ -9,6 +9,10 @@ use crate::context::TaskIoError;
 // For the model.
 
 /// The message of a failing capability step that has no `error_message` (MW-35).
+pub(super) fn no_label(most: usize, bytes: usize) -> String {
+    format!("labels are a text or a list of at most {most} texts, each of 1 to {bytes} bytes")
+}
+
 pub(super) fn blocked() -> String {
     "Blocked by policy.".to_owned()
 }

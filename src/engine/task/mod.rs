@@ -41,6 +41,7 @@ mod execution;
 mod flow;
 mod invoke_step;
 mod judge;
+mod labels;
 mod limits;
 mod message;
 mod messages;

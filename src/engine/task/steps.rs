@@ -118,6 +118,7 @@ impl Task {
             };
             match end {
                 StepEnd::Passed => operation.course.leave_trace(step, StepOutcome::Pass, None),
+                StepEnd::Labelled(labels) => operation.course.leave_labels(step, labels),
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
                     let message = self.message_of(step, &operation.subject, now);
@@ -156,6 +157,7 @@ impl Task {
                     Err(halt) => halted(halt, course, expression),
                 }
             }
+            StepAction::Label(labels) => self.label(step, labels, operation, now),
             StepAction::Assert(_) => StepEnd::Passed,
         }
     }

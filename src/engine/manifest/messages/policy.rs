@@ -3,13 +3,19 @@
 //! In: the place and the words of a part of a policy, and what there is to choose from. Steps of policies are steps like any
 //! other, and `step.rs` speaks of them.
 
-use super::quoted;
+use super::{named, quoted};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
     Diagnostic::warning("empty_policy", "the policy has no steps and no limits", place.clone())
         .help("put steps under `capabilities` or `guardrails`")
+}
+
+pub(in crate::manifest) fn bad_copy_letters(key: &Place, least: usize, most: usize) -> Diagnostic {
+    let message = format!("`copy_letters` is a whole number from {least} to {most}");
+    Diagnostic::error("bad_copy_letters", message, key.clone())
+        .help("leave it out, or take the length of the shortest text that must not be repeated unseen")
 }
 
 pub(in crate::manifest) fn empty_policy_key(key: &Embedded) -> Diagnostic {
@@ -75,4 +81,91 @@ pub(in crate::manifest) fn tag_of_hints(tag: &Embedded) -> Diagnostic {
     Diagnostic::error("tag_of_hints", message, tag.place.clone()).help(
         "say `readOnlyHint`, `destructiveHint`, `idempotentHint` or `openWorldHint` under `annotations`",
     )
+}
+
+// Policies as libraries.
+
+pub(in crate::manifest) fn bad_version(text: &Embedded) -> Diagnostic {
+    let message = format!("`{}` is no version", text.text);
+    Diagnostic::error("bad_version", message, text.place.clone()).help("a version has three numbers: `1.2.0`")
+}
+
+pub(in crate::manifest) fn bad_required_version(text: &Embedded) -> Diagnostic {
+    let message = format!("`{}` asks for no version", text.text);
+    Diagnostic::error("bad_required_version", message, text.place.clone())
+        .help("`1.2.0` asks for this version, `^1.2` for it or a later one that is compatible")
+}
+
+pub(in crate::manifest) fn secret_of_a_policy(name: &Place) -> Diagnostic {
+    let message = "a parameter of a policy stands in a document, and is no secret";
+    Diagnostic::error("secret_of_a_policy", message, name.clone())
+}
+
+pub(in crate::manifest) fn scope_of_library(key: &Place) -> Diagnostic {
+    let message = "a parameter has no default, so the policy is for nobody until another one uses it";
+    Diagnostic::error("scope_of_library", message, key.clone())
+        .help("give each parameter a `default`, or leave out `applies_to`")
+}
+
+pub(in crate::manifest) fn unused_library(name: &Embedded) -> Diagnostic {
+    let message = "a parameter has no default and no policy uses this one, so it guards nothing";
+    Diagnostic::warning("unused_library", message, name.place.clone())
+        .help("name it under `uses` of a policy, with a value for each such parameter")
+}
+
+pub(in crate::manifest) fn unknown_policy(policy: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = format!("no policy `{}` is loaded", policy.text);
+    let finding = Diagnostic::error("unknown_policy", message, policy.place.clone());
+    match nearest(&policy.text, known.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help("policies are named as `namespace/name`, and loaded together"),
+    }
+}
+
+pub(in crate::manifest) fn same_use(policy: &Embedded, first: Place) -> Diagnostic {
+    let message = format!("`{}` is used twice under one name", policy.text);
+    Diagnostic::error("same_use", message, policy.place.clone())
+        .related(first, "used here, too")
+        .help("give each use a name with `as`, so that decisions tell their steps apart")
+}
+
+/// Policies of which each uses the next, and the last one the first.
+pub(in crate::manifest) fn circle_of_uses(policy: &Embedded, circle: &[String]) -> Diagnostic {
+    let chain: Vec<String> = circle.iter().chain(circle.first()).map(|name| format!("`{name}`")).collect();
+    let message = format!("the policy uses itself: {}", chain.join(" uses "));
+    Diagnostic::error("circle_of_uses", message, policy.place.clone())
+}
+
+pub(in crate::manifest) fn uses_too_deep(policy: &Embedded, limit: usize) -> Diagnostic {
+    let message = format!("`max_depth` {limit} exceeded by policies of which each uses the next");
+    Diagnostic::error("uses_too_deep", message, policy.place.clone())
+}
+
+pub(in crate::manifest) fn too_many_uses(policy: &Embedded, limit: usize) -> Diagnostic {
+    let message = format!("`max_rule_matches` {limit} exceeded by the steps of the policies that are used");
+    Diagnostic::error("too_many_uses", message, policy.place.clone())
+}
+
+pub(in crate::manifest) fn unfit_version(
+    required: &Embedded,
+    found: Option<&str>,
+    policy: Place,
+) -> Diagnostic {
+    let message = match found {
+        Some(found) => format!("`{}` is needed, and `{found}` is loaded", required.text),
+        None => format!("`{}` is needed, and the policy has no version", required.text),
+    };
+    Diagnostic::error("unfit_version", message, required.place.clone()).related(policy, "the policy")
+}
+
+pub(in crate::manifest) fn surplus_value(name: &Embedded, policy: &str, known: &[&str]) -> Diagnostic {
+    let message = format!("`{policy}` has no parameter `{}`", name.text);
+    named(Diagnostic::error("surplus_value", message, name.place.clone()), name, known)
+}
+
+pub(in crate::manifest) fn missing_value(policy: &Embedded, parameter: &str, declared: Place) -> Diagnostic {
+    let message = format!("`{}` needs a value for `{parameter}`", policy.text);
+    Diagnostic::error("missing_value", message, policy.place.clone())
+        .related(declared, "declared here, without a default")
+        .help(format!("write `with: {{{parameter}: …}}`"))
 }

@@ -28,6 +28,21 @@ pub(in crate::manifest) fn transform_too_early(key: &Embedded) -> Diagnostic {
         .rule("MW-19")
 }
 
+pub(in crate::manifest) fn label_too_early(key: &Embedded) -> Diagnostic {
+    let message = format!("`{}` is about what came in: a result or an input", key.text);
+    Diagnostic::error("label_too_early", message, key.place.clone())
+        .help("move the step to `after` of a capability or to `guardrails.before`")
+}
+
+pub(in crate::manifest) fn no_labels(key: &Embedded) -> Diagnostic {
+    Diagnostic::error("no_labels", format!("`{}` names no label", key.text), key.place.clone())
+}
+
+pub(in crate::manifest) fn bad_label(label: &Embedded, most: usize) -> Diagnostic {
+    let message = format!("a label has 1 to {most} bytes");
+    Diagnostic::error("bad_label", message, label.place.clone())
+}
+
 pub(in crate::manifest) fn bindings_without_invoke(key: &Embedded) -> Diagnostic {
     let message = "only an `invoke` step has `bindings`";
     Diagnostic::error("bindings_without_invoke", message, key.place.clone()).rule("MW-48")

@@ -22,6 +22,7 @@ impl Task {
                 bound.input = Some(call.arguments.value());
                 bound.output = call.output.as_ref().map(Json::value);
                 bound.counters = call.counters.values();
+                bound.call = self.policy.function(call.function).map(|function| &function.call);
             }
             Subject::Event(event) => {
                 bound.input = Some(event.input.value());

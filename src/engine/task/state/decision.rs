@@ -10,6 +10,7 @@ use super::hidden::Hidden;
 use super::switch::Switch;
 use super::termination::TerminationReason;
 use crate::cel::{Duration, Json};
+use crate::context::LabelSet;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::Hook;
 use crate::policy::Origin;
@@ -536,6 +537,9 @@ pub struct TraceEntry {
     /// The text that views show in the place of the message, if a secret is in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<String>,
+    /// The labels that it gave or took away.
+    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
+    pub labels: LabelSet,
     /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Arc<PolicyStep>>,
@@ -563,6 +567,10 @@ pub enum StepKind {
     Invoke,
     /// It replaces.
     Transform,
+    /// It gives labels.
+    Label,
+    /// It takes labels away.
+    Declassify,
 }
 
 /// How a step ended.

@@ -12,9 +12,9 @@ use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
 use crate::cel::{Json, Timestamp};
-use crate::context::{InvocationId, full_time};
+use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Fingerprint, Policy, Step, StepAction, StepList};
+use crate::policy::{Fingerprint, LabelStep, Policy, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -456,6 +456,13 @@ impl Course {
         }
     }
 
+    /// The same of a step that gave labels or took them away.
+    pub(in crate::task) fn leave_labels(&mut self, step: &Step, labels: LabelSet) {
+        if let Some(entry) = self.trace_of(step, StepOutcome::Pass, None) {
+            self.trace.push(TraceEntry { labels, ..entry });
+        }
+    }
+
     /// The word that the step under way leaves.
     pub(in crate::task) fn trace_of(
         &self,
@@ -467,11 +474,13 @@ impl Course {
             StepAction::Assert(_) => StepKind::Assert,
             StepAction::Invoke(_) => StepKind::Invoke,
             StepAction::Transform(_) => StepKind::Transform,
+            StepAction::Label(LabelStep { takes: false, .. }) => StepKind::Label,
+            StepAction::Label(LabelStep { takes: true, .. }) => StepKind::Declassify,
         };
         let name = step.name.clone();
         let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
-        Some(TraceEntry { step, action, outcome, message, shown, policy: name })
+        Some(TraceEntry { step, action, outcome, message, shown, labels: LabelSet::new(), policy: name })
     }
 }
 

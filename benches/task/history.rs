@@ -1,0 +1,107 @@
+//! Rules that compare the calls on record with the call at hand, for tasks of any length: whole decisions.
+//!
+//! Every call on record has a value of its own, so each rule has to find one among all of them. A round is a call that is let through and
+//! withdrawn, which puts it on record.
+
+use crate::{desk, quietest};
+use celador::context::InvocationStatus;
+use celador::engine::Engine;
+use celador::task::{Call, Past, PastCall, Ran, StartTask, Task, User, Verdict};
+
+/// What a row is about, and the rule for a refund.
+const RULES: &[(&str, &str)] = &[
+    ("no look at the calls", "input.amount < 1000"),
+    ("one of them fetched the ticket", "c.calls.exists(t, t.input.ticket == input.ticket)"),
+    (
+        "and it succeeded",
+        "c.calls.exists(t, t.fn == 'fetch' && t.status == 'successful' && t.input.ticket == input.ticket)",
+    ),
+    ("and within the hour", "c.calls.exists(t, t.input.ticket == input.ticket && within(t, '1h'))"),
+    ("of one tool", "c.cap.fetch.calls.exists(t, t.input.ticket == input.ticket)"),
+    ("all but one", "!c.calls.all(t, t.input.ticket != input.ticket)"),
+    ("how many of them", "c.cap.fetch.calls.filter(t, t.input.ticket == input.ticket).size() == 1"),
+    (
+        "their sum",
+        "c.cap.fetch.calls.filter(t, t.input.ticket == input.ticket).map(t, t.output.amount).sum() == 5",
+    ),
+    ("the sum of all", "c.cap.fetch.calls.map(t, t.output.amount).sum() > 0"),
+    (
+        "a ticket, three refunds, 500 in all",
+        "c.cap.fetch.calls.exists(t, t.input.ticket == input.ticket) && c.cap.refund.count_successful < 3 && c.cap.refund.calls.filter(t, t.status == 'successful').map(t, t.input.amount).sum() + input.amount <= 500",
+    ),
+];
+
+const LENGTHS: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
+
+fn engine(rule: &str) -> Engine {
+    let manifests = format!(
+        r#"
+kind: commonagents.info/v1beta2/tool
+namespace: desk
+name: fetch
+description: Reads a ticket.
+parameters: {{properties: {{ticket: {{type: string}}}}}}
+execute: {{stateless_http: {{method: POST, url: "https://tickets.example.com"}}}}
+---
+kind: commonagents.info/v1beta2/tool
+namespace: desk
+name: refund
+description: Pays money back.
+parameters: {{properties: {{ticket: {{type: string}}, amount: {{type: integer}}}}}}
+execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: desk
+name: clerk
+description: Answers customers.
+prompt: You are a careful clerk.
+capabilities:
+  fetch: {{before: []}}
+  refund:
+    before:
+    - assert: "{rule}"
+"#
+    );
+    Engine::parse("history.yaml", &manifests).unwrap_or_else(|error| panic!("{rule}: {error}"))
+}
+
+/// A task that has fetched this many tickets, each once.
+fn task(engine: &Engine, fetches: usize) -> Task {
+    let user = User { id: "u-1".into(), email: None };
+    let mut task =
+        engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there");
+    for n in 0..fetches {
+        let call = PastCall {
+            function: "fetch".into(),
+            arguments: serde_json::json!({ "ticket": format!("T-{n}") }).into(),
+            output: Some(serde_json::json!({ "amount": 5 }).into()),
+            status: InvocationStatus::Successful,
+            executed: true,
+            task_id: None,
+            at: None,
+        };
+        task.record(Past::Call(call), desk::now()).expect("the function is there");
+    }
+    task
+}
+
+pub fn measure() {
+    println!("  {:40} {}", "", LENGTHS.map(|length| format!("{length:>10}")).concat());
+    for (name, rule) in RULES {
+        let engine = engine(rule);
+        let times = LENGTHS.map(|length| {
+            // the first ticket of all: the last that a loop from the newest call would come to
+            let call = Call::new("refund", serde_json::json!({ "ticket": "T-0", "amount": 20 }).into());
+            let mut task = task(&engine, length);
+            let mut round = || {
+                let decision = desk::decided(task.before(&call, desk::now()).expect("the id is its own"));
+                assert_eq!(decision.verdict, Verdict::Allow, "{rule}: {:?}", decision.message);
+                let id = decision.call.expect("it is allowed");
+                task.withdraw(&id, Ran::Never, desk::now()).expect("it is open")
+            };
+            round();
+            quietest(20, || (), |()| round())
+        });
+        println!("  {name:40} {}", times.map(|time| format!("{time:>7.0} ns")).concat());
+    }
+}

@@ -1,0 +1,143 @@
+//! Labels: what steps of policies have said of results and inputs.
+//!
+//! In: labels that are given to a value, or taken from it. Out: an append-only record of that with the step that did it, and what follows
+//! from it for each value. A label that was taken from a value is one that the value vouches against: a text that stands in it as a whole
+//! is not labelled so, wherever else it stands. Each change costs a look-up.
+
+use super::log::Log;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A value that came into a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueSource {
+    /// An input, by its number among them, from 0.
+    Input(u32),
+    /// The result of a call, by its number in the history, from 0.
+    Call(u32),
+}
+
+/// Labels of a value, each once, in order.
+pub type LabelSet = BTreeSet<Arc<str>>;
+
+/// What was done with labels of a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelChange {
+    /// They were given.
+    #[default]
+    Given,
+    /// They were taken away, and the value vouches against them.
+    Taken,
+    /// The value never became one of the task, and nothing that was said of it counts.
+    Forgotten,
+}
+
+/// A change of the labels of a value, as it is on record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labelling {
+    /// The value.
+    pub of: ValueSource,
+    /// What was done.
+    #[serde(default)]
+    pub change: LabelChange,
+    /// The labels.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub labels: LabelSet,
+    /// The step of a policy that did it, as `acme/mail#web`; nothing where the labels came along with a delegation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Arc<str>>,
+}
+
+/// What is known of one value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub(super) labels: LabelSet,
+    /// Those that the value vouches against.
+    pub(super) vouched: LabelSet,
+}
+
+/// All that was said of values of a task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LabelRecord {
+    changes: Log<Labelling>,
+    marks: BTreeMap<ValueSource, Marks>,
+    bytes: usize,
+}
+
+impl ValueSource {
+    /// Its number among all values.
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Self::Input(at) => at.wrapping_shl(1),
+            Self::Call(at) => at.wrapping_shl(1) | 1,
+        }
+    }
+
+    /// The value with a number.
+    pub(super) fn numbered(number: u32) -> Self {
+        if number & 1 == 0 { Self::Input(number >> 1) } else { Self::Call(number >> 1) }
+    }
+}
+
+impl LabelRecord {
+    pub(super) fn push(&mut self, labelling: Labelling) {
+        let Labelling { of, change, labels, by: _ } = &labelling;
+        let marks = self.marks.entry(*of).or_default();
+        let (to, from) = match change {
+            LabelChange::Given => (&mut marks.labels, &mut marks.vouched),
+            LabelChange::Taken => (&mut marks.vouched, &mut marks.labels),
+            LabelChange::Forgotten => {
+                self.marks.remove(of);
+                self.add(labelling);
+                return;
+            }
+        };
+        from.retain(|label| !labels.contains(label));
+        to.extend(labels.iter().cloned());
+        self.add(labelling);
+    }
+
+    fn add(&mut self, labelling: Labelling) {
+        self.bytes = self.bytes.saturating_add(labelling.bytes());
+        self.changes.push(labelling);
+    }
+
+    /// A value that was under test has gone.
+    pub(super) fn forget(&mut self, of: ValueSource) {
+        if self.marks.contains_key(&of) {
+            self.push(Labelling { of, change: LabelChange::Forgotten, labels: LabelSet::new(), by: None });
+        }
+    }
+
+    /// Everything that was said, in order.
+    pub(super) fn changes(&self) -> &Log<Labelling> {
+        &self.changes
+    }
+
+    /// What is known of a value of which something was said.
+    pub(super) fn of(&self, source: ValueSource) -> Option<&Marks> {
+        self.marks.get(&source)
+    }
+
+    /// The values that vouch against labels.
+    pub(super) fn vouching(&self) -> impl Iterator<Item = (ValueSource, &LabelSet)> {
+        let marks = self.marks.iter().filter(|(_, marks)| !marks.vouched.is_empty());
+        marks.map(|(source, marks)| (*source, &marks.vouched))
+    }
+
+    /// What it adds to the bytes of the task: counted the same way wherever it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Labelling {
+    fn bytes(&self) -> usize {
+        let texts = self.labels.iter().chain(&self.by).map(|text| text.len().saturating_add(16));
+        texts.fold(64, usize::saturating_add)
+    }
+}

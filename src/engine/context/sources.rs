@@ -1,0 +1,285 @@
+//! Where a value came from: what `labels` and `sources` answer.
+//!
+//! In: a value that an expression has at hand. Out: the labels of the results and inputs that it repeats, or these themselves. Of a list or a
+//! map each text is looked at. A text that stands as a whole in a value that vouches against a label does not have it. What has to be read for
+//! an answer is paid for, each time the same; to keep the index up costs nobody anything, and each value once.
+
+use super::copy_index::{CopyIndex, Parts};
+use super::history::InvocationId;
+use super::labels::{LabelChange, LabelSet, Labelling, ValueSource};
+use super::provenance::Kept;
+use super::task_context::TaskContext;
+use crate::cel::{Entries, ErrorCode, Fault, Json, JsonRef, Key, Kind, Meter, Value};
+use crate::copies::{Letters, Repeated, SHORTEST, each_text, stands_in, text_bytes};
+use crate::limits::EvalLimits;
+use std::collections::BTreeSet;
+
+impl TaskContext {
+    /// Gives labels to a result or an input, or takes them away. Of a value that there is not it says nothing to anybody.
+    pub fn label(&mut self, labelling: Labelling) {
+        self.provenance.labels.push(labelling);
+    }
+
+    /// Everything that was said of labels, in order.
+    pub fn labellings(&self) -> impl ExactSizeIterator<Item = &Labelling> {
+        self.provenance.labels.changes().iter()
+    }
+
+    /// The labels that a result or an input has by now.
+    #[must_use]
+    pub fn labels_given(&self, source: ValueSource) -> LabelSet {
+        self.provenance.labels.of(source).map(|marks| marks.labels.clone()).unwrap_or_default()
+    }
+
+    /// The result of a call on record, as labels name it.
+    #[must_use]
+    pub fn source_of(&self, id: InvocationId) -> ValueSource {
+        ValueSource::Call(id.0)
+    }
+
+    /// The last input, as labels name it.
+    #[must_use]
+    pub fn last_input_source(&self) -> Option<ValueSource> {
+        let last = self.inputs.len().checked_sub(1)?;
+        Some(ValueSource::Input(u32::try_from(last).ok()?))
+    }
+
+    /// The labels that a document carries, as `labels` says them.
+    ///
+    /// # Errors
+    /// `value_shortened` if a labelled result is not kept whole, `budget_exceeded` if there is too much to look through.
+    ///
+    /// # Cost
+    /// Linear in the document and in the values that it may repeat; at most the budget of an expression.
+    pub fn labels_of(&self, document: JsonRef<'_>, limits: &EvalLimits) -> Result<LabelSet, Fault> {
+        if self.provenance.labels.changes().len() == 0 {
+            return Ok(LabelSet::new());
+        }
+        self.labels_of_texts(&texts_of(document), &mut Meter::new(limits))
+    }
+
+    pub(super) fn answer_labels(
+        &self,
+        about: &Value<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Value<'static>, Fault> {
+        if self.provenance.labels.changes().len() == 0 {
+            return Ok(Value::list(Vec::new()));
+        }
+        let labels = self.labels_of_texts(&texts(about, meter)?, meter)?;
+        Ok(shown(&labels))
+    }
+
+    pub(super) fn answer_sources(
+        &self,
+        about: &Value<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Value<'static>, Fault> {
+        let texts = texts(about, meter)?;
+        let mut kept = self.provenance.kept();
+        let index = kept.all(self);
+        index.hold(|_| true)?;
+        let mut found = BTreeSet::new();
+        for text in &texts {
+            found.extend(self.repeated(text, index, |_| true, meter)?);
+        }
+        let shown = found.into_iter().map(|source| self.shown_source(source));
+        Ok(Value::list(shown.collect()))
+    }
+
+    fn labels_of_texts(&self, texts: &[Letters], meter: &mut Meter<'_>) -> Result<LabelSet, Fault> {
+        let record = &self.provenance.labels;
+        let marked = |source| record.of(source).is_some_and(|marks| !marks.labels.is_empty());
+        let mut kept = self.provenance.kept();
+        let index = kept.labelled(self);
+        index.hold(marked)?;
+        let mut all = LabelSet::new();
+        for text in texts {
+            let mut labels = LabelSet::new();
+            for source in self.repeated(text, index, marked, meter)? {
+                labels.extend(record.of(source).into_iter().flat_map(|marks| marks.labels.iter().cloned()));
+            }
+            self.drop_vouched(text, &mut labels, meter)?;
+            all.append(&mut labels);
+        }
+        Ok(all)
+    }
+
+    /// The values that a text repeats, of those that count.
+    fn repeated(
+        &self,
+        text: &Letters,
+        index: &CopyIndex,
+        counts: impl Fn(ValueSource) -> bool,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<ValueSource>, Fault> {
+        meter.charge(text.len() as u64)?;
+        let candidates: Vec<_> =
+            index.candidates(text).into_iter().filter(|source| counts(*source)).collect();
+        if candidates.is_empty() {
+            return Ok(candidates);
+        }
+        let repeated = Repeated::new(text, self.schema.copies().least);
+        let mut found = Vec::new();
+        for source in candidates {
+            let parts = self.parts(source).ok_or(Fault::from(ErrorCode::ValueShortened))?;
+            if self.any_of(&parts, meter, |part| repeated.is_from(part))? {
+                found.push(source);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes away the labels of a text that stands as a whole in a value that vouches against them. A value that is not there
+    /// vouches for nothing.
+    fn drop_vouched(
+        &self,
+        text: &Letters,
+        labels: &mut LabelSet,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), Fault> {
+        for (source, vouched) in self.provenance.labels.vouching() {
+            if labels.is_disjoint(vouched) {
+                continue;
+            }
+            let Some(parts) = self.parts(source) else { continue };
+            if self.any_of(&parts, meter, |part| stands_in(text, part))? {
+                labels.retain(|label| !vouched.contains(label));
+            }
+        }
+        Ok(())
+    }
+
+    fn any_of(
+        &self,
+        parts: &[JsonRef<'_>],
+        meter: &mut Meter<'_>,
+        holds: impl Fn(JsonRef<'_>) -> bool,
+    ) -> Result<bool, Fault> {
+        for part in parts {
+            meter.charge_text(text_bytes(*part))?;
+            if holds(*part) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a value consists of: of an input its texts and further keys, without the kinds of its parts.
+    fn parts(&self, source: ValueSource) -> Parts<'_> {
+        match source {
+            ValueSource::Call(at) => {
+                let Some(output) = self.invocation(InvocationId(at)).and_then(|it| it.output.as_ref()) else {
+                    return Some(Vec::new());
+                };
+                (!output.is_shortened()).then(|| vec![output.root()])
+            }
+            ValueSource::Input(at) => {
+                let Some(entry) = self.inputs.get(at as usize) else { return Some(Vec::new()) };
+                let members = entry.io.message().items().flat_map(JsonRef::entries);
+                let texts = members.filter(|(name, _)| *name != "mimeType").map(|(_, value)| value);
+                Some(texts.chain([entry.io.extra()]).collect())
+            }
+        }
+    }
+
+    /// A source as expressions see it.
+    fn shown_source(&self, source: ValueSource) -> Value<'static> {
+        let (kind, function, number) = match source {
+            ValueSource::Call(at) => {
+                let function = self.invocation(InvocationId(at)).and_then(|it| self.schema.key(it.function));
+                ("call", function.cloned().map_or(Value::Null, Value::owned_text), at)
+            }
+            ValueSource::Input(at) => ("input", Value::Null, at),
+        };
+        let labels = self.provenance.labels.of(source).map(|marks| shown(&marks.labels));
+        let entries = [
+            ("kind", Value::text(kind)),
+            ("fn", function),
+            ("seq", Value::Int(i64::from(number).saturating_add(1))),
+            ("labels", labels.unwrap_or_else(|| Value::list(Vec::new()))),
+        ];
+        let entries =
+            entries.into_iter().filter_map(|(key, value)| Some((Key::from_value(&Value::text(key))?, value)));
+        Value::map(entries.collect::<Entries<'static>>())
+    }
+}
+
+impl Kept {
+    /// The index of what has had a label.
+    fn labelled(&mut self, context: &TaskContext) -> &CopyIndex {
+        self.hold(context);
+        let index = self.labelled.get_or_insert_with(|| CopyIndex::new(context.schema.copies()));
+        let record = context.provenance.labels.changes();
+        let given = record.iter().skip(self.recorded).filter(|it| it.change == LabelChange::Given);
+        let sources: BTreeSet<_> = given.map(|labelling| labelling.of).chain(index.unsettled()).collect();
+        self.recorded = record.len();
+        add_all(index, sources, context);
+        index
+    }
+
+    /// The index of everything.
+    fn all(&mut self, context: &TaskContext) -> &CopyIndex {
+        self.hold(context);
+        let index = self.all.get_or_insert_with(|| CopyIndex::new(context.schema.copies()));
+        let (calls, inputs) = (context.history.log().len(), context.inputs.len());
+        let numbers = |from: usize, to: usize| (from..to).filter_map(|at| u32::try_from(at).ok());
+        let new = numbers(self.calls, calls).map(ValueSource::Call);
+        let new = new.chain(numbers(self.inputs, inputs).map(ValueSource::Input));
+        let sources: BTreeSet<_> = new.chain(index.unsettled()).collect();
+        (self.calls, self.inputs) = (calls, inputs);
+        add_all(index, sources, context);
+        index
+    }
+
+    /// Takes note of what has changed of values that it knows.
+    fn hold(&mut self, context: &TaskContext) {
+        if self.epoch != context.inputs.epoch || self.inputs > context.inputs.len() {
+            *self = Self { epoch: context.inputs.epoch, ..Self::default() };
+        }
+        let shortenings = context.history.shortenings();
+        for at in shortenings.iter().skip(self.shortened) {
+            let source = ValueSource::Call(*at);
+            if context.parts(source).is_none() {
+                let indexes = [&mut self.labelled, &mut self.all].into_iter().flatten();
+                indexes.for_each(|index| index.lose(source));
+            }
+        }
+        self.shortened = shortenings.len();
+    }
+}
+
+fn add_all(index: &mut CopyIndex, sources: BTreeSet<ValueSource>, context: &TaskContext) {
+    for source in sources {
+        match source {
+            ValueSource::Input(at) if at as usize >= context.inputs.settled => index.add_unsettled(source),
+            _ => index.add(source, &context.parts(source)),
+        }
+    }
+}
+
+/// The texts of a value that can be copies.
+fn texts(about: &Value<'_>, meter: &mut Meter<'_>) -> Result<Vec<Letters>, Fault> {
+    if let Value::String(text) = about {
+        meter.charge_text(text.len())?;
+        let letters = Letters::of(text);
+        return Ok(if letters.len() >= SHORTEST { vec![letters] } else { Vec::new() });
+    }
+    if matches!(about.kind(), Kind::Null | Kind::Bool) {
+        return Ok(Vec::new());
+    }
+    let json = Json::from_value_within(about, meter.limits())?;
+    meter.charge_built(json.heap_bytes())?;
+    Ok(texts_of(json.root()))
+}
+
+fn texts_of(document: JsonRef<'_>) -> Vec<Letters> {
+    let mut texts = Vec::new();
+    each_text(document, &mut |text, _| texts.push(Letters::of(text)));
+    texts.retain(|text| text.len() >= SHORTEST);
+    texts
+}
+
+fn shown(labels: &LabelSet) -> Value<'static> {
+    Value::list(labels.iter().cloned().map(Value::owned_text).collect())
+}

@@ -1,0 +1,71 @@
+//! The names that a policy document gives to expressions and values: data, and what can be read off it.
+//!
+//! `define` makes it, and `expansion` puts what names stand for in their place.
+
+use crate::cel::Expr;
+use crate::source::Place;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The names that the expressions of a policy know.
+#[derive(Debug, Default)]
+pub(super) struct Definitions {
+    pub(super) variables: HashMap<Arc<str>, Definition>,
+    pub(super) parameters: HashMap<Arc<str>, Definition>,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(super) struct Definition {
+    /// The expression of a variable, in which no other name of the policy stands, or the value of a parameter, written as one; nothing if
+    /// its own text is wrong, which is told there.
+    pub(super) stands_for: Option<Expr>,
+    /// Where that is written.
+    pub(super) place: Place,
+}
+
+/// Which names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    Variables,
+    Parameters,
+}
+
+impl Names {
+    pub(super) const ALL: [Self; 2] = [Self::Variables, Self::Parameters];
+
+    /// The root under which expressions read them, which is also the key of the document that has them.
+    pub(super) fn root(self) -> &'static str {
+        match self {
+            Self::Variables => "variables",
+            Self::Parameters => "parameters",
+        }
+    }
+
+    /// What one of them is called.
+    pub(super) fn one(self) -> &'static str {
+        match self {
+            Self::Variables => "variable",
+            Self::Parameters => "parameter",
+        }
+    }
+}
+
+impl Definitions {
+    fn of(&self, names: Names) -> &HashMap<Arc<str>, Definition> {
+        match names {
+            Names::Variables => &self.variables,
+            Names::Parameters => &self.parameters,
+        }
+    }
+
+    /// What a name stands for.
+    pub(super) fn get(&self, names: Names, name: &str) -> Option<&Definition> {
+        self.of(names).get(name)
+    }
+
+    /// The names that there are.
+    pub(super) fn known(&self, names: Names) -> impl Iterator<Item = &str> {
+        self.of(names).keys().map(|name| &**name)
+    }
+}
