@@ -308,8 +308,9 @@ fn the_page_about_policies_is_true() {
     assert_eq!(verdict("payments_find", json!({"order": "o-1"})).0, "allow");
     assert_eq!(verdict("payments_refund", json!({"amount": 600})).0, "suspend");
 
-    // the second policy of the page beside the agent and the tool of the first
-    let counters = page.split("```yaml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+    // the policy with counters beside the agent and the tool of the first one
+    let mut blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let counters = blocks.find(|block| block.contains("\ncounters:\n")).unwrap();
     let beside = manifests.split("---\n").skip(1).collect::<Vec<_>>().join("---\n");
     let shop = Engine::parse("shop.yaml", &format!("{beside}---\n{counters}")).unwrap();
     assert!(shop.warnings().is_empty(), "{:?}", shop.warnings());

@@ -175,7 +175,7 @@ fn function_keys<'a>(agents: &[&'a ResolvedAgent]) -> Vec<&'a str> {
 fn check_counters(policy: &Arc<DeclaredPolicy>, scope: &[&ResolvedAgent], reader: &mut Reader) -> bool {
     let applied = || {
         let all = scope.iter().flat_map(|agent| &agent.policies);
-        all.filter(|applied| Arc::ptr_eq(&applied.policy, policy))
+        all.filter(|applied| applied.policy.is_of(policy))
     };
     let mut all_known = true;
     for (at, counter) in policy.counters.iter().enumerate() {
