@@ -3,6 +3,7 @@
 //! In: an event. Out: a few lines: when, what, the verdict, and below it what explains it; or JSON. Values are shown
 //! compactly, at most one line each.
 
+use celador::ObservedStep;
 use celador::cel::Json;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
 use celador::task::{Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
@@ -101,6 +102,7 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     if let Some(trace) = describe_trace(decision) {
         lines.push(("trace", trace));
     }
+    lines.extend(decision.observed.iter().map(|observed| ("observed", describe_observed(observed))));
     for finding in &decision.findings {
         let at = finding
             .origin
@@ -141,6 +143,16 @@ fn describe_trace(decision: &Decision) -> Option<String> {
     });
     let steps: Vec<String> = steps.collect();
     (!steps.is_empty()).then(|| steps.join(", "))
+}
+
+/// What an observed step would have done.
+fn describe_observed(observed: &ObservedStep) -> String {
+    let end = observed.verdict.map_or(observed.outcome.as_str(), Verdict::as_str);
+    let notes = observed.reviewer.iter().chain(&observed.message).map(String::as_str).map(visible);
+    let errors = observed.findings.iter().map(|finding| visible(&finding.message));
+    let notes: Vec<_> = notes.chain(errors).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+    format!("{} would {end}{notes}", observed.called())
 }
 
 /// The text of a message in any of its forms.

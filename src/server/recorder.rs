@@ -326,6 +326,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         switch: None,
         reason: taken.reason,
         decided: &[],
+        observed: &[],
         cost: 0,
         took: taken.took,
         content,

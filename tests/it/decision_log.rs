@@ -36,6 +36,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         switch: None,
         reason: None,
         decided: &[],
+        observed: &[],
         cost: 12,
         took: Duration::from_nanos(3456),
         content: None,

@@ -100,6 +100,7 @@ mod pending;
 mod policies;
 mod policy;
 mod policy_counters;
+mod policy_effects;
 mod policy_library;
 mod policy_messages;
 mod programs;

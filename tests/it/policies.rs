@@ -76,7 +76,10 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("pay_refund:", "pay_find:"),
         ("pay_refund:", "pay:"),
         ("condition: input.amount > 1, ", ""),
+        ("assert: input.amount <= 100, error", "set: {amount: '5'}, error"),
+        ("assert: input.amount <= 100, error", "set: {amount: '6'}, error"),
         ("<= 100", "<= 101"),
+        ("severity: high, ", "severity: high, mode: observe, "),
         ("Too much.", "No."),
         ("    after:\n    - {assert: output != null}\n", ""),
         ("output != null", "output == null"),
@@ -103,6 +106,7 @@ fn what_people_call_a_policy_decides_nothing() {
         ("name: money", "name: cash"),
         ("id: cap, ", ""),
         ("severity: high, ", ""),
+        ("severity: high, ", "severity: high, mode: enforce, "),
         ("labels: {owner: risk, area: [pay, law]}\n", ""),
         ("name: money\n", "name: money\ndescription: About money.\n"),
         ("name: money\n", "name: money\napplies_to: {agents: [\"*\"]}\n"),
@@ -292,6 +296,16 @@ fn the_page_about_policies_is_true() {
     // the agents of support are loaded elsewhere
     let codes: Vec<_> = engine.warnings().iter().map(|warning| warning.code).collect();
     assert_eq!(codes, ["unmatched_agents"]);
+    // each of the others loads beside them
+    let others = page.split("```yaml\n").skip(2).filter_map(|rest| rest.split("```").next());
+    for other in others.filter(|other| other.starts_with("kind: celador/v1/policy")) {
+        let codes: Vec<_> = self::engine(&format!("{manifests}---\n{other}"))
+            .warnings()
+            .iter()
+            .map(|warning| warning.code)
+            .collect();
+        assert_eq!(codes, ["unmatched_agents"], "{other}");
+    }
     let user = User { id: "u-1".into(), email: None };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, NOW)).unwrap();
     let mut verdict = |function: &str, arguments: Value| {

@@ -116,6 +116,7 @@ impl<'r> Running<'r> {
             switch: None,
             reason: None,
             decided: &[],
+            observed: &[],
             cost: 0,
             took: Duration::from_nanos(1),
             content: None,

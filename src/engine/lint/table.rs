@@ -157,9 +157,19 @@ pub const WARNINGS: &[Warning] = &[
         "The message of a schedule stands where an older version has it, and is taken.",
     ),
     row(
+        "set_misfit",
+        MayLoseARule,
+        "A step of a policy sets an argument to a value that its schema refuses, so the step fails.",
+    ),
+    row(
+        "set_undeclared",
+        MayLoseARule,
+        "A step of a policy sets an argument that no selected function has, so the step fails.",
+    ),
+    row(
         "shown_secret",
         Advice,
-        "A binding gives a secret to a parameter that is not marked as one, so views and logs show it.",
+        "A binding or a policy gives a secret to a parameter that is not marked as one, so views and logs show it.",
     ),
     row(
         "skipped_document",

@@ -9,12 +9,15 @@ use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
+use super::mode::Mode;
 use super::node::Entry;
-use super::policy_step::{Labels, PolicyStep};
+use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
 use super::selector::{AgentSelector, CallSelector};
-use super::shape::{ByName, Expression, List, Name, Part, Required, Text, TextOrTexts, mapping, shape};
+use super::shape::{
+    ByName, Expression, List, Name, OneOf, Part, Required, Text, TextOrTexts, mapping, shape,
+};
 use super::step::{DeclaredStep, Hook, PolicySteps};
 use super::yaml::YamlDocument;
 use crate::cel::Semver;
@@ -45,6 +48,8 @@ pub struct DeclaredPolicy {
     pub version: Option<Semver>,
     /// Texts by name for those who read decisions.
     pub labels: Labels,
+    /// Whether its steps decide, but for those that say so themselves.
+    pub mode: Mode,
     /// Values that are the same for all of it, which its expressions read as `parameters.NAME`.
     pub parameters: Vec<PolicyParameter>,
     /// The policies that hold wherever this one does.
@@ -154,6 +159,8 @@ mapping! {
         library: Part<LibraryKeys>,
         /// Texts by name for those who read decisions.
         labels: ByName<TextOrTexts>,
+        /// Whether the steps decide, or are only tried out: what they would have done is told, and nothing else happens.
+        mode: OneOf<Mode>,
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
         /// Bounds of a task; the smallest counts, whoever sets it.
@@ -213,12 +220,20 @@ impl DeclaredPolicy {
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let limits = read_limits(&fields.limits(), reader);
         let counters = read_counters(&fields.counters(), reader);
+        let mode = fields.mode().mode(Mode::Enforce, reader);
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
         let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
             labels: labels.clone(),
             ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
         };
+        let own = OfPolicy { name: own, mode };
+        if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
+            reader.report(&field.path, messages::observed_limits(field.key));
+        }
+        if let Some(field) = fields.counters().get().filter(|_| mode == Mode::Observe) {
+            reader.report(&field.path, messages::observed_counters(field.key));
+        }
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
         let (guardrails_before, guardrails_after) = guardrails.map_or_else(Default::default, |fields| {
@@ -238,6 +253,7 @@ impl DeclaredPolicy {
             description,
             version,
             labels,
+            mode,
             parameters,
             uses,
             used_by: None,
@@ -338,7 +354,7 @@ fn read_variables(key: &Key<'_, '_, ByName<Expression>>, reader: &mut Reader) ->
 
 fn read_capabilities(
     key: &Key<'_, '_, ByName<CallKeys>>,
-    policy: &PolicyStep,
+    policy: &OfPolicy,
     reader: &mut Reader,
 ) -> Vec<PolicyCapability> {
     let Some(field) = key.get() else { return Vec::new() };
@@ -350,7 +366,7 @@ fn read_capabilities(
 fn read_capability(
     entry: &Entry,
     path: &Path,
-    policy: &PolicyStep,
+    policy: &OfPolicy,
     reader: &mut Reader,
 ) -> Option<PolicyCapability> {
     let calls = CallSelector::parse(&entry.key.text);

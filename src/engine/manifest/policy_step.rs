@@ -5,6 +5,7 @@
 
 use super::fields::{Fields, Key};
 use super::messages;
+use super::mode::Mode;
 use super::reader::Reader;
 use super::shape::{ByName, Name, OneOf, TextOrTexts, Vocabulary, mapping, words};
 use serde::{Deserialize, Serialize};
@@ -123,6 +124,14 @@ impl Vocabulary for Severity {
         ("high", Self::High),
         ("critical", Self::Critical),
     ];
+}
+
+/// What the steps of a policy have where they say nothing else of their own.
+pub(super) struct OfPolicy {
+    /// The name of the policy and its labels.
+    pub(super) name: PolicyStep,
+    /// Whether its steps decide.
+    pub(super) mode: Mode,
 }
 
 mapping! {

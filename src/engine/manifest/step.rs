@@ -9,9 +9,11 @@ use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Field, Fields, Key};
 use super::label::{DeclaredLabels, LabelKeys, label_keys};
 use super::messages;
-use super::policy_step::{NameKeys, PolicyStep};
+use super::mode::Mode;
+use super::policy_step::{NameKeys, OfPolicy, PolicyStep};
 use super::reader::Reader;
-use super::shape::{Definitions, Expression, Part, Shape, Text, mapping, shape, with, words};
+use super::shape::{Definitions, Expression, OneOf, Part, Shape, Text, mapping, shape, with, words};
+use super::step_effect::{self, DeclaredEffect, EffectKeys};
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub struct DeclaredStep {
     pub on_fail: OnFail,
     /// The template of the message to the model or the reason of the lock.
     pub error_message: Option<Embedded>,
+    /// Whether it decides, or is only tried out; a step of an agent or trigger decides.
+    pub mode: Mode,
 }
 
 impl DeclaredStep {
@@ -47,6 +51,7 @@ impl DeclaredStep {
             DeclaredAction::Assert(_) => "assert",
             DeclaredAction::Invoke(_) => "invoke",
             DeclaredAction::Transform(_) => "transform",
+            DeclaredAction::Effect(effect) => effect.key(),
             DeclaredAction::Label(labels) => labels.key(),
         };
         format!("{}.{key}", self.path)
@@ -55,6 +60,7 @@ impl DeclaredStep {
     /// The texts that are evaluated: the condition, and what the action asks.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Embedded> {
         let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
+            DeclaredAction::Effect(DeclaredEffect::Set(values)) => (None, values),
             DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[]),
             DeclaredAction::Label(labels) => (labels.computed(), &[]),
             DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
@@ -63,7 +69,7 @@ impl DeclaredStep {
     }
 }
 
-/// What a step does; exactly one of these (MW-03, MW-04).
+/// What a step does; exactly one of the first three in a manifest (MW-03, MW-04).
 #[derive(Clone, Debug)]
 pub enum DeclaredAction {
     /// `assert: input.amount < 100`: an expression that must be truthy.
@@ -72,6 +78,8 @@ pub enum DeclaredAction {
     Invoke(DeclaredInvoke),
     /// `transform: output.put('note', 'x')`: an expression whose value takes the place of the output or message.
     Transform(Embedded),
+    /// What it does to the call itself, in a policy document.
+    Effect(DeclaredEffect),
     /// `label: [untrusted]` or `declassify: [untrusted]`: what a step of a policy says of the value that came in.
     Label(DeclaredLabels),
 }
@@ -150,14 +158,24 @@ impl Hook {
     /// The same of the steps of policy documents.
     fn definition_in_policy(self) -> &'static str {
         match self {
-            Self::BeforeFirst | Self::Before => "policyBeforeStep",
+            Self::BeforeFirst => "policyBeforeFirstStep",
+            Self::Before => "policyBeforeStep",
             Self::After => "policyAfterStep",
             Self::GuardrailBefore | Self::GuardrailAfter | Self::Trigger => "policyGuardrailStep",
         }
     }
 
-    /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02).
-    fn actions(self, of_policy: bool) -> &'static [&'static str] {
+    /// What its steps may do, by key: exactly one of these (MW-03, MW-04, TRG-02). A step of a policy document may do more to the call
+    /// itself.
+    fn actions(self, of_policy: bool) -> Vec<&'static str> {
+        let mut actions = self.actions_without_effects(of_policy).to_vec();
+        if of_policy && self == Self::Before {
+            actions.extend(step_effect::keys());
+        }
+        actions
+    }
+
+    fn actions_without_effects(self, of_policy: bool) -> &'static [&'static str] {
         match self {
             Self::BeforeFirst | Self::Before => &["assert", "invoke"],
             Self::After | Self::GuardrailBefore if of_policy => {
@@ -208,6 +226,9 @@ mapping! {
     PolicyStepKeys = "a step" {
         step: Part<StepKeys>,
         name: Part<NameKeys>,
+        effect: Part<EffectKeys>,
+        /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens.
+        mode: OneOf<Mode>,
         labels: Part<LabelKeys>,
     }
 }
@@ -250,12 +271,14 @@ impl<const HOOK: usize> Shape for PolicySteps<HOOK> {
 /// What JSON Schema says of a step of a hook: of the keys of all steps those that the hook allows.
 fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
     let actions = hook.actions(of_policy);
+    let effects = step_effect::keys();
     let one_of = actions.iter().map(|action| json!({ "required": [action] })).collect::<Value>();
     let mut schema = with(keys, "oneOf", one_of);
     let may_invoke = actions.contains(&"invoke");
     if let Some(Value::Object(keys)) = schema.get_mut("properties") {
         keys.retain(|key, _| match key.as_str() {
             "assert" | "invoke" | "transform" | "label" | "declassify" => actions.contains(&key.as_str()),
+            key if effects.contains(&key) => actions.contains(&key),
             "bindings" => may_invoke,
             "match" => hook.owner().is_none() && !of_policy,
             _ => true,
@@ -278,7 +301,7 @@ impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
         let read = |(at, item)| {
             let path = field.path.item(at);
             let fields = reader.fields::<StepKeys>(item, &path)?;
-            let step = DeclaredStep::read(&fields, None, at, *hook, None, reader);
+            let step = DeclaredStep::read(&fields, at, *hook, None, None, reader);
             fields.refuse_others(reader);
             step
         };
@@ -287,54 +310,81 @@ impl<const HOOK: usize> Key<'_, '_, Steps<HOOK>> {
 }
 
 impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
-    /// The steps of a list of a policy that has this name and these labels. A step that breaks a rule is reported and left out.
-    pub(super) fn steps(&self, policy: &PolicyStep, reader: &mut Reader) -> Vec<DeclaredStep> {
+    /// The steps of a list of a policy that has this name, these labels and this mode. A step that breaks a rule is reported and left out.
+    pub(super) fn steps(&self, policy: &OfPolicy, reader: &mut Reader) -> Vec<DeclaredStep> {
         let (Some(field), Some(hook)) = (self.get(), Hook::ALL.get(HOOK)) else { return Vec::new() };
         let items = reader.list(field.node, &field.path).unwrap_or_default().iter().enumerate();
         let read = |(at, item)| {
             let path = field.path.item(at);
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
-            let name = PolicyStep::read(policy, &fields.name().part(), reader);
-            let (step, labels) = (fields.step().part(), fields.labels().part());
-            let step = DeclaredStep::read(&step, Some(&labels), at, *hook, Some(name), reader);
+            let name = PolicyStep::read(&policy.name, &fields.name().part(), reader);
+            let mode = fields.mode().mode(policy.mode, reader);
+            let own = OwnKeys { effects: fields.effect().part(), labels: fields.labels().part() };
+            let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), Some(&own), reader);
             fields.refuse_others(reader);
-            step
+            Some(DeclaredStep { mode, ..step? })
         };
         items.filter_map(read).collect()
+    }
+}
+
+/// The keys that only a step of a policy document has.
+struct OwnKeys<'a> {
+    effects: Fields<'a, EffectKeys>,
+    labels: Fields<'a, LabelKeys>,
+}
+
+impl<'a> OwnKeys<'a> {
+    /// Those of them that say what the step does.
+    fn written(&self) -> Vec<Field<'a>> {
+        let of_labels = label_keys(&self.labels).into_iter().flatten();
+        step_effect::written(&self.effects).into_iter().chain(of_labels).collect()
+    }
+
+    /// What the step does, if one of them says so.
+    fn read(&self, reader: &mut Reader) -> Option<DeclaredAction> {
+        if let Some(labels) = DeclaredLabels::read(&self.labels, reader) {
+            return Some(DeclaredAction::Label(labels));
+        }
+        step_effect::read(&self.effects, reader).map(DeclaredAction::Effect)
     }
 }
 
 impl DeclaredStep {
     fn read(
         fields: &Fields<'_, StepKeys>,
-        labels: Option<&Fields<'_, LabelKeys>>,
         index: usize,
         hook: Hook,
         name: Option<PolicyStep>,
+        own: Option<&OwnKeys<'_>>,
         reader: &mut Reader,
     ) -> Option<Self> {
         let (path, place) = (&fields.path, fields.place);
         let (assert, invoke, transform) = (fields.assert(), fields.invoke(), fields.transform());
-        let of_labels = labels.map(label_keys);
-        let of_labels = of_labels.into_iter().flatten();
-        let actions: Vec<_> =
-            [assert.get(), invoke.get(), transform.get()].into_iter().chain(of_labels).collect();
-        let keys = actions.iter().flatten().map(|field| field.key.clone()).collect::<Vec<_>>();
+        let (asserts, invokes, transforms) = (assert.get(), invoke.get(), transform.get());
+        let actions = [assert.get(), invoke.get(), transform.get()].into_iter().flatten();
+        let actions: Vec<_> = actions.chain(own.into_iter().flat_map(OwnKeys::written)).collect();
+        let keys = actions.iter().map(|field| field.key.clone()).collect::<Vec<_>>();
+        // what there is to choose from is what a manifest has, or what the list of a policy has
+        let known = match own {
+            Some(_) => hook.actions(true),
+            None => vec!["assert", "invoke", "transform"],
+        };
         match keys.split_first() {
-            None => reader.report(path, messages::step_without_action(place)),
+            None => reader.report(path, messages::step_without_action(place, &known)),
             Some((_, [])) => {}
-            Some((first, others)) => reader.report(path, messages::step_with_actions(first, others)),
+            Some((first, others)) => reader.report(path, messages::step_with_actions(first, others, &known)),
         }
-        let allowed = hook.actions(name.is_some());
-        for field in actions.iter().flatten().filter(|field| !allowed.contains(&&*field.key.text)) {
-            let finding = match hook {
-                Hook::Trigger => messages::trigger_action(field.key),
-                _ if *field.key.text != *"transform" => messages::label_too_early(field.key),
-                _ => messages::transform_too_early(field.key),
+        let allowed = hook.actions(own.is_some());
+        for field in actions.iter().filter(|field| !allowed.contains(&&*field.key.text)) {
+            let finding = match (hook, &*field.key.text) {
+                (Hook::Trigger, _) => messages::trigger_action(field.key),
+                (_, "transform") => messages::transform_too_early(field.key),
+                (_, "label" | "declassify") => messages::label_too_early(field.key),
+                _ => messages::misplaced_effect(field.key),
             };
             reader.report(&field.path, finding);
         }
-        let [asserts, invokes, transforms] = [assert.get(), invoke.get(), transform.get()];
         let bindings = fields.bindings();
         if let Some(field) = bindings.get().filter(|_| invokes.is_none() && !keys.is_empty()) {
             reader.report(&field.path, messages::bindings_without_invoke(field.key));
@@ -347,7 +397,7 @@ impl DeclaredStep {
         } else if let Some(field) = invokes {
             read_invoke(&field, bindings, reader).map(DeclaredAction::Invoke)
         } else {
-            labels.and_then(|labels| DeclaredLabels::read(labels, reader)).map(DeclaredAction::Label)
+            own.and_then(|own| own.read(reader))
         };
         let condition = fields.condition().expression("CEL-01", reader);
         let match_name = read_match(fields, hook, name.is_some(), reader);
@@ -366,6 +416,7 @@ impl DeclaredStep {
             match_name,
             on_fail,
             error_message,
+            mode: Mode::Enforce,
         })
     }
 }

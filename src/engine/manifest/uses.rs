@@ -5,7 +5,9 @@
 //! to the step beside. A document with a use that cannot be made is not sound, so no agent runs without a part of its policy.
 //! `max_rule_matches` bounds the steps of all that are made, and `max_depth` how far a chain of uses goes.
 
+use super::agent::TaskLimits;
 use super::messages;
+use super::mode::Mode;
 use super::policy::{DeclaredPolicy, PolicyCapability};
 use super::policy_step::PolicyStep;
 use super::policy_use::{DeclaredUse, PolicyParameter, UsedBy};
@@ -200,7 +202,11 @@ impl Make<'_> {
                 self.uses(user, library, &by);
                 self.chain.pop();
             }
-            self.all.push(Arc::new(made(library, used, user, by)));
+            let mut policy = made(library, used, user, by);
+            if self.chain.iter().any(|user| user.mode == Mode::Observe) {
+                policy.observe();
+            }
+            self.all.push(Arc::new(policy));
         }
     }
 }
@@ -235,6 +241,13 @@ impl PolicyStep {
 }
 
 impl DeclaredPolicy {
+    /// Who only tries a policy out tries out what it uses: no step of it decides, and no limit ends a task.
+    fn observe(&mut self) {
+        self.mode = Mode::Observe;
+        self.limits = TaskLimits::default();
+        self.lists_mut().flatten().for_each(|step| step.mode = Mode::Observe);
+    }
+
     /// All lists of steps.
     fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
         let of_calls = self.capabilities.iter_mut().flat_map(|capability| {

@@ -99,16 +99,6 @@ impl Binding {
         Origin::new(&self.path, &self.place).of(self.step.as_ref())
     }
 
-    /// The characters of its text.
-    pub(super) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    /// The manifest path to it.
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
     /// Where a part of its expression stands.
     #[must_use]
     pub fn origin_of(&self, part: Span) -> Origin {

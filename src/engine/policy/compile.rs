@@ -160,7 +160,8 @@ impl Compiler<'_> {
             let execute = self.execute(entry, declaration, position);
             let is_bound = |binding: &&Arc<Binding>| parameters.is_bound(&binding.name);
             let bound = bindings.get(*at).and_then(Option::as_ref);
-            let given = bound.into_iter().flatten().map(Arc::as_ref);
+            let given = bound.into_iter().flatten();
+            let given = given.filter_map(|binding| Some((&*binding.name, binding.expression()?)));
             secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
             compiled.push(execute.map(|execute| {
                 AgentFunction {

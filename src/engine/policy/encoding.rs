@@ -24,9 +24,11 @@ use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
 use crate::manifest::label::LabelTexts;
+use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
+use crate::manifest::step_effect::DeclaredEffect;
 use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
 use std::collections::HashMap;
@@ -232,8 +234,13 @@ impl Encoder {
             match_name,
             on_fail,
             error_message,
+            mode,
         } = step;
         self.part("step");
+        // nothing of a step that decides, so that it has the digest that it had before there were others
+        if *mode == Mode::Observe {
+            self.text("observe");
+        }
         match action {
             DeclaredAction::Assert(text) => {
                 self.text("assert");
@@ -243,6 +250,7 @@ impl Encoder {
                 self.text("transform");
                 self.embedded(text);
             }
+            DeclaredAction::Effect(effect) => self.effect(effect),
             DeclaredAction::Label(labels) => {
                 self.text(labels.key());
                 match &labels.texts {
@@ -267,6 +275,13 @@ impl Encoder {
             OnFail::Continue => "continue",
             OnFail::LockTask => "lock_task",
         });
+    }
+
+    fn effect(&mut self, effect: &DeclaredEffect) {
+        self.text(effect.key());
+        match effect {
+            DeclaredEffect::Set(values) => self.list(values, Self::binding),
+        }
     }
 
     fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {

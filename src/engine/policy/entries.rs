@@ -66,7 +66,10 @@ fn transforms<'s>(
     let definitions = definitions.map(Arc::as_ref);
     let transform = |step: &'s DeclaredStep| match &step.action {
         DeclaredAction::Transform(text) => Some(Transform { text, definitions }),
-        DeclaredAction::Assert(_) | DeclaredAction::Invoke(_) | DeclaredAction::Label(_) => None,
+        DeclaredAction::Assert(_)
+        | DeclaredAction::Invoke(_)
+        | DeclaredAction::Label(_)
+        | DeclaredAction::Effect(_) => None,
     };
     steps.into_iter().filter_map(transform).collect()
 }

@@ -330,6 +330,11 @@ impl Expression {
         &self.text.text
     }
 
+    /// The characters of its text.
+    pub(super) fn place(&self) -> &Place {
+        &self.text.place
+    }
+
     /// Where the expression stands.
     #[must_use]
     pub fn origin(&self) -> Origin {

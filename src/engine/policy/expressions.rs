@@ -1,6 +1,6 @@
 //! All expressions of a policy, one after the other, for those who want to know what each of them costs.
 
-use super::{Binding, Event, Execute, Expression, Policy, Step, StepAction};
+use super::{Binding, Effect, Event, Execute, Expression, Policy, Step, StepAction};
 
 impl Policy {
     /// The expressions of the policy: of functions (their bindings and backends), events, steps, guardrails, policies with their counters, and `exposes`.
@@ -30,12 +30,16 @@ impl Policy {
 impl Step {
     /// The condition, then what the action evaluates.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
-        let (action, bindings): (_, &[Binding]) = match &self.action {
-            StepAction::Assert(expression) | StepAction::Transform(expression) => (Some(expression), &[]),
-            StepAction::Label(labels) => (labels.computed(), &[]),
-            StepAction::Invoke(invoke) => (None, &invoke.bindings),
+        let (action, bindings, effect): (_, &[Binding], _) = match &self.action {
+            StepAction::Assert(expression) | StepAction::Transform(expression) => {
+                (Some(expression), &[], None)
+            }
+            StepAction::Label(labels) => (labels.computed(), &[], None),
+            StepAction::Invoke(invoke) => (None, &invoke.bindings, None),
+            StepAction::Effect(effect) => (None, &[], Some(effect)),
         };
         let bindings = bindings.iter().filter_map(Binding::expression);
-        self.condition.iter().chain(action).chain(bindings)
+        let effects = effect.into_iter().flat_map(Effect::expressions);
+        self.condition.iter().chain(action).chain(bindings).chain(effects)
     }
 }

@@ -404,3 +404,35 @@ pub(super) fn unread_counter(name: &Embedded) -> Diagnostic {
         name.text
     ))
 }
+
+// About the steps of policy documents.
+
+pub(super) fn not_an_argument(name: &str) -> String {
+    format!("the model can give this function no argument `{name}`, and neither can a policy")
+}
+
+pub(super) fn set_bound(place: Place, name: &str, namespace: &str, agent: &str) -> Diagnostic {
+    let message = format!(
+        "`{name}` is for the agent `{namespace}/{agent}` to bind, and `set` gives no other value to it"
+    );
+    Diagnostic::error("set_bound", message, place)
+        .help("leave it out, or give the step a key that selects the calls of others")
+}
+
+pub(super) fn set_undeclared<'d>(
+    place: Place,
+    name: &str,
+    declared: impl Iterator<Item = &'d str>,
+) -> Diagnostic {
+    let message = format!("no function that the key selects has a parameter `{name}`");
+    let finding = Diagnostic::warning("set_undeclared", message, place).label("every call fails here");
+    match nearest(name, declared) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    }
+}
+
+pub(super) fn set_misfit(place: Place, name: &str) -> Diagnostic {
+    let message = format!("what this expression gives does not fit the parameter `{name}`");
+    Diagnostic::warning("set_misfit", message, place).label("every call fails here")
+}

@@ -28,6 +28,7 @@
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
 //! | `counter`, `counter_list` | counters of policy documents, and which of them a call needs |
+//! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -41,6 +42,7 @@ mod counter_list;
 mod declaration;
 mod define;
 mod definitions;
+mod effect;
 mod encoder;
 mod encoding;
 mod entries;
@@ -50,6 +52,7 @@ mod expression;
 mod expressions;
 mod filter;
 mod fingerprint;
+mod fit;
 mod function;
 mod known_call;
 mod labels;
@@ -67,6 +70,7 @@ mod put;
 mod read_path;
 mod reads;
 mod result;
+mod rewrite;
 mod schema_type;
 mod script;
 mod secrets;
@@ -87,6 +91,7 @@ pub use arguments::Resolution;
 pub use binding::Binding;
 pub(crate) use compile::CompiledAgent;
 pub use counter::{Counter, CounterFault, Counters, NeededCounter};
+pub use effect::{ComputedValue, Effect};
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};

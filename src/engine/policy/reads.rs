@@ -4,13 +4,15 @@
 //! In: the bindings and steps of a function, the guardrails of inputs, the steps of an event. Out: [`Reads`] and [`Changes`], by the
 //! keys that are written. A key that is computed may be any key, so it reads every record; so do `_meta` and `_history`, which every
 //! call changes. An input and an event change the inputs of the task. What is known of a call while it is open (that it was made, and
-//! its arguments) is kept apart: who reads no more does not wait. Texts for the model decide nothing and are not among them.
+//! its arguments) is kept apart: who reads no more does not wait. Texts for the model decide nothing and are not among them, nor do
+//! observed steps: what such a step would have said is told of the moment at which the call is decided.
 //! Linear in the steps; found when it is first wanted.
 
 use super::function::InvocationTarget;
 use super::read_path::{CONTEXT_ASKED, for_each_path};
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
 use crate::context::{CallsOnPath, FunctionId, LABELS, Selector};
+use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -251,6 +253,9 @@ impl Policy {
 
     /// What a step reads, and the function that it invokes.
     fn add_step(&self, step: &Step, found: &mut Dependencies) {
+        if step.mode == Mode::Observe {
+            return;
+        }
         self.add_reads(step, &mut found.reads);
         if let StepAction::Invoke(invoke) = &step.action {
             found.changes.functions.extend(invoke.function);
@@ -268,7 +273,8 @@ impl Policy {
         }
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
             let steps = self.steps_of_call(hook, position);
-            for step in steps.iter().filter(|step| step.is_for(&function.name)) {
+            let decides = |step: &&Step| step.mode == Mode::Enforce && step.is_for(&function.name);
+            for step in steps.iter().filter(decides) {
                 if hook != Hook::After {
                     self.add_reads(step, &mut found.reads);
                 }

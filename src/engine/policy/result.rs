@@ -10,9 +10,9 @@ use super::messages;
 use super::origin::Origin;
 use super::schema_type::any_of;
 use super::shape::Shape;
-use crate::cel::{Field, Json, Kind, Part, Storage, Type};
+use crate::cel::{Field, Json, Part, Storage, Type};
 use crate::manifest::json_schema::Shown;
-use crate::manifest::schema::{Schema, SchemaKind};
+use crate::manifest::schema::Schema;
 use crate::source::Place;
 use std::sync::Arc;
 
@@ -100,28 +100,6 @@ impl OutputSchema {
 
     /// Whether nothing that an expression gives can fit: by its type, or because it is a constant that does not.
     pub(super) fn excludes(&self, expression: &Expression) -> bool {
-        let program = expression.program();
-        let constant =
-            program.constant().and_then(|constant| Json::from_value(&constant, expression.limits()).ok());
-        self.excludes_type(program.result_type())
-            || constant.is_some_and(|constant| self.check(&constant).is_err())
-    }
-
-    /// Whether no value of this type can fit. What JSON writes as text (times, durations, bytes) may.
-    fn excludes_type(&self, ty: &Type) -> bool {
-        let Some(kind) = ty.kind() else { return false };
-        match (kind, self.shape.kind()) {
-            (Kind::Null, Some(_)) => !self.shape.takes_null(),
-            (Kind::Bool, Some(expected)) => expected != SchemaKind::Boolean,
-            (Kind::Int | Kind::UInt | Kind::Double, Some(expected)) => {
-                !matches!(expected, SchemaKind::Number | SchemaKind::Integer)
-            }
-            (Kind::String | Kind::Bytes | Kind::Timestamp | Kind::Duration, Some(expected)) => {
-                expected != SchemaKind::String
-            }
-            (Kind::List, Some(expected)) => expected != SchemaKind::Array,
-            (Kind::Map, Some(expected)) => expected != SchemaKind::Object,
-            _ => false,
-        }
+        self.shape.excludes(expression)
     }
 }

@@ -4,8 +4,8 @@
 //! whether it reads a secret. An exposed value that reads one is secret, whatever it makes of it. A path counts as read as
 //! far as it is written; what is not known of it counts as if it led to every part. Linear in the manifests.
 
-use super::binding::Binding;
 use super::declaration::Declaration;
+use super::expression::Expression;
 use super::messages;
 use super::read_path::for_each_path;
 use crate::cel::{Expr, Type, parse};
@@ -73,10 +73,10 @@ pub(crate) fn reads_secret(expression: &Expr, schema: &ContextSchema, function: 
     reads
 }
 
-/// Says so if a binding reads a secret for a parameter of a function that is not marked as one. A binding that asks
+/// Says so if the value of an argument reads a secret for a parameter of a function that is not marked as one. A value that asks
 /// something of a secret and gives a bool shows none. `callers` are the functions whose `input` it may see.
 pub(super) fn warn_of_shown<'b>(
-    bindings: impl IntoIterator<Item = &'b Binding>,
+    values: impl IntoIterator<Item = (&'b str, &'b Expression)>,
     function: &DeclaredFunction,
     callers: &[FunctionId],
     schema: &ContextSchema,
@@ -85,19 +85,19 @@ pub(super) fn warn_of_shown<'b>(
     if schema.secrets().is_empty() {
         return;
     }
-    for binding in bindings {
+    for (name, expression) in values {
         let declared = function.parameters.iter().filter_map(|parameter| parameter.declared.as_ref());
         let open = declared.filter(|property| property.schema.secrets.is_empty());
-        let mut open = open.filter(|property| property.name.text == binding.name);
-        let Some((property, expression)) = open.next().zip(binding.expression()) else { continue };
+        let mut open = open.filter(|property| *property.name.text == *name);
+        let Some(property) = open.next() else { continue };
         let program = expression.program();
         let reads = |caller| reads_secret(program.expr(), schema, caller);
         let is_read =
             if callers.is_empty() { reads(None) } else { callers.iter().any(|it| reads(Some(*it))) };
         if is_read && *program.result_type() != Type::Bool {
             let declared = property.name.place.clone();
-            let finding = messages::shown_secret(binding.place().clone(), &binding.name, declared);
-            findings.push(finding.path(binding.path()));
+            let finding = messages::shown_secret(expression.place().clone(), name, declared);
+            findings.push(finding.path(&expression.origin().path));
         }
     }
 }

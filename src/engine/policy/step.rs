@@ -4,6 +4,7 @@
 //! diagnostics. A step that does not compile makes its agent invalid; none is ever left out of a list that runs.
 
 use super::binding::Binding;
+use super::effect::{ComputedValue, Effect};
 use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
 use super::message::compile_message;
@@ -14,6 +15,7 @@ use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ExprKind, Literal, Value};
 use crate::context::{Bound, MASK, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
+use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::Place;
@@ -38,6 +40,8 @@ pub struct Step {
     pub on_fail: OnFail,
     /// Whether something in it reads a counter, so that the counters of the call are read before it.
     pub reads_counters: bool,
+    /// Whether it decides, or is only tried out.
+    pub mode: Mode,
     /// The message of a failure (MW-34).
     message: Option<Template>,
     scope: Arc<ScopeEnv>,
@@ -54,6 +58,8 @@ pub enum StepAction {
     Transform(Expression),
     /// A call that the model does not see.
     Invoke(Invoke),
+    /// What it does to the call itself.
+    Effect(Effect),
     /// Labels that the value gets or loses.
     Label(LabelStep),
 }
@@ -124,6 +130,9 @@ impl Step {
             DeclaredAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
+            DeclaredAction::Effect(effect) => {
+                Effect::compile(&scopes.action, effect, texts).map(StepAction::Effect)
+            }
             DeclaredAction::Invoke(invoke) => {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
@@ -152,6 +161,7 @@ impl Step {
             action: action?,
             on_fail: written.on_fail,
             reads_counters: false,
+            mode: written.mode,
             message: transpose(message)?,
             scope: scopes.action.clone(),
             path,
@@ -191,6 +201,24 @@ impl Step {
         self.selects.as_deref().is_none_or(|selected| selected == name)
     }
 
+    /// The arguments that it gives other values to; nothing if it is a step of another kind.
+    #[must_use]
+    pub fn sets(&self) -> Option<&[ComputedValue]> {
+        match &self.action {
+            StepAction::Effect(Effect::Set(values)) => Some(values),
+            StepAction::Assert(_)
+            | StepAction::Transform(_)
+            | StepAction::Invoke(_)
+            | StepAction::Label(_) => None,
+        }
+    }
+
+    /// The names of these arguments.
+    #[must_use]
+    pub fn names_set(&self) -> Vec<Arc<str>> {
+        self.sets().into_iter().flatten().map(|computed| computed.name.clone()).collect()
+    }
+
     /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. Rendering never fails: what
     /// is absent renders as the empty text (MW-53).
     #[must_use]
@@ -221,13 +249,13 @@ impl Step {
         self.message.as_ref().map(|template| template.render(self.scope.env().limits(), value))
     }
 
-    /// The expression that it judges or replaces with, as it is written; nothing for an invoke step.
+    /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => Some(expression.source()),
             StepAction::Label(labels) => labels.computed().map(Expression::source),
-            StepAction::Invoke(_) => None,
+            StepAction::Invoke(_) | StepAction::Effect(_) => None,
         }
     }
 
@@ -236,7 +264,7 @@ impl Step {
     pub fn origin(&self) -> Origin {
         match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => expression.origin(),
-            StepAction::Invoke(_) | StepAction::Label(_) => {
+            StepAction::Invoke(_) | StepAction::Effect(_) | StepAction::Label(_) => {
                 Origin::new(&self.path, &self.place).of(self.name.as_ref())
             }
         }

@@ -9,10 +9,12 @@ use super::Step;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
 use super::definitions::Definitions;
+use super::effect::ComputedValue;
 use super::expression::Texts;
 use super::known_call::reads_call;
 use super::messages;
 use super::of_agents::OfPolicyStep;
+use super::parameter::{Parameter, ParameterSource};
 use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
@@ -140,7 +142,10 @@ impl Compiler<'_> {
     fn step(&mut self, written: &DeclaredStep, scopes: &StepScopes, callers: &[usize]) -> Option<Step> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
-            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) | DeclaredAction::Label(_) => None,
+            DeclaredAction::Assert(_)
+            | DeclaredAction::Transform(_)
+            | DeclaredAction::Label(_)
+            | DeclaredAction::Effect(_) => None,
         };
         self.step_to(target, written, scopes, callers)
     }
@@ -162,7 +167,8 @@ impl Compiler<'_> {
             let callers = callers.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
             let callers: Vec<FunctionId> = callers.collect();
             let findings = &mut self.texts.findings;
-            secrets::warn_of_shown(&invoke.bindings, target, &callers, &self.schema, findings);
+            let values = invoke.bindings.iter().filter_map(|it| Some((&*it.name, it.expression()?)));
+            secrets::warn_of_shown(values, target, &callers, &self.schema, findings);
         }
         Some(step)
     }
@@ -199,8 +205,51 @@ impl Compiler<'_> {
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
         }
+        for calls in &mut steps.calls {
+            // what an argument is in the end, each other step sees
+            calls.before.sort_by_key(|step| step.sets().is_none());
+        }
         self.texts.definitions = None;
         is_whole.then_some(steps)
+    }
+
+    /// Says so if a step sets what cannot be set: an argument that these functions do not have, or that the agent binds, or to a value
+    /// that cannot fit. A function that lacks an argument which others have is no mistake: its calls fail at the step.
+    fn check_set(&mut self, functions: &[usize], values: &[ComputedValue]) {
+        let declared: Vec<&Declaration<'_>> =
+            functions.iter().filter_map(|&at| self.functions.get(at)).collect();
+        let is_open = declared.iter().any(|declaration| declaration.parameters.is_open());
+        for ComputedValue { name, value } in values {
+            let (place, path) = (value.place().clone(), value.origin().path);
+            let all = || declared.iter().flat_map(|declaration| declaration.parameters.iter());
+            let is_for_agent =
+                |parameter: &Parameter| parameter.name == *name && parameter.source != ParameterSource::Model;
+            if all().any(is_for_agent) {
+                let finding =
+                    messages::set_bound(place, name, &self.agent.namespace.text, &self.agent.name.text);
+                self.texts.findings.push(finding.path(&path));
+                continue;
+            }
+            let mut parameters = all().filter(|parameter| parameter.name == *name).peekable();
+            if parameters.peek().is_none() && !is_open {
+                let names = all().map(|parameter| &*parameter.name);
+                self.texts.findings.push(messages::set_undeclared(place, name, names).path(&path));
+            } else if parameters.peek().is_some()
+                && parameters.all(|parameter| parameter.shape.excludes(value))
+                && !is_open
+            {
+                self.texts.findings.push(messages::set_misfit(place, name).path(&path));
+            }
+        }
+        for &at in functions {
+            let (Some(declaration), Ok(position)) = (self.functions.get(at), u32::try_from(at)) else {
+                continue;
+            };
+            let values = values.iter().map(|it| (&*it.name, &it.value));
+            let caller = [FunctionId(position)];
+            let findings = &mut self.texts.findings;
+            secrets::warn_of_shown(values, declaration.function, &caller, &self.schema, findings);
+        }
     }
 
     /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
@@ -293,12 +342,18 @@ impl Compiler<'_> {
     ) -> Option<Arc<Step>> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => applied.invoke_target(invoke),
-            DeclaredAction::Assert(_) | DeclaredAction::Transform(_) | DeclaredAction::Label(_) => None,
+            DeclaredAction::Assert(_)
+            | DeclaredAction::Transform(_)
+            | DeclaredAction::Label(_)
+            | DeclaredAction::Effect(_) => None,
         };
         let known = self.texts.findings.len();
         let compiled = self.step_to(target, written, scopes, callers);
         if let DeclaredAction::Transform(text) = &written.action {
             self.check_transform(callers, compiled.as_ref(), text);
+        }
+        if let Some(values) = compiled.as_ref().and_then(Step::sets) {
+            self.check_set(callers, values);
         }
         let findings = self.texts.findings.split_off(known);
         self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });

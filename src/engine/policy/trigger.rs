@@ -157,6 +157,8 @@ fn passes<'a>(step: &'a Step, values: &mut Activations<'a>) -> Option<bool> {
     match &step.action {
         StepAction::Assert(assert) => Some(assert.holds(values, None).unwrap_or(false)),
         // the manifest layer refuses them here
-        StepAction::Transform(_) | StepAction::Invoke(_) | StepAction::Label(_) => Some(false),
+        StepAction::Transform(_) | StepAction::Invoke(_) | StepAction::Label(_) | StepAction::Effect(_) => {
+            Some(false)
+        }
     }
 }

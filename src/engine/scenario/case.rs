@@ -242,6 +242,8 @@ pub enum Want {
     Invoked(Vec<(String, Option<Json>)>),
     /// `trace`: the whole list of steps and outcomes.
     Trace(Vec<(String, String)>),
+    /// `observed`: the whole list of observed steps; of each the keys that are given.
+    Observed(Vec<serde_json::Map<String, serde_json::Value>>),
     /// `exposes`: an object.
     Exposes(Json),
     /// One of `files`: a path and its content.

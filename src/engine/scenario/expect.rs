@@ -6,6 +6,7 @@
 
 use super::case::{Aspect, Check, Want};
 use super::counted::{Counted, read_counted};
+use super::expect_observed::{self, ObservedKeys};
 use super::{messages, values};
 use crate::cel::Json;
 use crate::counter::Amount;
@@ -34,6 +35,8 @@ pub struct Found {
     pub invoked: Vec<(String, Json)>,
     /// The steps that were evaluated, with their outcomes.
     pub trace: Vec<(String, String)>,
+    /// The observed steps, with all that can be expected of them.
+    pub observed: Vec<serde_json::Map<String, Value>>,
     /// The values that `exposes` adds to a response.
     pub exposes: Option<Json>,
     /// The files after the operation.
@@ -162,6 +165,10 @@ expectations! {
     /// All steps and their outcomes, in order.
     ("trace"): List<TracedStep> => |node, path, reader| {
         one(Some(Want::Trace(values::list(node, path, reader, read_step))))
+    };
+    /// All observed steps and what they would have done, in order.
+    ("observed"): List<ObservedKeys> => |node, path, reader| {
+        one(Some(Want::Observed(values::list(node, path, reader, expect_observed::read))))
     };
     /// The values that `exposes` adds to a response.
     ("exposes"): Object => |node, path, reader| {
@@ -355,6 +362,10 @@ fn judge(
         Want::Invoked(expected) => judge_invoked(expected, &found.invoked),
         Want::Trace(expected) => {
             differ("trace", *expected == found.trace, Some(to_value(expected)), Some(to_value(&found.trace)))
+        }
+        Want::Observed(expected) => {
+            let (agrees, found) = expect_observed::judge(expected, &found.observed);
+            differ("observed", agrees, Some(to_value(expected)), Some(found))
         }
         Want::Exposes(expected) => {
             let agrees = found.exposes.as_ref() == Some(expected);

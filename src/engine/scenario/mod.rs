@@ -37,6 +37,7 @@ mod case_step;
 mod counted;
 mod environment;
 mod expect;
+mod expect_observed;
 mod known_call;
 mod load;
 mod loading;

@@ -4,6 +4,7 @@
 
 use super::case::{Aspect, Check, Want};
 use super::expect::Found;
+use super::expect_observed;
 use crate::cel::{Issue, Json, Timestamp};
 use crate::context::Scope;
 use crate::counter::{Amount, CounterBook};
@@ -14,6 +15,7 @@ pub(super) fn decided(decision: Decision) -> Found {
     let trace = decision.trace.iter();
     let mut found = Found {
         trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
+        observed: expect_observed::found(&decision.observed),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,

@@ -115,6 +115,7 @@ impl Task {
             message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),
             trace,
+            observed: operation.course.observed.clone(),
             findings: operation.course.findings.clone(),
             counters: operation.course.counters.clone(),
             cost: operation.course.cost,

@@ -35,6 +35,14 @@ pub(super) fn held_to_schema(
     CallResult { output, task_id: result.task_id, ..CallResult::errored(Json::null()) }
 }
 
+impl AgentFunction {
+    /// What a host is asked to carry out.
+    pub(super) fn invocation(&self, caller: Caller, arguments: Json) -> Request {
+        let (function, target) = (self.key.to_string(), self.target.clone());
+        Request::Invoke(Invocation { function, caller, target, arguments })
+    }
+}
+
 impl Task {
     /// The values of a capability's bindings; a failing one is a finding and has none.
     pub(super) fn evaluate_bindings<'v>(
@@ -76,12 +84,7 @@ impl Task {
             }
             Execute::Host => match operation.course.exchanges.pop().map(|exchange| exchange.answer) {
                 Some(Answer::Result(result)) => Carried::Result(result),
-                _ => Carried::Asks(Request::Invoke(Invocation {
-                    function: function.key.to_string(),
-                    caller,
-                    target: function.target.clone(),
-                    arguments: arguments.clone(),
-                })),
+                _ => Carried::Asks(function.invocation(caller, arguments.clone())),
             },
         }
     }

@@ -11,6 +11,8 @@ use std::borrow::Cow;
 pub(super) enum Flow {
     /// Nothing stands in the way.
     Passed,
+    /// The arguments have changed since somebody approved of them: the steps ahead of the call are passed again.
+    Again,
     /// It has come as far as it may while reviews of other calls are open.
     Held,
     /// A step stopped the operation.

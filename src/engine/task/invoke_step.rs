@@ -9,8 +9,8 @@ use super::execution::{Carried, held_to_schema};
 use super::flow::{StepEnd, function_id};
 use super::messages;
 use super::state::{
-    CallResult, CallStatus, DecidedKind, Decision, Finding, Invocation, OpenCall, QuestionId, Request, Task,
-    UnderWay,
+    CallResult, CallStatus, DecidedKind, Decision, Exchange, Finding, Invocation, OpenCall, QuestionId,
+    Request, Subject, Task, UnderWay,
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{Activations, Caller, InvocationId, InvocationRecord, InvocationStatus, Moment};
@@ -18,7 +18,7 @@ use crate::policy::{AgentFunction, Execute, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
 /// What came of forming the arguments.
-enum Formed {
+pub(super) enum Formed {
     Arguments(Json),
     /// The arguments as far as they could be formed, and the findings that say why no more could be.
     Incomplete(Json, Vec<Finding>),
@@ -35,15 +35,10 @@ impl Task {
         operation: &mut UnderWay,
         now: &Moment,
     ) -> StepEnd {
-        let target = invoke.function.and_then(|position| Some((position, policy.function(position)?)));
-        let Some((position, function)) = target else {
-            let finding = Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin()));
-            return StepEnd::Failed(Some(finding));
+        let (position, function) = match Self::invoked(policy, step, invoke) {
+            Ok(target) => target,
+            Err(finding) => return StepEnd::Failed(Some(finding)),
         };
-        if matches!(function.execute, Execute::Absent) {
-            let message = messages::not_brought(&function.called);
-            return StepEnd::Failed(Some(Finding::new("not_brought", message, Some(step.origin()))));
-        }
         // one that was asked for before has run, and its result is recorded
         if operation.course.exchanges.is_empty()
             && let Some(finding) = self.stopped_invoke(function, step)
@@ -51,7 +46,8 @@ impl Task {
             return StepEnd::Failed(Some(finding));
         }
         if operation.course.formed.is_none() {
-            match self.form(step, function, invoke, operation, now) {
+            let answers = (&*operation.course.exchanges, &*operation.course.approved);
+            match self.form(step, function, invoke, &operation.subject, answers, now) {
                 Formed::Arguments(arguments) => {
                     operation.course.exchanges.clear();
                     operation.course.formed = Some(arguments);
@@ -86,19 +82,39 @@ impl Task {
         StepEnd::Failed(Some(Finding::new("invoke_failed", message, Some(step.origin()))))
     }
 
+    /// The function that a step invokes, with its position.
+    pub(super) fn invoked<'p>(
+        policy: &'p Policy,
+        step: &Step,
+        invoke: &Invoke,
+    ) -> Result<(usize, &'p AgentFunction), Finding> {
+        let target = invoke.function.and_then(|position| Some((position, policy.function(position)?)));
+        let Some((position, function)) = target else {
+            return Err(Finding::new("unresolved", messages::target_not_loaded(), Some(step.origin())));
+        };
+        if matches!(function.execute, Execute::Absent) {
+            let message = messages::not_brought(&function.called);
+            return Err(Finding::new("not_brought", message, Some(step.origin())));
+        }
+        Ok((position, function))
+    }
+
     /// Forms the arguments: those of the step over those of the invoked capability over defaults (BND-16).
-    fn form(
+    ///
+    /// `answers` are those that the step was given so far, and who has approved of the call.
+    pub(super) fn form(
         &self,
         step: &Step,
         function: &AgentFunction,
         invoke: &Invoke,
-        operation: &UnderWay,
+        subject: &Subject,
+        (exchanges, approved): (&[Exchange], &[String]),
         now: &Moment,
     ) -> Formed {
         let mut findings = Vec::new();
-        let mut values = Activations::new(self.bound(&operation.subject, now));
+        let mut values = Activations::new(self.bound(subject, now));
         // one log of answers runs through all bindings of the step, in their order
-        let mut replay = self.replay(&operation.course.exchanges).approved(&operation.course.approved);
+        let mut replay = self.replay(exchanges).approved(approved);
         let mut own: SmallVec<[Supplied<'_>; 4]> = SmallVec::new();
         for binding in &invoke.bindings {
             let value = binding.evaluate(&mut values, Some(&mut replay));

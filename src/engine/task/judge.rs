@@ -5,8 +5,9 @@
 //! values of all of them are found once.
 
 use super::flow::{StepEnd, function_id, halted};
-use super::state::{Course, Stage, StepOutcome, Subject, Task, UnderWay};
+use super::state::{Course, Rewriting, Stage, StepOutcome, Subject, Task, UnderWay};
 use crate::context::{Activations, Moment};
+use crate::manifest::mode::Mode;
 use crate::policy::{Expression, Policy, Step, StepAction, StepList};
 
 /// What is due at a step.
@@ -40,9 +41,12 @@ impl Task {
         let selected = subject.selected(policy);
         let mut values = Activations::new(self.bound(subject, now));
         while let Some(step) = list.get(course.step) {
+            if course.rewriting == Rewriting::Lapsed && step.sets().is_none() {
+                return None;
+            }
             let judged = match selected.is_none_or(|name| step.is_for(name)) {
                 true if step.reads_counters && subject.has_unread_counters() => Judged::Due(Due::Counters),
-                true => self.judge_step(step, subject, course, &mut values),
+                true => self.judge_step(policy, step, subject, course, &mut values, now),
                 false => Judged::Skipped,
             };
             match judged {
@@ -57,11 +61,20 @@ impl Task {
 
     fn judge_step<'a>(
         &self,
+        policy: &Policy,
         step: &'a Step,
         subject: &Subject,
         course: &mut Course,
         values: &mut Activations<'a>,
+        now: &Moment,
     ) -> Judged {
+        if step.sets().is_some() && course.rewriting == Rewriting::Done {
+            return Judged::Skipped;
+        }
+        if step.mode == Mode::Observe {
+            self.observe(policy, step, subject, course, values, now);
+            return Judged::Skipped;
+        }
         if !course.entered {
             if course.stage == Stage::BeforeFirst && !self.is_first(step, subject) {
                 return Judged::Skipped;
@@ -84,7 +97,7 @@ impl Task {
     }
 
     /// Whether `before_first` still applies: no call that ran is on record of a function that the step is for.
-    fn is_first(&self, step: &Step, subject: &Subject) -> bool {
+    pub(super) fn is_first(&self, step: &Step, subject: &Subject) -> bool {
         let has_run = |position: &usize| self.context.executed(function_id(*position)) > 0;
         subject.call().is_none() || !step.functions.iter().any(has_run)
     }

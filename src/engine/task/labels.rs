@@ -28,12 +28,10 @@ impl Task {
                     Ok(texts) => texts,
                     Err(halt) => return halted(halt, course, expression),
                 };
-                let most = self.policy.limits().max_labels;
-                let Some(given) = label_set(&texts, most) else {
-                    let message = messages::no_label(most, MAX_LABEL_BYTES);
-                    return StepEnd::Failed(Some(Finding::new("label_misfit", message, Some(step.origin()))));
-                };
-                given
+                match self.labels_of(step, &texts) {
+                    Ok(given) => given,
+                    Err(finding) => return StepEnd::Failed(Some(finding)),
+                }
             }
         };
         if let Some(of) = self.labelled_by(subject) {
@@ -42,6 +40,15 @@ impl Task {
             self.context.label(Labelling { of, change, labels: given.clone(), by });
         }
         StepEnd::Labelled(given)
+    }
+
+    /// The labels that the expression of a step gives, or why they are none.
+    pub(super) fn labels_of(&self, step: &Step, texts: &Json) -> Result<LabelSet, Finding> {
+        let most = self.policy.limits().max_labels;
+        label_set(texts, most).ok_or_else(|| {
+            let message = messages::no_label(most, MAX_LABEL_BYTES);
+            Finding::new("label_misfit", message, Some(step.origin()))
+        })
     }
 
     /// The value that a step of an operation labels.

@@ -87,6 +87,7 @@ impl Task {
             let of_script = script.into_iter().map(|script| script.course);
             for course in of_script.chain([operation.course]) {
                 decision.trace.extend(course.trace);
+                decision.observed.extend(course.observed);
                 decision.findings.extend(course.findings);
                 decision.cost = decision.cost.saturating_add(course.cost);
             }

@@ -74,6 +74,10 @@ pub(super) fn bound_parameter(name: &str) -> String {
     format!("`{name}` is bound by the policy")
 }
 
+pub(super) fn no_room_for_arguments(bound: u64) -> String {
+    format!("`max_task_bytes` {bound} exceeded by arguments that a policy sets")
+}
+
 // For the sender of an input.
 
 pub(super) fn bad_input(faults: &[String]) -> String {

@@ -45,9 +45,11 @@ mod labels;
 mod limits;
 mod message;
 mod messages;
+mod observe;
 mod operation;
 mod outcome;
 mod record;
+mod rewrite;
 mod save;
 mod secret;
 mod size;
@@ -74,8 +76,8 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, CounterUse, DecidedCall, DecidedKind, Decision, EventStage,
-    Exchange, Finding, Hidden, Identity, Invocation, LimitReached, Next, Offer, Parent, Progress, Question,
-    QuestionId, Ran, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule,
-    StartTask, StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination,
-    TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
+    Exchange, Finding, Hidden, Identity, Invocation, LimitReached, Next, ObservedStep, Offer, Parent,
+    Progress, Question, QuestionId, Ran, Request, Review, ReviewAnswer, ReviewChoice, ReviewState,
+    ReviewWord, Reviewed, Rule, StartTask, StepKind, StepName, StepOutcome, Switch, Switches, Task,
+    TaskError, TaskState, Termination, TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
 };

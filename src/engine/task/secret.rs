@@ -8,8 +8,8 @@
 
 use super::flow::function_id;
 use super::state::{
-    CallStatus, CallUnderWay, DecidedCall, Decision, Hidden, Invocation, Made, Request, Subject, Task,
-    TraceEntry,
+    CallStatus, CallUnderWay, DecidedCall, Decision, Hidden, Invocation, Made, ObservedStep, Request,
+    Subject, Task, TraceEntry,
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
@@ -21,6 +21,11 @@ impl Decision {
     #[must_use]
     pub fn masked(mut self) -> Self {
         for TraceEntry { message, shown, .. } in &mut self.trace {
+            if let Some(shown) = shown.take() {
+                *message = Some(shown);
+            }
+        }
+        for ObservedStep { message, shown, .. } in &mut self.observed {
             if let Some(shown) = shown.take() {
                 *message = Some(shown);
             }
@@ -52,6 +57,8 @@ impl Decision {
             #[serde(default)]
             trace: Vec<Mark>,
             #[serde(default)]
+            observed: Vec<Mark>,
+            #[serde(default)]
             decided: Vec<Nested>,
         }
         #[derive(Deserialize)]
@@ -66,7 +73,7 @@ impl Decision {
         impl Marks {
             fn none(&self) -> bool {
                 self.secret.is_none()
-                    && self.trace.iter().all(|entry| entry.shown.is_none())
+                    && self.trace.iter().chain(&self.observed).all(|entry| entry.shown.is_none())
                     && self.decided.iter().all(|nested| nested.decision.none())
             }
         }

@@ -8,13 +8,13 @@ use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
 use super::state::{
-    Course, Finding, Pending, Progress, QuestionId, Request, Said, Stage, StepOutcome, Subject, Task,
-    UnderWay, Verdict,
+    Course, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage, StepOutcome, Subject,
+    Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
 use crate::manifest::step::{Hook, OnFail};
-use crate::policy::{Expression, Policy, Step, StepAction};
+use crate::policy::{Effect, Expression, Policy, Step, StepAction};
 
 impl Task {
     /// Takes an operation as far as it goes.
@@ -59,6 +59,7 @@ impl Task {
                         return decision.into();
                     }
                 },
+                Flow::Again => operation.course.ask_again(),
                 Flow::Held => return self.hold(operation).into(),
                 Flow::Stopped(stopped) => {
                     let recorded = std::mem::take(&mut operation.course.recorded);
@@ -111,7 +112,11 @@ impl Task {
                     continue;
                 }
                 // what was let through before a review was asked goes on with its result
-                Due::Action if self.is_held(operation) && !operation.course.is_invoking() => {
+                Due::Action
+                    if self.is_held(operation)
+                        && !operation.course.is_invoking()
+                        && step.sets().is_none() =>
+                {
                     return Flow::Held;
                 }
                 Due::Action => self.act(policy, step, operation, now),
@@ -123,13 +128,16 @@ impl Task {
                     operation.course.findings.extend(finding);
                     let message = self.message_of(step, &operation.subject, now);
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
-                    if let Some(stopped) = stopped(step, operation, message) {
+                    if let Some(stopped) = stopped(step, &operation.subject, message) {
                         return Flow::Stopped(stopped);
                     }
                 }
                 StepEnd::Asks(request) => return Flow::Asks(request),
             }
             operation.course.next_step();
+        }
+        if operation.course.rewriting == Rewriting::Lapsed {
+            return Flow::Again;
         }
         if hook == Hook::Before && operation.subject.call().is_some_and(|call| !call.unbound) {
             // a call that adds to a counter which other calls are judged by
@@ -157,6 +165,7 @@ impl Task {
                     Err(halt) => halted(halt, course, expression),
                 }
             }
+            StepAction::Effect(Effect::Set(values)) => self.rewrite(policy, step, values, operation, now),
             StepAction::Label(labels) => self.label(step, labels, operation, now),
             StepAction::Assert(_) => StepEnd::Passed,
         }
@@ -217,13 +226,13 @@ impl Task {
 }
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.
-fn stopped(step: &Step, operation: &UnderWay, message: Option<Said>) -> Option<Stopped> {
+pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> Option<Stopped> {
     let verdict = match step.on_fail {
         OnFail::Continue => return None,
         OnFail::Block => Verdict::Block,
         OnFail::LockTask => Verdict::LockTask,
     };
-    let default = match &operation.subject {
+    let default = match subject {
         Subject::Call(_) | Subject::Event(_) => messages::blocked,
         _ if verdict == Verdict::Block => messages::message_refused,
         Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
@@ -235,6 +244,7 @@ fn no_counters(step: &Step) -> Finding {
     Finding::new("counters_unavailable", messages::no_counters(), Some(step.origin()))
 }
 
-fn no_message(step: &Step) -> Finding {
+/// A transform that makes no message.
+pub(super) fn no_message(step: &Step) -> Finding {
     Finding::new("no_message", messages::no_such_message(), Some(step.origin()))
 }

@@ -3,6 +3,8 @@
 //! In: the facts of one operation. Out: the members of a JSON object, in the order of the fields; what is not there is
 //! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
 
+use super::observed;
+use celador::ObservedStep;
 use celador::cel::Timestamp;
 use celador::manifest::policy_step::PolicyStep;
 use celador::policy::Fingerprint;
@@ -41,6 +43,7 @@ use std::time::Duration;
 ///     switch: None,
 ///     reason: None,
 ///     decided: &[],
+///     observed: &[],
 ///     cost: 0,
 ///     took: std::time::Duration::from_micros(30),
 ///     content: None,
@@ -98,6 +101,9 @@ pub struct LogEntry<'e> {
     /// The calls, inputs and events that had waited for it and were decided with it.
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "in_short")]
     pub decided: &'e [DecidedCall],
+    /// What observed steps of policy documents would have done that would have made another decision of it, without its content.
+    #[serde(skip_serializing_if = "observed::is_empty", serialize_with = "observed::in_short")]
+    pub observed: &'e [ObservedStep],
     /// The cost of its expressions, in cost units.
     pub cost: u64,
     /// How long it took, in nanoseconds.
@@ -132,6 +138,7 @@ impl<'e> LogEntry<'e> {
             ended: decision.termination(),
             switch: decision.switch.as_deref(),
             decided: &decision.decided,
+            observed: observed::of_decision(decision),
             cost: decision.cost,
             ..self
         }
@@ -156,6 +163,8 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         step: Option<&'e str>,
         #[serde(rename = "policy", skip_serializing_if = "Option::is_none")]
         policy_step: Option<&'e PolicyStep>,
+        #[serde(skip_serializing_if = "observed::is_empty", serialize_with = "observed::in_short")]
+        observed: &'e [ObservedStep],
         cost: u64,
     }
     serializer.collect_seq(calls.iter().map(|DecidedCall { call, kind, function, decision }| Line {
@@ -165,6 +174,7 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         verdict: decision.verdict.as_str(),
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),
         policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
+        observed: observed::of_decision(decision),
         cost: decision.cost,
     }))
 }

@@ -25,6 +25,7 @@ mod flush;
 mod folder;
 mod messages;
 mod notice;
+mod observed;
 mod read;
 mod removal;
 mod verify;

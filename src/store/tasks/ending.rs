@@ -179,6 +179,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         switch: None,
         reason: Some(ending.reason),
         decided: &[],
+        observed: &[],
         cost: 0,
         took: Duration::ZERO,
         content: None,

@@ -83,6 +83,12 @@ pub(in crate::manifest) fn tag_of_hints(tag: &Embedded) -> Diagnostic {
     )
 }
 
+pub(in crate::manifest) fn observed_limits(key: &Embedded) -> Diagnostic {
+    let message = "`mode: observe` is about steps, and `limits` would end tasks all the same";
+    Diagnostic::error("observed_limits", message, key.place.clone())
+        .help("keep the limits in a policy of their own")
+}
+
 // Policies as libraries.
 
 pub(in crate::manifest) fn bad_version(text: &Embedded) -> Diagnostic {

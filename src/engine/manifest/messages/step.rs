@@ -7,14 +7,18 @@ use super::{nearest_key, quoted};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Embedded, Place};
 
-pub(in crate::manifest) fn step_without_action(place: &Place) -> Diagnostic {
-    let message = "a step has one of `assert`, `invoke` and `transform`, found none";
+pub(in crate::manifest) fn step_without_action(place: &Place, known: &[&str]) -> Diagnostic {
+    let message = format!("a step has one of {}, found none", quoted(known));
     Diagnostic::error("step_without_action", message, place.clone()).rule("MW-04")
 }
 
-pub(in crate::manifest) fn step_with_actions(first: &Embedded, others: &[Embedded]) -> Diagnostic {
+pub(in crate::manifest) fn step_with_actions(
+    first: &Embedded,
+    others: &[Embedded],
+    known: &[&str],
+) -> Diagnostic {
     let found = std::iter::once(first).chain(others).map(|key| &*key.text).collect::<Vec<_>>();
-    let message = format!("a step has one of `assert`, `invoke` and `transform`, found {}", quoted(&found));
+    let message = format!("a step has one of {}, found {}", quoted(known), quoted(&found));
     let finding = Diagnostic::error("step_with_actions", message, first.place.clone())
         .help("make each a step of its own")
         .rule("MW-03");
@@ -26,6 +30,12 @@ pub(in crate::manifest) fn transform_too_early(key: &Embedded) -> Diagnostic {
     Diagnostic::error("transform_too_early", message, key.place.clone())
         .help("move the step to `after`, or bind the parameter")
         .rule("MW-19")
+}
+
+pub(in crate::manifest) fn misplaced_effect(key: &Embedded) -> Diagnostic {
+    let message = format!("`{}` is about a call that is about to run", key.text);
+    Diagnostic::error("misplaced_effect", message, key.place.clone())
+        .help("move the step to `before` of a key of `capabilities`")
 }
 
 pub(in crate::manifest) fn label_too_early(key: &Embedded) -> Diagnostic {
@@ -96,8 +106,20 @@ pub(in crate::manifest) fn duplicate_step_id(value: &Place, first: Place) -> Dia
 }
 
 pub(in crate::manifest) fn unknown_severity(found: &Embedded, known: &[&str]) -> Diagnostic {
-    let message = format!("`severity` is one of {}, not `{}`", quoted(known), found.text);
-    let finding = Diagnostic::error("unknown_severity", message, found.place.clone());
+    let message = not_one_of("severity", found, known);
+    meant(Diagnostic::error("unknown_severity", message, found.place.clone()), found, known)
+}
+
+pub(in crate::manifest) fn unknown_mode(found: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = not_one_of("mode", found, known);
+    meant(Diagnostic::error("unknown_mode", message, found.place.clone()), found, known)
+}
+
+fn not_one_of(key: &str, found: &Embedded, known: &[&str]) -> String {
+    format!("`{key}` is one of {}, not `{}`", quoted(known), found.text)
+}
+
+fn meant(finding: Diagnostic, found: &Embedded, known: &[&str]) -> Diagnostic {
     match nearest_key(found, known) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,

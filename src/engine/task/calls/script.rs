@@ -189,6 +189,7 @@ impl Task {
             return Err(Progress::Decided(script.told_before(decision)).into());
         };
         script.course.trace.extend(decision.trace);
+        script.course.observed.extend(decision.observed);
         script.course.findings.extend(decision.findings);
         script.course.counters.extend(decision.counters);
         let result = CallResult::successful(decision.value.unwrap_or_else(Json::null));

@@ -7,12 +7,12 @@
 use super::counter_use::CounterUse;
 use super::effect::QuestionId;
 use super::hidden::Hidden;
+use super::observed::ObservedStep;
 use super::switch::Switch;
 use super::termination::TerminationReason;
+use super::trace::{Finding, TraceEntry};
+use super::verdict::{EventStage, Verdict};
 use crate::cel::{Duration, Json};
-use crate::context::LabelSet;
-use crate::manifest::policy_step::PolicyStep;
-use crate::manifest::step::Hook;
 use crate::policy::Origin;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -84,6 +84,10 @@ pub struct Decision {
     pub decided_by: Option<Origin>,
     /// The steps that were evaluated, in order (MW-50); skipped ones leave nothing (MW-24).
     pub trace: Vec<TraceEntry>,
+    /// What the observed steps would have done that were evaluated, in order: nothing else of the decision follows from it. An operation
+    /// that waits has them as far as it came, and its decision has them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedStep>,
     /// The values that `exposes` adds to a response (EXP-01): an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
     pub exposes: Option<Json>,
@@ -209,103 +213,6 @@ impl DecidedKind {
     #[must_use]
     pub fn is_call(&self) -> bool {
         *self == Self::Call
-    }
-}
-
-/// Whether a step may go on, and otherwise why not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Verdict {
-    /// Go on with [`Decision::value`].
-    Allow,
-    /// Do not; the model gets the message as an error of the tool.
-    Block,
-    /// Do not, and never again: the task is locked (MW-31).
-    LockTask,
-    /// Wait: somebody has to answer first.
-    Suspend,
-    /// Wait: it reads what calls may change that are still open, or a review is open. It is decided by itself once they are reported or
-    /// withdrawn, and reviews closed ([`Task::standing`](crate::task::Task::standing)).
-    Wait,
-    /// Do not: a reviewer gave the result, [`Decision::value`], which the model receives in the tool's place.
-    Respond,
-    /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
-    Terminate,
-    /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
-    /// its agent or user.
-    Rejected,
-    /// The input does not fit the agent's parameters (CTX-18, CTX-20).
-    InvalidInput,
-    /// The call could not be formed; the model gets the message (REC-07).
-    Error,
-    /// The event became an input of the task: [`Decision::value`] (EVT-16).
-    Route,
-    /// The event is dropped, and nothing of it reaches the model (EVT-10).
-    Discard,
-}
-
-/// The checks that an event has to pass, in this order (EVT-15).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum EventStage {
-    /// The task's subscription to it.
-    Inactive,
-    /// The secret of the webhook.
-    Signature,
-    /// The schema of its payload.
-    Payload,
-    /// The filter of the tool.
-    Filter,
-    /// The steps of `before`.
-    Before,
-    /// The steps of `after`.
-    After,
-    /// A guardrail of a policy document that refuses one input.
-    Guardrails,
-}
-
-impl EventStage {
-    /// The word for wires and logs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Inactive => "inactive",
-            Self::Signature => "signature",
-            Self::Payload => "payload",
-            Self::Filter => "filter",
-            Self::Before => "before",
-            Self::After => "after",
-            Self::Guardrails => "guardrails",
-        }
-    }
-}
-
-impl Verdict {
-    /// The word for wires and logs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Block => "block",
-            Self::LockTask => "lock_task",
-            Self::Suspend => "suspend",
-            Self::Wait => "wait",
-            Self::Respond => "respond",
-            Self::Terminate => "terminate",
-            Self::Rejected => "rejected",
-            Self::InvalidInput => "invalid_input",
-            Self::Error => "error",
-            Self::Route => "route",
-            Self::Discard => "discard",
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -476,143 +383,6 @@ fn age(nanos: u64) -> String {
     text
 }
 
-/// A step by its list and its position there: `before[0]`, `guardrails.after[1]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub struct StepName {
-    /// The list.
-    pub hook: Hook,
-    /// The position, from 0, as in the manifest.
-    pub index: usize,
-}
-
-const HOOKS: [(Hook, &str); 6] = [
-    (Hook::BeforeFirst, "before_first"),
-    (Hook::Before, "before"),
-    (Hook::After, "after"),
-    (Hook::GuardrailBefore, "guardrails.before"),
-    (Hook::GuardrailAfter, "guardrails.after"),
-    (Hook::Trigger, "source.before"),
-];
-
-impl fmt::Display for StepName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = HOOKS.iter().find(|(hook, _)| *hook == self.hook).map_or("", |(_, name)| name);
-        write!(f, "{list}[{}]", self.index)
-    }
-}
-
-impl From<StepName> for String {
-    fn from(name: StepName) -> Self {
-        name.to_string()
-    }
-}
-
-impl TryFrom<String> for StepName {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, &'static str> {
-        let parts = text.strip_suffix(']').and_then(|text| text.split_once('['));
-        let step = parts.and_then(|(list, index)| {
-            let (hook, _) = HOOKS.iter().find(|(_, name)| *name == list)?;
-            Some(Self { hook: *hook, index: index.parse().ok()? })
-        });
-        step.ok_or("a step is named as `before[0]`")
-    }
-}
-
-/// One step that was evaluated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TraceEntry {
-    /// The list and the position of the step, such as `before[0]`.
-    pub step: StepName,
-    /// The kind of step.
-    pub action: StepKind,
-    /// The end that it came to.
-    pub outcome: StepOutcome,
-    /// Its rendered `error_message` if it failed and has one; under `continue` it stands nowhere else.
-    pub message: Option<String>,
-    /// The text that views show in the place of the message, if a secret is in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shown: Option<String>,
-    /// The labels that it gave or took away.
-    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
-    pub labels: LabelSet,
-    /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<Arc<PolicyStep>>,
-}
-
-impl TraceEntry {
-    /// What the step is called: `before[0]`, and where it is one of a policy document `before[0] of shop/money#cap`.
-    #[must_use]
-    pub fn called(&self) -> String {
-        match &self.policy {
-            Some(policy) => format!("{} of {policy}", self.step),
-            None => self.step.to_string(),
-        }
-    }
-}
-
-/// What a step does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum StepKind {
-    /// It judges.
-    Assert,
-    /// It calls.
-    Invoke,
-    /// It replaces.
-    Transform,
-    /// It gives labels.
-    Label,
-    /// It takes labels away.
-    Declassify,
-}
-
-/// How a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum StepOutcome {
-    /// Nothing stands in the way.
-    Pass,
-    /// Its `on_fail` decides what follows.
-    Fail,
-    /// It waits for an answer.
-    Suspend,
-}
-
-impl StepOutcome {
-    /// The word for wires and logs.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Suspend => "suspend",
-        }
-    }
-}
-
-/// Something that failed or was ignored while one decision was made: an expression that failed, a bound parameter that the
-/// model tried to set.
-///
-/// What is wrong with manifests before anything runs is a [`Diagnostic`](crate::Diagnostic).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Finding {
-    /// A stable word for programs, such as `no_such_key`.
-    pub code: Cow<'static, str>,
-    /// One line: what happened. Holds no task data.
-    pub message: String,
-    /// The place, if it is one of the manifests.
-    pub origin: Option<Origin>,
-}
-
 impl Decision {
     /// A decision with nothing but its verdict.
     pub(crate) fn new(verdict: Verdict) -> Self {
@@ -631,6 +401,7 @@ impl Decision {
             decided: Vec::new(),
             decided_by: None,
             trace: Vec::new(),
+            observed: Vec::new(),
             exposes: None,
             findings: Vec::new(),
             counters: Vec::new(),

@@ -5,12 +5,13 @@
 //! as long as that; of those that are closed the last `max_known_calls` are, and the oldest make room. Of functions, arguments
 //! and results digests are kept, and no values.
 
-use super::decision::{CallId, Decision, LimitReached, Verdict};
+use super::decision::{CallId, Decision, LimitReached};
 use super::effect::CallResult;
 use super::hidden::Hidden;
 use super::start::Call;
 use super::switch::Switch;
 use super::under_way::Extent;
+use super::verdict::Verdict;
 use crate::cel::{Json, JsonRef, Kind};
 use crate::context::InvocationId;
 use crate::digest::Digest;

@@ -13,6 +13,7 @@ mod exchange;
 mod hidden;
 mod known;
 mod lifecycle;
+mod observed;
 mod progress;
 mod queue;
 mod review;
@@ -21,15 +22,14 @@ mod start;
 mod switch;
 mod task;
 mod termination;
+mod trace;
 mod under_way;
+mod verdict;
 
 pub(in crate::task) use activity::Activity;
 pub use counter_use::CounterUse;
 pub(in crate::task) use counting::{AskedCounter, CallCounters, Holdings};
-pub use decision::{
-    CallId, DecidedCall, DecidedKind, Decision, EventStage, Finding, LimitReached, StepKind, StepName,
-    StepOutcome, TraceEntry, Verdict,
-};
+pub use decision::{CallId, DecidedCall, DecidedKind, Decision, LimitReached};
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
 pub use error::TaskError;
@@ -39,6 +39,7 @@ pub(in crate::task) use hidden::Said;
 pub(in crate::task) use known::{CallsChange, CallsMark, Closed, KnownCall, KnownCalls, Mark, SavedCalls};
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
+pub use observed::ObservedStep;
 pub use progress::Progress;
 pub(in crate::task) use queue::{Named, Queue, QueuedOperation, Wanted};
 pub use review::{Review, ReviewState, Reviewed, Rule};
@@ -47,7 +48,9 @@ pub use start::{Call, Next, Offer, Parent, StartTask, Turn, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
 pub use termination::{Termination, TerminationReason};
+pub use trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 pub(in crate::task) use under_way::{
-    Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, ScriptUnderWay, Sender,
-    Stage, Subject, UnderWay, stored_waiting,
+    Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, Rewriting, ScriptUnderWay,
+    Sender, Stage, Subject, UnderWay, stored_waiting,
 };
+pub use verdict::{EventStage, Verdict};

@@ -3,9 +3,10 @@
 //! A review is a question for a person ([`Request::Review`](super::effect::Request::Review)). While it is open, it is read off the
 //! operation that waits; once it is closed, the task keeps it with its answer, so that everybody who asks later is told the same.
 
-use super::decision::{CallId, StepName};
+use super::decision::CallId;
 use super::effect::QuestionId;
 use super::review_answer::{ReviewAnswer, ReviewChoice};
+use super::trace::StepName;
 use crate::cel::{Json, Timestamp};
 use crate::context::full_time;
 use crate::digest::Digest;

@@ -5,16 +5,17 @@
 
 use super::counter_use::CounterUse;
 use super::counting::CallCounters;
-use super::decision::{
-    CallId, DecidedKind, Decision, EventStage, Finding, StepKind, StepName, StepOutcome, TraceEntry, Verdict,
-};
+use super::decision::{CallId, DecidedKind, Decision};
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
+use super::observed::ObservedStep;
+use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
+use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Fingerprint, LabelStep, Policy, Step, StepAction, StepList};
+use crate::policy::{Effect, Fingerprint, LabelStep, Policy, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -42,6 +43,9 @@ pub(in crate::task) struct Course {
     /// Questions of the expression or call under way, with their answers.
     pub(in crate::task) exchanges: Vec<Exchange>,
     pub(in crate::task) trace: Vec<TraceEntry>,
+    /// What observed steps would have done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) observed: Vec<ObservedStep>,
     pub(in crate::task) findings: Vec<Finding>,
     /// What its steps cost so far.
     #[serde(default)]
@@ -52,12 +56,37 @@ pub(in crate::task) struct Course {
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) recorded: Vec<InvocationId>,
+    /// The arguments that the call would have if observed steps decided, where these would be others: only observed steps see them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) tried: Option<Json>,
+    /// How far steps have rewritten the arguments.
+    #[serde(default, skip_serializing_if = "Rewriting::is_due")]
+    pub(in crate::task) rewriting: Rewriting,
     /// Who has approved of the call with these arguments: one approval covers all steps ahead of it that ask the same reviewer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) approved: Vec<String>,
     /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) invoked: Vec<(Stage, usize)>,
+}
+
+/// How far steps have rewritten the arguments of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::task) enum Rewriting {
+    /// The steps that do are passed as they come.
+    #[default]
+    Due,
+    /// They have changed arguments of which somebody had approved: all steps are to be passed again.
+    Lapsed,
+    /// They are passed, and are left out when the others are passed again.
+    Done,
+}
+
+impl Rewriting {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+    fn is_due(&self) -> bool {
+        *self == Self::Due
+    }
 }
 
 /// What an operation is about.
@@ -332,9 +361,12 @@ impl UnderWay {
             formed: None,
             exchanges: Vec::new(),
             trace: Vec::new(),
+            observed: Vec::new(),
             findings: Vec::new(),
             cost: 0,
             counters: Vec::new(),
+            tried: None,
+            rewriting: Rewriting::Due,
             recorded: Vec::new(),
             approved: Vec::new(),
             invoked: Vec::new(),
@@ -397,6 +429,7 @@ impl UnderWay {
     /// A decision about one of its calls, behind what was told of it so far.
     pub(in crate::task) fn told_before(&self, mut decision: Decision) -> Decision {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
+        decision.observed.splice(0..0, self.course.observed.iter().cloned());
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
         decision.counters.splice(0..0, self.course.counters.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
@@ -405,8 +438,8 @@ impl UnderWay {
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, findings, counters, cost, .. } = self.course;
-        Decision { trace, findings, counters, cost, ..Decision::new(verdict) }
+        let Course { trace, observed, findings, counters, cost, .. } = self.course;
+        Decision { trace, observed, findings, counters, cost, ..Decision::new(verdict) }
     }
 }
 
@@ -425,6 +458,15 @@ impl Course {
     pub(in crate::task) fn begin_anew(&mut self, reviewer: String) {
         self.enter(Stage::BeforeFirst);
         self.approved = vec![reviewer];
+        (self.rewriting, self.tried) = (Rewriting::Due, None);
+    }
+
+    /// Goes over the steps ahead of the call again, whose arguments steps have changed since somebody approved of them: nobody has
+    /// approved of what it would run with.
+    pub(in crate::task) fn ask_again(&mut self) {
+        self.enter(Stage::BeforeFirst);
+        self.approved.clear();
+        self.rewriting = Rewriting::Done;
     }
 
     /// Whether the step under way has run already, before the arguments were changed.
@@ -470,17 +512,29 @@ impl Course {
         outcome: StepOutcome,
         message: Option<Said>,
     ) -> Option<TraceEntry> {
-        let action = match &step.action {
-            StepAction::Assert(_) => StepKind::Assert,
-            StepAction::Invoke(_) => StepKind::Invoke,
-            StepAction::Transform(_) => StepKind::Transform,
-            StepAction::Label(LabelStep { takes: false, .. }) => StepKind::Label,
-            StepAction::Label(LabelStep { takes: true, .. }) => StepKind::Declassify,
-        };
+        let action = StepKind::of(step);
+        let set = if outcome == StepOutcome::Pass { step.names_set() } else { Vec::new() };
         let name = step.name.clone();
         let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
-        Some(TraceEntry { step, action, outcome, message, shown, labels: LabelSet::new(), policy: name })
+        let labels = LabelSet::new();
+        Some(TraceEntry { step, action, outcome, message, shown, set, labels, policy: name })
+    }
+}
+
+impl StepKind {
+    /// The kind of a step.
+    pub(in crate::task) fn of(step: &Step) -> Self {
+        match &step.action {
+            StepAction::Assert(_) => Self::Assert,
+            StepAction::Invoke(_) => Self::Invoke,
+            StepAction::Transform(_) => Self::Transform,
+            StepAction::Label(LabelStep { takes: false, .. }) => Self::Label,
+            StepAction::Label(LabelStep { takes: true, .. }) => Self::Declassify,
+            StepAction::Effect(effect) => match effect {
+                Effect::Set(_) => Self::Set,
+            },
+        }
     }
 }
 

@@ -1,0 +1,102 @@
+//! What is expected of observed steps: what they would have done, beside the verdict.
+//!
+//! In: a list of mappings, and the observed steps of a decision. Out: whether the two are alike, in number, order and each key that
+//! is given. A key that is absent is not compared.
+
+use super::values;
+use crate::manifest::node::Node;
+use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::{List, Nullable, Required, Text, mapping};
+use crate::task::{ObservedStep, StepOutcome, Verdict};
+use serde_json::{Map, Value, json};
+
+mapping! {
+    /// An observed step.
+    pub(super) ObservedKeys = "an observed step" {
+        /// What it is called, such as `before[0] of shop/money#cap`.
+        step: Required<Text>,
+        /// `pass`, `fail`, or `suspend` where it would have asked.
+        outcome: Text,
+        /// The verdict that it would have led to; null where it would have led to no other.
+        verdict: Nullable<Text>,
+        /// The text that it would have told.
+        message: Text,
+        /// Who would have been asked for a review.
+        reviewer: Text,
+        /// The codes of what went wrong in it.
+        findings: List<Text>,
+    }
+}
+
+/// What is expected of one observed step: the keys that are given, each with its value.
+pub(super) type WantObserved = Map<String, Value>;
+
+const OUTCOMES: &[(&str, ())] = &[("pass", ()), ("fail", ()), ("suspend", ())];
+const VERDICTS: &[(&str, ())] = &[
+    (Verdict::Block.as_str(), ()),
+    (Verdict::LockTask.as_str(), ()),
+    (Verdict::Suspend.as_str(), ()),
+    (Verdict::Discard.as_str(), ()),
+];
+
+/// Reads one of the list.
+pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Option<WantObserved> {
+    let fields = reader.fields::<ObservedKeys>(node, path)?;
+    let mut want = WantObserved::new();
+    let step = fields.step().required_text(reader)?;
+    want.insert("step".to_owned(), json!(step.text));
+    let words =
+        [("outcome", fields.outcome().get(), OUTCOMES), ("verdict", fields.verdict().get(), VERDICTS)];
+    for (key, field, known) in words {
+        let Some(field) = field else { continue };
+        if key == "verdict" && field.node.is_null() {
+            want.insert(key.to_owned(), Value::Null);
+            continue;
+        }
+        let word = reader.text(field.node, &field.path)?;
+        values::one_of(&word, &field.path, known, reader)?;
+        want.insert(key.to_owned(), json!(word.text));
+    }
+    for (key, text) in
+        [("message", fields.message().text(reader)), ("reviewer", fields.reviewer().text(reader))]
+    {
+        want.extend(text.map(|text| (key.to_owned(), json!(text.text))));
+    }
+    if let Some(field) = fields.findings().get() {
+        let codes = reader.texts(field.node, &field.path)?;
+        let codes: Vec<_> = codes.iter().map(|code| &code.text).collect();
+        want.insert("findings".to_owned(), json!(codes));
+    }
+    fields.refuse_others(reader);
+    Some(want)
+}
+
+/// The observed steps of a decision, with all that can be expected of them.
+pub(super) fn found(observed: &[ObservedStep]) -> Vec<Map<String, Value>> {
+    let all = observed.iter().map(|seen| {
+        let codes: Vec<_> = seen.findings.iter().map(|finding| &finding.code).collect();
+        let keys = [
+            ("step", json!(seen.called())),
+            ("outcome", json!(StepOutcome::as_str(seen.outcome))),
+            ("verdict", json!(seen.verdict)),
+            ("message", json!(seen.message)),
+            ("reviewer", json!(seen.reviewer)),
+            ("findings", json!(codes)),
+        ];
+        keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    });
+    all.collect()
+}
+
+/// Whether what was found is what is expected, and what was found as far as it is compared.
+pub(super) fn judge(wanted: &[WantObserved], found: &[Map<String, Value>]) -> (bool, Value) {
+    let compared = found.iter().enumerate().map(|(at, found)| {
+        let is_compared =
+            |key: &str| wanted.get(at).map_or(key != "findings", |wanted| wanted.contains_key(key));
+        let mut compared = found.clone();
+        compared.retain(|key, _| is_compared(key));
+        compared
+    });
+    let compared: Vec<Map<String, Value>> = compared.collect();
+    (compared == wanted, json!(compared))
+}

@@ -1,0 +1,223 @@
+//! Observed steps: tried out where they stand in their list, and told beside what was done.
+//!
+//! In: a step of a policy document that does not decide, and the operation that passes it. Out: an [`ObservedStep`] for the
+//! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
+//! that it would have set other observed steps see) and stops nothing, and
+//! its errors stand with it alone. It costs what the step would have cost.
+
+use super::evaluation::replay::Halt;
+use super::flow::Stopped;
+use super::invoke_step::Formed;
+use super::rewrite::{NotSet, with_arguments};
+use super::state::{
+    Course, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome, Subject, Task,
+    Verdict,
+};
+use super::steps::{no_message, stopped};
+use crate::cel::{HostFunctions, Json, Stop};
+use crate::context::{Activations, Caller, Moment, TaskIo};
+use crate::policy::{Effect, Expression, Invoke, LabelStep, Policy, Step, StepAction, StepLabels};
+
+/// How an observed step would have ended.
+enum Seen {
+    Passed,
+    Failed(Vec<Finding>),
+    Asks(Request),
+}
+
+impl Task {
+    /// Tries a step out.
+    #[cold]
+    pub(super) fn observe<'a>(
+        &self,
+        policy: &Policy,
+        step: &'a Step,
+        subject: &Subject,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+        now: &Moment,
+    ) {
+        match with_arguments(subject, course.tried.as_ref()) {
+            Some(tried) => {
+                let mut values = Activations::new(self.bound(&tried, now));
+                self.observe_in(policy, step, &tried, course, &mut values, now);
+            }
+            None => self.observe_in(policy, step, subject, course, values, now),
+        }
+    }
+
+    fn observe_in<'a>(
+        &self,
+        policy: &Policy,
+        step: &'a Step,
+        subject: &Subject,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+        now: &Moment,
+    ) {
+        if course.stage == Stage::BeforeFirst && !self.is_first(step, subject) {
+            return;
+        }
+        let condition = step.condition.as_ref();
+        let holds = condition.map(|it| self.try_out(it, course, values, Expression::holds_metered));
+        let seen = match holds {
+            Some(Ok(false)) => return,
+            Some(Err(seen)) => seen,
+            Some(Ok(true)) | None => match &step.action {
+                StepAction::Assert(assert) => {
+                    match self.try_out(assert, course, values, Expression::holds_metered) {
+                        Ok(true) => Seen::Passed,
+                        Ok(false) => Seen::Failed(Vec::new()),
+                        Err(seen) => seen,
+                    }
+                }
+                StepAction::Transform(transform) => {
+                    match self.try_out(transform, course, values, Expression::json_metered) {
+                        Ok(value) if self.can_replace(subject, &value) => Seen::Passed,
+                        Ok(_) => Seen::Failed(vec![no_message(step)]),
+                        Err(seen) => seen,
+                    }
+                }
+                StepAction::Effect(Effect::Set(values)) => {
+                    let (set, cost) = self.set(policy, step, values, subject, (&[], &course.approved), now);
+                    course.cost = course.cost.saturating_add(cost);
+                    match set {
+                        Ok(arguments) => {
+                            course.tried = Some(arguments);
+                            Seen::Passed
+                        }
+                        Err(NotSet::Failed(findings)) => Seen::Failed(findings),
+                        Err(NotSet::Asks(request, _)) => Seen::Asks(request),
+                    }
+                }
+                StepAction::Label(labels) => self.try_label(step, labels, course, values),
+                StepAction::Invoke(invoke) => self.try_invoke(policy, step, invoke, subject, course, now),
+            },
+        };
+        let observed = self.seen(step, subject, course, seen, now);
+        course.observed.extend(observed);
+    }
+
+    /// Runs an expression of an observed step. It has no answers but the approvals that the call has by now.
+    fn try_out<'a, T>(
+        &self,
+        expression: &'a Expression,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+        judge: impl FnOnce(
+            &'a Expression,
+            &mut Activations<'a>,
+            Option<&mut dyn HostFunctions>,
+        ) -> (Result<T, Stop>, u64),
+    ) -> Result<T, Seen> {
+        let mut replay = self.replay(&[]).approved(&course.approved);
+        let (result, cost) = judge(expression, values, Some(&mut replay));
+        course.cost = course.cost.saturating_add(cost);
+        replay.settle(result).map_err(|halt| match halt {
+            Halt::Asks(request, _) => Seen::Asks(request),
+            Halt::Failed(error) => {
+                Seen::Failed(vec![Finding::of_error(&error, expression.origin_of(error.span))])
+            }
+        })
+    }
+
+    /// Finds the labels that a step would give or take away; nobody sees them.
+    fn try_label<'a>(
+        &self,
+        step: &Step,
+        labels: &'a LabelStep,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+    ) -> Seen {
+        let StepLabels::Computed(expression) = &labels.labels else { return Seen::Passed };
+        match self.try_out(expression, course, values, Expression::json_metered) {
+            Ok(texts) => match self.labels_of(step, &texts) {
+                Ok(_) => Seen::Passed,
+                Err(finding) => Seen::Failed(vec![finding]),
+            },
+            Err(seen) => seen,
+        }
+    }
+
+    /// Forms the arguments of an invoke step, and goes no further.
+    fn try_invoke(
+        &self,
+        policy: &Policy,
+        step: &Step,
+        invoke: &Invoke,
+        subject: &Subject,
+        course: &Course,
+        now: &Moment,
+    ) -> Seen {
+        let function = match Self::invoked(policy, step, invoke) {
+            Ok((_, function)) => function,
+            Err(finding) => return Seen::Failed(vec![finding]),
+        };
+        match self.form(step, function, invoke, subject, (&[], &course.approved), now) {
+            Formed::Arguments(arguments) => Seen::Asks(function.invocation(Caller::Middleware, arguments)),
+            Formed::Incomplete(_, findings) => Seen::Failed(findings),
+            Formed::Asks(request, _) => Seen::Asks(request),
+        }
+    }
+
+    /// Whether what a transform makes could take the place of what is handled.
+    fn can_replace(&self, subject: &Subject, value: &Json) -> bool {
+        let entry = match subject {
+            Subject::Call(_) => return true,
+            Subject::Input(_) => self.context.last_input(),
+            Subject::Output => self.context.last_output(),
+            // no step of a policy is about these
+            Subject::Event(_) | Subject::Script(_) => None,
+        };
+        entry.is_some_and(|entry: &TaskIo| entry.transformed(value.root()).is_ok())
+    }
+
+    fn seen(
+        &self,
+        step: &Step,
+        subject: &Subject,
+        course: &Course,
+        seen: Seen,
+        now: &Moment,
+    ) -> Option<ObservedStep> {
+        let step_name = StepName { hook: course.stage.hook()?, index: step.index };
+        let mut observed = ObservedStep {
+            step: step_name,
+            action: StepKind::of(step),
+            outcome: StepOutcome::Pass,
+            verdict: None,
+            reviewer: None,
+            message: None,
+            shown: None,
+            set: if matches!(seen, Seen::Passed) { step.names_set() } else { Vec::new() },
+            findings: Vec::new(),
+            origin: step.origin(),
+        };
+        match seen {
+            Seen::Passed => {}
+            Seen::Asks(request) => {
+                observed.outcome = StepOutcome::Suspend;
+                if let Request::Review { reviewer } = request {
+                    (observed.verdict, observed.reviewer) = (Some(Verdict::Suspend), Some(reviewer));
+                }
+            }
+            Seen::Failed(findings) => {
+                (observed.outcome, observed.findings) = (StepOutcome::Fail, findings);
+                let message = self.message_of(step, subject, now);
+                let said = match stopped(step, subject, message.clone()) {
+                    Some(Stopped { verdict, message, .. }) => {
+                        // an event that is refused as an input is dropped
+                        let is_dropped =
+                            verdict == Verdict::Block && matches!(subject, Subject::Input(Sender::Event));
+                        observed.verdict = Some(if is_dropped { Verdict::Discard } else { verdict });
+                        Some(message)
+                    }
+                    None => message,
+                };
+                (observed.message, observed.shown) =
+                    said.map_or((None, None), |said| (Some(said.text), said.shown));
+            }
+        }
+        Some(observed)
+    }
+}
