@@ -15,7 +15,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 /// Answers what a step asks for. `None` would leave the task waiting, for `Task::save` and an answer on another day.
 async fn answer(request: Request) -> Option<Answer> {
     match request {
-        Request::Review { reviewer } => {
+        Request::Review { reviewer, .. } => {
             println!("asking {reviewer}");
             tokio::time::sleep(Duration::from_millis(10)).await;
             Some(Answer::approve())
@@ -52,7 +52,7 @@ async fn call(task: &mut Task, function: &str, arguments: Json) -> Result<String
 /// What the model is told of three calls: one is paid at once, one is approved first, one is too much.
 pub async fn play() -> Result<Vec<String>, Failure> {
     let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
-    let user = User { id: "u-7".into(), email: None };
+    let user = User { id: "u-7".into(), email: None, ..User::default() };
     let mut told = Vec::new();
     for amount in [40, 400, 4_000] {
         let started = StartTask::new("t-1", "shop", "clerk", user.clone(), SystemTime::now());

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     // manifests that are refused are an error, which shows each place with carets
     let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
-    let kim = User { id: "u-7".into(), email: None };
+    let kim = User { id: "u-7".into(), email: None, ..User::default() };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", kim, SystemTime::now()))?;
 
     // the model wants to call a function

@@ -405,7 +405,7 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| {
     let (files, _) = load(&[policies], &limits).expect("the project's policies can be read");
     let (catalog, _) = Catalog::parse(&files, &limits);
     let (engine, _) = Engine::from_catalog(&catalog, limits);
-    let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+    let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
     let start = StartTask::new("t-1", "support", "support-desk", user, Environment::default().now);
     let task = engine.start(start).expect("an agent of the project");
     Desk { catalog, engine, task }

@@ -62,7 +62,7 @@ pub fn now() -> Timestamp {
 }
 
 pub fn start(engine: &Engine) -> Task {
-    let user = User { id: "u-1".into(), email: Some("ann@example.com".into()) };
+    let user = User { id: "u-1".into(), email: Some("ann@example.com".into()), ..User::default() };
     engine.start(StartTask::new("t-1", "desk", "clerk", user, now())).expect("the agent is there")
 }
 

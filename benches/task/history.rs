@@ -67,7 +67,7 @@ capabilities:
 
 /// A task that has fetched this many tickets, each once.
 fn task(engine: &Engine, fetches: usize) -> Task {
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     let mut task =
         engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there");
     for n in 0..fetches {

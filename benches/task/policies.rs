@@ -48,7 +48,7 @@ fn engine(in_policy: bool, in_manifest: bool) -> Engine {
 }
 
 fn task(engine: &Engine) -> Task {
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there")
 }
 

@@ -41,7 +41,7 @@ fn task(parameters: &Value, output: Option<&Value>) -> Task {
     });
     let engine = Engine::parse("probe.yaml", &format!("{tool}\n---\n{agent}\n"));
     let engine = engine.unwrap_or_else(|error| panic!("{error}"));
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there")
 }
 

@@ -34,6 +34,7 @@ impl State {
             namespace: "prod-eu".into(),
             started_at,
             user_id: "u-1".into(),
+            user_claims: None,
             user_email: Some("ann@example.com".into()),
             model: "test/model".into(),
         };

@@ -74,7 +74,7 @@ fn process(store: Store, outside: Outside, timeline: Timeline) -> Result<Runtime
 }
 
 fn task(id: &str, agent: &str) -> Result<StartTask, Failure> {
-    let user = User { id: "u-7".to_owned(), email: Some("kim@example.com".to_owned()) };
+    let user = User { id: "u-7".to_owned(), email: Some("kim@example.com".to_owned()), ..User::default() };
     let begins: Timestamp = "2026-06-01T12:00:00Z".parse()?;
     Ok(StartTask::new(id, "releases", agent, user, begins))
 }

@@ -34,7 +34,7 @@ pub extern "C" fn decide(amount: f64, seconds: i64) -> i32 {
 fn decided(amount: f64, seconds: i64) -> Option<i32> {
     let engine = Engine::parse("agent.yaml", MANIFESTS).ok()?;
     let now = Timestamp::from_unix(seconds).ok()?;
-    let user = User { id: "u-7".into(), email: None };
+    let user = User { id: "u-7".into(), email: None, ..User::default() };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now)).ok()?;
     let arguments = Json::from(serde_json::json!({"amount": amount}));
     let call = Call::new("payout", arguments);

@@ -80,7 +80,7 @@ pub use stdlib::pattern::PatternPrice;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
     BlockBinding, Comprehension, ComprehensionKind, Element, Expr, ExprId, ExprKind, Literal, MACROS, Macro,
-    MapEntry, Name, RESERVED, StructField, parse,
+    MapEntry, Name, RESERVED, StructField, closing_brace, parse,
 };
 pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{

@@ -179,6 +179,26 @@ impl Embedded {
         Place { source: self.place.source.clone(), span: Span { start, end: end.max(start) } }
     }
 
+    /// A part of the text, with the way back of its own. Empty if the span is none of the text's.
+    ///
+    /// ```
+    /// use celador_cel::source::{Embedded, Span};
+    ///
+    /// let text = Embedded::alone("message", "{5000 - x} is left");
+    /// let part = text.part(Span::new(1, 9));
+    /// assert_eq!(&*part.text, "5000 - x");
+    /// assert_eq!(part.locate(Span::new(7, 8)).span, Span::new(8, 9));
+    /// ```
+    #[must_use]
+    pub fn part(&self, span: Span) -> Self {
+        let first = (0, self.offset(span.start));
+        let within = self.runs.iter().filter(|(text, _)| span.start < *text && *text < span.end);
+        let rest = within.map(|(text, file)| (text.saturating_sub(span.start), *file));
+        let runs: Vec<_> = std::iter::once(first).chain(rest).collect();
+        let text = self.text.get(span.range()).unwrap_or_default();
+        Self { text: text.into(), place: self.locate(span), runs: runs.into() }
+    }
+
     fn offset(&self, offset: u32) -> u32 {
         let run = self.runs.partition_point(|&(text, _)| text <= offset);
         match self.runs.get(run.saturating_sub(1)) {

@@ -93,7 +93,7 @@ pub struct OpaqueType {
 /// assert_eq!(warning("order.status == 'payed'"), Some("never_equal"));
 /// assert_eq!(warning("order.colour == 'red'"), Some("unknown_field"));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RecordType {
     /// The name that messages use.
     pub name: String,

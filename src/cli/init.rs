@@ -1,15 +1,18 @@
 //! `celador init`: a folder to begin with: an agent, its tools, and cases that pass.
 //!
-//! In: a folder, and tools as MCP lists them, if there are some. Out: the files of `starter/` in it, or an agent of those tools.
+//! In: a folder, and tools as MCP lists them or the name of a policy, if there is one. Out: the files of `starter/` in it, or an
+//! agent of those tools, or that policy.
 //! What is there already stays as it is: if one of the files exists, nothing is written, and if one cannot be written, those
 //! before it are taken away again.
 
 use super::files::{read_text, write_new};
 use super::import::document::{LeftOut, ToolsDocument, Written};
+use super::ready_policies::{READY_POLICIES, ReadyPolicy};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador::manifest::listing::Annotations;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -31,7 +34,7 @@ const CASE_OF_TOOLS: &str = include_str!("starter/of-tools/case.yaml");
 /// The longest list of tools.
 const MAX_TOOLS_BYTES: usize = 33_554_432;
 
-/// Write an agent, a tool and cases to begin with
+/// Write an agent, a tool and cases to begin with, or a policy to copy
 ///
 /// No file is overwritten: if one of them is there already, nothing is written.
 #[derive(Args)]
@@ -39,6 +42,7 @@ const MAX_TOOLS_BYTES: usize = 33_554_432;
 Examples:
   celador init my-agent
   celador init --from-tools tools.json my-agent     an agent of the tools that MCP lists
+  celador init --policy spending my-agent/spending  a policy with its cases; name your agents in it
   celador check --strict my-agent
   celador test my-agent
 
@@ -51,13 +55,21 @@ pub(crate) struct Arguments {
     /// The tools of the agent: the JSON of MCP's `tools/list`, or a list of such tools; `-` for standard input
     #[arg(long, value_name = "FILE")]
     from_tools: Option<PathBuf>,
+
+    /// A policy to copy, with cases for both sides of its rules and the attacks that it stops
+    #[arg(long, value_name = "NAME", conflicts_with = "from_tools")]
+    #[arg(value_parser = PossibleValuesParser::new(READY_POLICIES.iter().map(|policy| policy.name)))]
+    policy: Option<String>,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let files: Vec<(&str, String)> = match &self.from_tools {
             Some(path) => of_tools(path, screen)?,
-            None => FILES.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(),
+            None => {
+                let texts = self.ready_policy().map_or(&FILES[..], |policy| policy.files);
+                texts.iter().map(|(path, text)| (*path, (*text).to_owned())).collect()
+            }
         };
         let paths: Vec<(PathBuf, String)> =
             files.into_iter().map(|(path, text)| (self.folder.join(path), text)).collect();
@@ -83,6 +95,12 @@ impl Arguments {
             }
         }
         Ok(ExitCode::Yes)
+    }
+
+    /// The policy that is asked for by name.
+    fn ready_policy(&self) -> Option<&'static ReadyPolicy> {
+        let name = self.policy.as_deref()?;
+        READY_POLICIES.iter().find(|policy| policy.name == name)
     }
 }
 

@@ -18,6 +18,7 @@ mod log;
 mod messages;
 #[cfg(feature = "store")]
 mod operator;
+mod ready_policies;
 mod repl;
 #[cfg(feature = "server")]
 mod reviews;

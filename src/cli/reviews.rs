@@ -126,6 +126,8 @@ struct Review {
     text: Option<String>,
     rule: Option<Rule>,
     reviewer: String,
+    #[serde(default)]
+    approvals: Vec<Answered>,
     asked_at: String,
     expires_at: Option<String>,
     digest: String,
@@ -358,6 +360,7 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
         }
         None => format!("{} by somebody whom the server does not know, {}", answered.answer, answered.at),
     });
+    let people: Vec<&str> = review.approvals.iter().map(Answered::who).collect();
     let agent = format!("{}/{}", review.agent.namespace, review.agent.name);
     let json = |value: &'_ Option<Box<RawValue>>| value.as_ref().map(|value| value.get().to_owned());
     for (name, value) in [
@@ -372,6 +375,7 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
         ("at", place),
         ("step", review.step.clone()),
         ("reviewer", Some(review.reviewer.clone())),
+        ("approved", Some(people.join(", ")).filter(|people| !people.is_empty())),
         ("agent", Some(agent)),
         ("user", Some(review.user.name().to_owned())),
         ("task", Some(review.task.clone())),
@@ -391,6 +395,12 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
 /// A text as it is, and anything else as JSON.
 fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+impl Answered {
+    fn who(&self) -> &str {
+        self.by.as_ref().map_or("somebody", |by| by.email.as_deref().unwrap_or(&by.subject))
+    }
 }
 
 impl User {

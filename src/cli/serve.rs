@@ -69,6 +69,15 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_unlock: bool,
 
+    /// Take the claims of a user from the body that begins a task, although callers need tokens; otherwise they come from the user's own
+    /// token (`user_token`) alone
+    #[arg(long)]
+    allow_plain_claims: bool,
+
+    /// One of `aud` of users' tokens; without it that of callers
+    #[arg(long, value_name = "AUDIENCE", requires = "jwks")]
+    user_audience: Option<String>,
+
     /// The agent of tasks that are begun with this namespace and no agent; without it the only one that no other agent delegates to
     #[arg(long = "default-agent", value_name = "NAMESPACE/NAME", value_parser = namespaced)]
     default_agents: Vec<(String, String)>,
@@ -260,6 +269,7 @@ impl Arguments {
         let authentication = Authentication {
             tokens: self.tokens.clone(),
             jwt,
+            user_audience: self.user_audience.clone(),
             unreadable: match &*self.unreadable_tokens {
                 "keep" => Unreadable::Keep,
                 _ => Unreadable::Close,
@@ -293,6 +303,7 @@ impl Arguments {
             },
             manifest_digests: self.manifest_digests.clone(),
             allow_unlock: self.allow_unlock,
+            allow_plain_claims: self.allow_plain_claims,
             default_agents: self.default_agents.iter().cloned().collect(),
             watch: (self.watch > 0).then(|| Duration::from_secs(self.watch)),
             authentication,

@@ -4,7 +4,8 @@
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
 //! of [`manifest::load`](crate::manifest::load()).
 
-use crate::cel::{Cache, CacheStats};
+use crate::cel::{Cache, CacheStats, Json};
+use crate::context::members_of;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::layers::{Layer, Layers};
 use crate::limits::EngineLimits;
@@ -51,7 +52,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// assert!(engine.warnings().is_empty());
 ///
 /// let now = SystemTime::now();
-/// let user = User { id: "u-1".into(), email: None };
+/// let user = User { id: "u-1".into(), email: None, ..User::default() };
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let call = Call::new("refund", serde_json::json!({ "amount": 250 }).into());
 /// let Outcome::Refused(refusal) = task.before(&call, now)?.outcome() else { panic!("250 is too much") };
@@ -113,6 +114,8 @@ struct Loaded {
     policies: HashMap<(String, String), Option<Arc<Policy>>>,
     layers: Layers,
     triggers: HashMap<(String, String), Option<Arc<Trigger>>>,
+    /// The names of the claims that any policy names.
+    claims: HashSet<Arc<str>>,
 }
 
 impl Loaded {
@@ -331,15 +334,36 @@ impl Engine {
     /// Starts a task, with the tools that it brings. [`Task::tools_left_out`] says which of them cannot be called.
     ///
     /// # Errors
-    /// As [`Engine::policy_with`]; [`TaskError::MetadataTooLarge`], [`TaskError::MetadataName`] and [`TaskError::MetadataText`].
-    pub fn start(&self, start: StartTask) -> Result<Task, TaskError> {
+    /// As [`Engine::policy_with`]; [`TaskError::MetadataTooLarge`], [`TaskError::MetadataName`] and [`TaskError::MetadataText`];
+    /// [`TaskError::ClaimsNotAnObject`], [`TaskError::ClaimsTooLarge`] and [`TaskError::ClaimsMisfit`].
+    pub fn start(&self, mut start: StartTask) -> Result<Task, TaskError> {
         start.check_metadata(&self.limits)?;
+        start.user.claims = self.named_claims(start.user.claims.as_ref())?;
         let Layer { policy, left_out, findings } =
             self.layer(&start.namespace, &start.agent, &start.tools)?;
+        let claims = start.user.claims.clone().unwrap_or_else(|| Json::object([]));
+        let checked = policy.claims().check(&claims);
+        checked.map_err(|(policy, why)| TaskError::ClaimsMisfit { policy, why })?;
         let mut task = Task::new(policy, self.cache.clone(), start);
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
         Ok(task)
+    }
+
+    /// The claims that a task is to keep: those that some policy names, were it for another agent, to which the task may
+    /// delegate. A token says more than anybody asks, and what nobody asks for is not stored.
+    fn named_claims(&self, claims: Option<&Json>) -> Result<Option<Json>, TaskError> {
+        let Some(claims) = claims else { return Ok(None) };
+        if !claims.root().is_object() {
+            return Err(TaskError::ClaimsNotAnObject);
+        }
+        let most = self.limits.max_claims_bytes;
+        let loaded = self.loaded();
+        let named = members_of(claims.root(), |name| loaded.claims.contains(name));
+        if named.to_string().len() > most {
+            return Err(TaskError::ClaimsTooLarge(most));
+        }
+        Ok(Some(named).filter(|named| !named.root().is_empty()))
     }
 
     /// The switches that all tasks of this engine heed, running ones too. A tool or agent that is stopped here is stopped at the next
@@ -398,6 +422,7 @@ fn compile(door: Door, catalog: &Catalog, limits: &EngineLimits, cache: &Cache) 
             let place = (finding.place.source.name().to_owned(), finding.place.span);
             known.insert((place, finding.path.clone(), finding.message.clone()))
         }));
+        loaded.claims.extend(policy.iter().flat_map(|policy| policy.claims().names()).cloned());
         let agent = &resolved.agent;
         loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
     }

@@ -23,7 +23,7 @@
 //! // A folder of manifests; whatever is wrong in them is an error that shows the place with carets.
 //! let engine = Engine::open(&["policies/support-desk"], EngineLimits::default())?;
 //!
-//! let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+//! let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 //! let mut task = engine.start(StartTask::new("t-1041", "support", "support-desk", user, now()))?;
 //!
 //! // Somebody says something: guardrails look at it before the model does.

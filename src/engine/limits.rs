@@ -74,6 +74,8 @@ bounds! {
     max_metadata_key_bytes: usize = 64, "bytes";
     /// The text of one entry of a task's metadata.
     max_metadata_value_bytes: usize = 512, "bytes";
+    /// The claims of a task's user that it is begun with, as JSON.
+    max_claims_bytes: usize = 16_384, "bytes";
     /// Why somebody ended or purged a task or turned a switch, in their own words.
     max_reason_bytes: usize = 1_000, "bytes";
 }

@@ -15,9 +15,10 @@ use tracing::warn;
 const NOBODY: &str = "";
 
 impl Tasks {
-    /// Whether a task may begin under its parent, if it has one: that is a task of the same caller which has not ended, has the call
+    /// Gives a task the claims of its parent, if it has one and no claims of its own: both run for the same user. The error says whether
+    /// it may begin under it at all: that is a task of the same caller which has not ended, has the call
     /// open, and runs for the same user (DEL-06). Linear in the parent.
-    pub(super) fn check_parent(&self, owner: &Owner, start: &StartTask) -> Result<(), Problem> {
+    pub(super) fn under_parent(&self, owner: &Owner, start: &mut StartTask) -> Result<(), Problem> {
         let Some(parent) = &start.parent else { return Ok(()) };
         let saved = self.store.load(owner, &parent.task).map_err(|error| self.problem(&error))?.saved;
         if saved.has_ended() {
@@ -29,6 +30,7 @@ impl Tasks {
         if saved.user() != start.user.id {
             return Err(Problem::new(Kind::BadRequest, messages::user_of_parent()));
         }
+        start.user.claims = start.user.claims.take().or_else(|| saved.claims().cloned());
         Ok(())
     }
 

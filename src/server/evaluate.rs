@@ -247,7 +247,7 @@ impl Evaluate {
             Ok((value, _)) => Outcome::Value(value),
             Err(Stop::Failed(error)) => Outcome::Failed(Failed::of(&error)),
             Err(Stop::Asked) => {
-                Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default() })
+                Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default(), panel: None })
             }
         })
     }

@@ -92,7 +92,7 @@ mod tests {
             )?;
             let opened = Manifests::open(&[folder.path().to_owned()], None, limits.engine, now)?;
             let served = opened.served();
-            let user = User { id: "u".into(), email: None };
+            let user = User { id: "u".into(), email: None, ..User::default() };
             let task = served.engine.start(StartTask::new(prompt, "n", "a", user, now))?;
             store.create_under(&Owner::nobody(), &task, now, None, Some(served.set.clone()))?;
             digests.push(served.set.digest().to_owned());

@@ -183,15 +183,35 @@ impl Person {
 
     /// Whether a review is addressed to them, by a name of their own or of a group.
     pub(super) fn is_addressed(&self, review: &StoredReview) -> bool {
-        let reviewer = reviewer_name(&review.reviewer);
-        self.names().contains(&reviewer)
+        let names = self.names();
+        review.addressees().any(|asked| names.contains(&reviewer_name(asked)))
     }
 
     /// Whether they would approve for themselves: they are the person for whom the task runs, and the review is addressed to a
     /// group that they happen to be in.
     pub(super) fn is_own_judge(&self, review: &StoredReview) -> bool {
-        let reviewer = reviewer_name(&review.reviewer);
-        self.is_user(review) && !self.own_names().any(|name| name == reviewer)
+        self.is_user(review) && self.own_names_in(review).is_empty()
+    }
+
+    /// The names of a review that are theirs and nobody else's.
+    fn own_names_in(&self, review: &StoredReview) -> Vec<String> {
+        let own: Vec<String> = self.own_names().collect();
+        let is_own = |asked: &&str| own.contains(&reviewer_name(asked));
+        review.addressees().filter(is_own).map(str::to_owned).collect()
+    }
+
+    /// The names of a review of several people by which their answer counts. The person for whom the task runs speaks for no
+    /// group.
+    pub(super) fn names_in(&self, review: &StoredReview) -> Vec<String> {
+        if review.panel.is_none() {
+            return Vec::new();
+        }
+        if self.is_user(review) && !self.own_names_in(review).is_empty() {
+            return self.own_names_in(review);
+        }
+        let names = self.names();
+        let is_theirs = |asked: &&str| names.contains(&reviewer_name(asked));
+        review.addressees().filter(is_theirs).map(str::to_owned).collect()
     }
 
     /// Whether they are the person for whom the task of a review runs, as far as anybody can tell.

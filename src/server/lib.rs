@@ -120,6 +120,7 @@ mod telemetry;
 #[cfg(feature = "otel")]
 mod traces;
 mod turn_steps;
+mod user_claims;
 
 pub use client::{Client, ClientError, ClientReply};
 pub use clock::{Clock, system_clock};

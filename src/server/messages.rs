@@ -54,7 +54,7 @@ pub(super) fn unknown_scope(row: usize) -> String {
 }
 
 pub(super) fn by_is_known() -> &'static str {
-    "`by` is not taken from a request: whoever sends it is on record"
+    "`by` and `addressed_as` are not taken from a request: whoever sends it is on record"
 }
 
 pub(super) fn review_state() -> String {
@@ -230,6 +230,10 @@ pub(super) fn bad_filter() -> &'static str {
 }
 
 /// A task is begun as the child of one of another user.
+pub(super) fn claims_and_token() -> &'static str {
+    "the claims of a user stand in their token or beside their id, not in both"
+}
+
 pub(super) fn user_of_parent() -> &'static str {
     "expected the `user` of the task that delegates"
 }

@@ -79,6 +79,12 @@ kinds! {
     Unauthenticated = "unauthenticated", 401, "Nobody is known to ask";
     /// A valid token that may not do this.
     Forbidden = "forbidden", 403, "The token lacks a scope";
+    /// A token of the user that is not valid, or names somebody else.
+    UserToken = "user-token", 403, "The token of the user is not accepted";
+    /// Claims of a user that nobody vouches for.
+    PlainClaims = "plain-claims", 403, "Claims of a user come with the user's own token";
+    /// Claims of a user that do not fit what a policy says of them.
+    ClaimsMisfit = "claims-misfit", 422, "The claims of the user do not fit a policy";
     /// Locks are for good on this server.
     UnlockDisabled = "unlock-disabled", 403, "The operator has not allowed to unlock tasks";
     /// A request of a page of another site.

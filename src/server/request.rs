@@ -85,13 +85,17 @@ impl Request {
         read_json(&self.body, limits.eval.max_json_depth)
     }
 
-    /// What the body says, however its members are ordered and its text is laid out.
+    /// What the body says, however its members are ordered and its text is laid out; without members that a retry may have
+    /// otherwise, such as a token that was renewed meanwhile.
     ///
     /// # Errors
     /// A body that is no JSON.
-    pub(super) fn meaning(&self) -> Result<String, Problem> {
+    pub(super) fn meaning(&self, without: &[&str]) -> Result<String, Problem> {
         let mut body: serde_json::Value =
             serde_json::from_slice(&self.body).map_err(|_| Problem::from(Kind::NotJson))?;
+        if let Some(members) = body.as_object_mut() {
+            members.retain(|name, _| !without.contains(&&**name));
+        }
         body.sort_all_objects();
         let text = serde_json::to_vec(&body).map_err(|_| Problem::from(Kind::Internal))?;
         Ok(Digest::of(&text).to_string())

@@ -156,7 +156,8 @@ pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
         return Err(Kind::ReviewChanged.into());
     }
     let bound = (row.review.question, row.review.digest.clone());
-    let step = Answering { choice, bound, by, note: body.note };
+    let names = request.caller.person.as_ref().map(|person| person.names_in(&row.review));
+    let step = Answering { choice, bound, by, note: body.note, addressed_as: names.unwrap_or_default() };
     if row.review.state != ReviewState::Open {
         return step.once_more(tasks, row);
     }
@@ -174,6 +175,11 @@ pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
     let taken = tasks.step_of(&row.owner, &of_task, &step);
     let present = seen(service, request)?;
     match (taken, present.review.state) {
+        // one of several has approved, and the review waits for the others
+        (Ok(_), ReviewState::Open) if step.is_among(&present.review.approvals) => {
+            let review = present.review;
+            Answer::json(200, &ReviewedReview { review, decision: Some(Verdict::Suspend) })
+        }
         (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
         (Ok(_), _) => step.once_more(tasks, present),
         // somebody else was first
@@ -225,6 +231,10 @@ impl Answering {
         let is_theirs = |answered: &&ReviewAnswered| {
             answered.answer == word && answered.by == self.by && !answered.passed_on
         };
+        if review.state == ReviewState::Approved && self.is_among(&review.approvals) {
+            let decision = review.answered.as_ref().and_then(|answered| answered.decision);
+            return Answer::json(200, &ReviewedReview { review, decision });
+        }
         let Some(answered) = review.answered.as_ref().filter(is_theirs) else {
             return Err(Kind::ReviewClosed.into());
         };
@@ -239,6 +249,11 @@ impl Answering {
         }
         let decision = answered.decision;
         Answer::json(200, &ReviewedReview { review, decision })
+    }
+
+    /// Whether the approval is one of these.
+    fn is_among(&self, approvals: &[ReviewAnswered]) -> bool {
+        self.choice == ReviewChoice::Approve && approvals.iter().any(|known| known.by == self.by)
     }
 
     /// Whether a closed review of a task has this answer.
@@ -395,6 +410,8 @@ struct Answering {
     /// The question, and the digest of what the reviewer was shown.
     bound: (QuestionId, String),
     by: Option<Identity>,
+    /// The names of a review of several people that are theirs.
+    addressed_as: Vec<String>,
 }
 
 impl StepBody for Answering {
@@ -426,8 +443,12 @@ impl StepBody for Answering {
         if review.digest.to_string() != *digest {
             return Err(Kind::ReviewChanged.into());
         }
-        let answer =
-            ReviewAnswer { choice: self.choice(task, &review), by: self.by.clone(), note: self.note.clone() };
+        let answer = ReviewAnswer {
+            choice: self.choice(task, &review),
+            by: self.by.clone(),
+            note: self.note.clone(),
+            addressed_as: self.addressed_as.clone(),
+        };
         Ok(task.answer(*question, task::Answer::Review(answer), at.now)?.into_progress())
     }
 }

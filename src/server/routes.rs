@@ -161,8 +161,12 @@ pub(super) struct NewTask {
     /// The agent's name; without it the default agent of the namespace.
     #[serde(default)]
     agent: Option<String>,
-    /// The person for whom it runs.
+    /// The person for whom it runs. `claims` only where callers need no token, or the operator allows it; else they come with `user_token`.
     user: User,
+    /// A token (JWT) of that person, whose subject is the `id` of `user`: what it says is their claims. It is verified as callers' tokens are,
+    /// and not kept. A task without it that has a parent has the claims of its parent.
+    #[serde(default)]
+    user_token: Option<String>,
     /// The resolved model; without it the one that the agent wishes for.
     #[serde(default)]
     model: Option<String>,
@@ -188,7 +192,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let (id, mount_id, begun_with) = match new.id {
         Some(id) => {
             check_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
-            (id, Some(made_up), Some(request.meaning()?))
+            (id, Some(made_up), Some(request.meaning(&["user_token"])?))
         }
         None => (made_up, None, None),
     };
@@ -200,7 +204,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         id,
         namespace: new.namespace,
         agent,
-        user: new.user,
+        user: service.user(new.user, new.user_token.as_deref())?,
         started_at: service.now(),
         model: new.model,
         runtime: new.runtime.unwrap_or_default(),

@@ -59,6 +59,9 @@ pub struct Settings {
     pub live_tasks: LiveTasks,
     /// Whether locked tasks can be unlocked; without it a lock is for good (MW-31).
     pub allow_unlock: bool,
+    /// Whether the claims of a user may stand in the body that begins a task, although callers need tokens; without it they come from
+    /// the user's own token alone. Where callers need no token, claims are taken from the body as the user's id is.
+    pub allow_plain_claims: bool,
     /// The default agents of namespaces, by namespace: for tasks that are begun without the name of an agent. Without one here it is
     /// the only agent of the namespace that no other agent delegates to.
     pub default_agents: BTreeMap<String, String>,
@@ -120,6 +123,9 @@ pub struct Authentication {
     pub tokens: Option<PathBuf>,
     /// The requirements for signed tokens (JWT).
     pub jwt: Option<Jwt>,
+    /// One of `aud` of the tokens of users, whose claims a task gets; without it that of callers ([`Jwt::audience`]). Such a token is
+    /// made for the application that the user has signed in to.
+    pub user_audience: Option<String>,
     /// Whether callers are still accepted when one of the files cannot be read again.
     pub unreadable: Unreadable,
     /// The form of the identity of a caller with a JWT.
@@ -250,6 +256,7 @@ impl Settings {
             policies,
             manifest_digests: None,
             allow_unlock: false,
+            allow_plain_claims: false,
             default_agents: BTreeMap::new(),
             live_tasks: LiveTasks::default(),
             watch: Some(Duration::from_secs(1)),

@@ -344,7 +344,7 @@ impl StepBody for Resume {
     /// Who passes on the answer to a review is on record with it: the server knows nobody else.
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
         let answer = match self.answer.clone() {
-            Answer::Review(answer) if answer.by.is_some() => {
+            Answer::Review(answer) if answer.by.is_some() || !answer.addressed_as.is_empty() => {
                 return Err(Problem::new(Kind::BadRequest, messages::by_is_known()));
             }
             Answer::Review(answer) => {
@@ -529,6 +529,8 @@ impl From<TaskError> for Problem {
                 Kind::BadRequest
             }
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
+            TaskError::ClaimsNotAnObject | TaskError::ClaimsTooLarge(_) => Kind::BadRequest,
+            TaskError::ClaimsMisfit { .. } => Kind::ClaimsMisfit,
             TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
@@ -538,6 +540,7 @@ impl From<TaskError> for Problem {
             }
             TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
             TaskError::ReviewExpired(_) => Kind::ReviewClosed,
+            TaskError::NotAddressed(_) => Kind::NotAddressed,
             TaskError::SeveralPending => Kind::SeveralAsked,
             TaskError::WrongAnswer => Kind::WrongAnswer,
             TaskError::BadEdit(_) => Kind::BadEdit,

@@ -131,7 +131,7 @@ impl Tasks {
     }
 
     /// Starts a task of a caller, or answers with the one that this very request has started before.
-    pub(super) fn create(&self, request: &Request, start: StartTask) -> Result<Answer, Problem> {
+    pub(super) fn create(&self, request: &Request, mut start: StartTask) -> Result<Answer, Problem> {
         let owner = owner(&request.caller);
         if let Some(answer) = self.answered(&owner, request, None)? {
             return Ok(answer);
@@ -139,7 +139,7 @@ impl Tasks {
         let (id, at) = (start.id.clone(), start.started_at);
         let begun_with = start.begun_with.clone();
         let served = self.manifests.served();
-        let parent = self.check_parent(&owner, &start);
+        let parent = self.under_parent(&owner, &mut start);
         let task = match parent.and_then(|()| Ok(served.engine.start(start)?)) {
             Ok(task) => task,
             // it may have begun while its parent or its agent was there

@@ -15,7 +15,7 @@
 //! // a path of a file keeps it longer than this process
 //! let tasks = StoredTasks::new(Database::open(&Location::parse("memory"), &limits)?, &limits);
 //!
-//! let kim = User { id: "u-7".into(), email: None };
+//! let kim = User { id: "u-7".into(), email: None, ..User::default() };
 //! let task = engine.start(StartTask::new("t-1041", "support", "support-desk", kim, now))?;
 //! let owner = Owner::caller("desk");
 //! tasks.create(&owner, &task, now, None)?;

@@ -1,7 +1,10 @@
 //! The list of attacks on the shipped policies, held against their cases: each attempt that is listed is a case that runs,
-//! and each case of an attack is listed.
+//! and each case of an attack is listed. Those on the policies of the library are let through without them.
 
+use celador::limits::EngineLimits;
+use celador::scenario::{CaseOutcome, Palette, Runner, load_cases};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,4 +57,82 @@ fn each_attack_that_is_listed_is_a_case_and_each_case_is_listed() {
     wrong.extend(found.difference(&listed).map(|it| format!("a case that is not listed: {it}")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(listed.len() > 100, "only {}", listed.len());
+}
+
+const HEAD: &str = "\
+# What the policies of the library stop
+
+Each attempt is a case that runs with the others: `policies/library/<policy>/cases/attack-<attempt>.yaml`. With the policy it is refused,
+altered or has to be allowed by a person; a test runs each without the policy too, and then it goes through. What each policy cannot hold
+stands at its beginning.
+";
+
+/// The folders of the library, by name.
+fn library() -> Vec<PathBuf> {
+    let entries = fs::read_dir(policies().join("library")).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// The page of attacks: one table for each policy, made of the cases.
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for folder in library() {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let attempts = cases(&folder.join("cases"));
+        assert!(attempts.len() >= 2, "{name}: only {} attacks", attempts.len());
+        write!(page, "\n## {name}\n\n| attempt | what it is |\n|---|---|\n").unwrap();
+        for attempt in attempts {
+            let text = fs::read_to_string(folder.join(format!("cases/attack-{attempt}.yaml"))).unwrap();
+            let about = text.lines().find_map(|line| line.strip_prefix("about: ")).unwrap();
+            writeln!(page, "| {attempt} | {} |", about.trim_matches('"').replace('|', "\\|")).unwrap();
+        }
+    }
+    page
+}
+
+/// The page is made of the cases; `UPDATE_EXPECT=1` writes it.
+#[test]
+fn the_page_of_the_library_lists_its_attacks() {
+    let path = policies().join("library/ATTACKS.md");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, page()).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), page());
+}
+
+/// A policy that refuses what nobody would have done stops nothing.
+#[test]
+fn each_attack_on_the_library_goes_through_without_its_policy() {
+    let limits = EngineLimits::default();
+    let (mut runner, mut wrong) = (Runner::new(limits), String::new());
+    for folder in library() {
+        let without = tempfile::tempdir().unwrap();
+        fs::create_dir(without.path().join("cases")).unwrap();
+        fs::copy(folder.join("example.yaml"), without.path().join("example.yaml")).unwrap();
+        for attempt in cases(&folder.join("cases")) {
+            let file = format!("cases/attack-{attempt}.yaml");
+            let text = fs::read_to_string(folder.join(&file)).unwrap();
+            assert!(text.contains("[../policy.yaml, ../example.yaml]"), "{attempt}");
+            let case = text.replace("../policy.yaml, ", "");
+            // in a case of several steps the last one is the attempt
+            let case = match case.rsplit_once("\n    expect: ").filter(|_| case.contains("\nsteps:")) {
+                Some((steps, _)) => {
+                    format!("{steps}\n    expect: {{decision: allow}}\nexpect: {{task: active}}\n")
+                }
+                None => {
+                    format!("{}\nexpect: {{decision: allow}}\n", case.rsplit_once("\nexpect:").unwrap().0)
+                }
+            };
+            fs::write(without.path().join(&file), case).unwrap();
+        }
+        for loaded in load_cases(&[without.path()], &limits).unwrap() {
+            let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
+            if !matches!(report.outcome, CaseOutcome::Passed) {
+                wrong.push_str(&report.render(&Palette::PLAIN));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }

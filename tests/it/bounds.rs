@@ -38,7 +38,7 @@ const OF_MANIFESTS: [&str; 8] = [
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
 /// Tested in `tests/data/manifest/policy-many.yaml`.
-const OF_POLICIES: [&str; 1] = ["max_rule_matches"];
+const OF_POLICIES: [&str; 2] = ["max_rule_matches", "max_claims_bytes"];
 
 /// Tested in `brought_tools.rs`.
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];

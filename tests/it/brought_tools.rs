@@ -45,7 +45,7 @@ fn issue() -> Value {
 }
 
 fn begin(engine: &Engine, listed: Value) -> Result<Task, TaskError> {
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     engine.start(StartTask { tools: tools(listed), ..StartTask::new("t-1", "acme", "clerk", user, NOW) })
 }
 
@@ -190,7 +190,7 @@ fn rules_meet_the_tools_as_they_are() {
 #[test]
 fn a_brought_tool_is_nothing_without_a_capability() {
     let engine = Engine::open(&["examples/first-policy"], EngineLimits::default()).unwrap();
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     let listed = tools(json!([reader(), {"name": "shell", "inputSchema": {"type": "string"}}]));
     let start = StartTask { tools: listed, ..StartTask::new("t-1", "shop", "clerk", user, NOW) };
     let mut task = engine.start(start).unwrap();

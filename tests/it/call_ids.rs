@@ -182,7 +182,7 @@ fn a_call_that_asks_asks_the_same_when_it_is_made_again() {
     assert!(task.answer(lead.0, Answer::approve(), noon()).unwrap().outcome().is_allowed());
     let result = || CallResult::successful(json!({}).into());
     let boss = asked(task.after(&"c".into(), result(), noon()).unwrap().into_progress());
-    assert_eq!(boss.1, Request::Review { reviewer: "boss".into() });
+    assert_eq!(boss.1, Request::Review { reviewer: "boss".into(), panel: None });
     let mut stored = engine(agent).restore(task.save()).unwrap();
     for task in [&mut task, &mut stored] {
         assert_eq!(asked(task.after(&"c".into(), result(), noon()).unwrap().into_progress()), boss);

@@ -39,6 +39,7 @@ fn start() -> TaskFacts {
         namespace: "demo".into(),
         started_at: Timestamp::from_unix(START).unwrap(),
         user_id: "u-1".into(),
+        user_claims: None,
         user_email: None,
         model: "test/model".into(),
     }

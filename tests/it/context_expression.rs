@@ -60,6 +60,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             namespace: "demo".into(),
             started_at: time("2026-06-01T11:00:00Z"),
             user_id: "u-1".into(),
+            user_claims: None,
             user_email: None,
             model: "test/model".into(),
         },

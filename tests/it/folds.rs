@@ -225,6 +225,7 @@ fn task() -> TaskContext {
         namespace: "demo".into(),
         started_at: Timestamp::from_unix(1_780_311_600).unwrap(),
         user_id: "u-1".into(),
+        user_claims: None,
         user_email: None,
         model: "test/model".into(),
     };

@@ -46,6 +46,7 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
         namespace: "demo".into(),
         started_at: at,
         user_id: "u-1".into(),
+        user_claims: None,
         user_email: None,
         model: "test/model".into(),
     };

@@ -198,6 +198,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             namespace: "demo".into(),
             started_at,
             user_id: "a".into(),
+            user_claims: None,
             user_email: email.then(|| "key@example.com".into()),
             model: "test/model".into(),
         },

@@ -21,7 +21,7 @@ fn task(eval: EvalLimits, agent: &str) -> (Engine, Task) {
     let (catalog, findings) = Catalog::parse(&[file], &limits);
     let (engine, more) = Engine::lenient_from_catalog(&catalog, limits);
     assert!(!findings.iter().chain(&more).any(|finding| finding.is_error()), "{findings:?} {more:?}");
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     let started = at("2026-06-01T11:00:00Z");
     let task = engine.start(StartTask::new("t-1", "demo", "clerk", user, started)).unwrap();
     (engine, task)

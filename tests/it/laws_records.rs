@@ -95,6 +95,7 @@ fn context(changes: &[[u16; 3]]) -> TaskContext {
         namespace: "demo".into(),
         started_at: "2026-06-01T11:00:00Z".parse().unwrap(),
         user_id: "u-1".into(),
+        user_claims: None,
         user_email: changes.first().filter(|[what, ..]| what % 2 == 0).map(|_| "kim@example.com".into()),
         model: "test/model".into(),
     };

@@ -67,7 +67,7 @@ fn a_text_does_not_go_while_a_task_comes_under_it() {
             });
             for number in 0..TASKS {
                 let id = format!("t-{number}");
-                let user = User { id: "u".into(), email: None };
+                let user = User { id: "u".into(), email: None, ..User::default() };
                 let task = engine.start(StartTask::new(&id, "n", "a", user, now)).unwrap();
                 let begun = begins.create_under(nobody, &task, now, None, Some(set.clone()));
                 match begun {

@@ -32,6 +32,9 @@ mod cel_interpreter;
 mod check_rows;
 mod check_syntax;
 mod check_types;
+mod claims;
+#[cfg(feature = "server")]
+mod claims_over_http;
 mod cli;
 mod conformance;
 mod context;
@@ -94,6 +97,8 @@ mod masking;
 mod masking_schemas;
 #[cfg(feature = "server")]
 mod openapi;
+#[cfg(feature = "server")]
+mod panels_over_http;
 mod parallel_calls;
 #[cfg(feature = "server")]
 mod pending;

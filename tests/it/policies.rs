@@ -87,6 +87,8 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("size(input.message) < 9", "size(input.message) < 8"),
         ("guardrails:\n  before:", "guardrails:\n  after:"),
         ("name: money\n", "name: money\nlimits: {max_turns: 3}\n"),
+        ("name: money\n", "name: money\nclaims: {properties: {tier: {type: string}}}\n"),
+        ("name: money\n", "name: money\nclaims: {properties: {tier: {enum: [a]}}}\n"),
     ];
     let mut known = vec![fingerprint(""), fingerprint(POLICY)];
     for (from, to) in others {
@@ -306,7 +308,7 @@ fn the_page_about_policies_is_true() {
             .collect();
         assert_eq!(codes, ["unmatched_agents"], "{other}");
     }
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, NOW)).unwrap();
     let mut verdict = |function: &str, arguments: Value| {
         let decision = task.before(&call(function, arguments), NOW).unwrap().outcome().into_decision();

@@ -246,3 +246,57 @@ fn the_page_about_policies_is_true_of_uses() {
     let step = decision.decided_by.and_then(|origin| origin.policy).unwrap();
     assert_eq!(step.to_string(), "acme/house > lib/amounts#cap");
 }
+
+/// A text that computes with a secret shows none in views, and its reader gets it.
+#[test]
+fn an_expression_of_a_secret_is_masked_in_views() {
+    let secret = AGENT.replace("order: {type: string}}}", "order: {type: string, secret: true}}}");
+    let policy = "---
+kind: celador/v1/policy
+namespace: shop
+name: money
+variables: {tail: input.order + '!'}
+capabilities:
+  pay_refund: {before: [{assert: input.amount < 3, error_message: \"{input.amount + 1} of {variables.tail}\"}]}
+";
+    let engine = Engine::parse("shop.yaml", &format!("{secret}{policy}")).unwrap();
+    let call = Call::new("pay_refund", json!({"amount": 5, "order": "O-1"}).into());
+    let decision = begin(&engine).before(&call, NOW).unwrap().outcome().into_decision();
+    assert_eq!(decision.message.as_deref(), Some("6 of O-1!"));
+    let masked = decision.masked();
+    assert_eq!(masked.message.as_deref(), Some("6 of ***"));
+    assert_eq!(masked.trace[0].message.as_deref(), Some("6 of ***"));
+}
+
+/// Texts are no way around the bound of an evaluation: all expressions of one together keep to it.
+#[test]
+fn the_expressions_of_a_text_share_one_budget() {
+    let loops = "{input.order.split('').map(a, input.order.split('').map(b, a + b)).size()}".repeat(4);
+    let policy = format!(
+        "---\nkind: celador/v1/policy\nnamespace: shop\nname: money\ncapabilities:\n  pay_refund: {{before: [{{assert: input.amount < 3, error_message: \"{loops}\"}}]}}\n"
+    );
+    let text = format!("{AGENT}{policy}");
+    let said = |max_cost: u64| {
+        let file = File { source: Source::new("shop.yaml", text.as_str()), origin: FileOrigin::Named };
+        let mut limits = EngineLimits::default();
+        limits.eval.max_cost = max_cost;
+        let (catalog, _) = Catalog::parse(&[file], &limits);
+        let engine = Engine::from_catalog(&catalog, limits).0;
+        let order = "x".repeat(100);
+        verdict(&mut begin(&engine), "pay_refund", json!({"amount": 5, "order": order}))
+    };
+    assert_eq!(said(10_000_000), ("block".to_owned(), "100".repeat(4)));
+    // the least bound, to a half, that one of them keeps to: it is spent after two
+    let bounds = std::iter::successors(Some(10_000_u64), |bound| Some(bound * 3 / 2));
+    let first = bounds.map(said).find(|(_, text)| text.starts_with("100")).unwrap();
+    assert_eq!(first, ("block".to_owned(), "100100(budget_exceeded)(budget_exceeded)".to_owned()));
+}
+
+#[test]
+fn the_page_about_policies_is_true_of_texts() {
+    let manifests = format!("{}---\n{}", agent_of_the_page(), example("Texts"));
+    let engine = Engine::parse("shop.yaml", &manifests).unwrap_or_else(|error| panic!("{error}"));
+    let told = |amount: u32| verdict(&mut begin(&engine), "payments_refund", json!({"amount": amount})).1;
+    assert_eq!(told(1200), "1200 is 200 over the cap.");
+    assert_eq!(told(6000), "6000 is 5000 over the cap, by far.");
+}

@@ -66,7 +66,7 @@ fn under_review(task: &mut Task, amount: i64) -> QuestionId {
 }
 
 fn choose(choice: ReviewChoice) -> Answer {
-    ReviewAnswer { choice, by: None, note: None }.into()
+    ReviewAnswer { choice, by: None, note: None, addressed_as: Vec::new() }.into()
 }
 
 fn edit(arguments: Value) -> Answer {
@@ -134,7 +134,12 @@ fn one_approval_covers_the_steps_of_a_call() {
     let mut task = start(&desk());
     let question = under_review(&mut task, 250);
     let by = Some(Identity { issuer: None, subject: "u-9".into(), email: None });
-    let approval = ReviewAnswer { choice: ReviewChoice::Approve, by: by.clone(), note: Some("fine".into()) };
+    let approval = ReviewAnswer {
+        choice: ReviewChoice::Approve,
+        by: by.clone(),
+        note: Some("fine".into()),
+        addressed_as: Vec::new(),
+    };
     let decision = decided(answer(&mut task, question, approval.into()));
     assert_eq!(decision.verdict, Verdict::Allow);
     let review = only(&task);
@@ -347,6 +352,7 @@ fn answers_are_read_as_they_were_and_as_they_are() {
                 choice: ReviewChoice::Deny,
                 by: Some(Identity { issuer: None, subject: "u".into(), email: None }),
                 note: Some("no".into()),
+                addressed_as: Vec::new(),
             }
             .into(),
         ),
@@ -392,7 +398,12 @@ capabilities:
     assert_eq!(waits.verdict, Verdict::Wait);
     let kim =
         Identity { issuer: Some("idp".into()), subject: "u-9".into(), email: Some("kim@example.com".into()) };
-    let approval = ReviewAnswer { choice: ReviewChoice::Approve, by: Some(kim), note: Some("fine".into()) };
+    let approval = ReviewAnswer {
+        choice: ReviewChoice::Approve,
+        by: Some(kim),
+        note: Some("fine".into()),
+        addressed_as: Vec::new(),
+    };
     let approved = decided(answer(&mut task, question, approval.into()));
     let expected = json!([{
         "reviewer": "lead", "state": "approved", "function": "probe", "call": approved.call, "by": "kim@example.com",

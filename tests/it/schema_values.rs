@@ -81,7 +81,7 @@ pub(crate) fn engine(manifests: &str) -> Engine {
 }
 
 pub(crate) fn start(engine: &Engine, id: &str) -> Task {
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     engine.start(StartTask::new(id, "demo", "clerk", user, noon())).unwrap()
 }
 

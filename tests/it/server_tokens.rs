@@ -14,7 +14,7 @@ use ring::signature::{
 use serde_json::{Value, json};
 use std::fs;
 
-const NOON: i64 = 1_780_315_200;
+pub const NOON: i64 = 1_780_315_200;
 pub const ISSUER: &str = "https://issuer.example";
 
 /// A key with its JWK, which signs.

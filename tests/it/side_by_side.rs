@@ -42,7 +42,7 @@ fn busy() -> (Task, [CallId; 3], Question) {
     let mut task = task(AGENT);
     let open = ["ledger_post_entry", "ledger_post_entry", "probe"].map(|name| let_through(&mut task, name));
     let review = asks(task.before(&call("ledger_lookup", json!({"account": "a"})), noon()).unwrap());
-    assert!(matches!(&review.request, Request::Review { reviewer } if reviewer == "lead"));
+    assert!(matches!(&review.request, Request::Review { reviewer, .. } if reviewer == "lead"));
     (task, open, review)
 }
 

@@ -1,5 +1,6 @@
 //! `celador init`: what it writes passes, and what is there already stays.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -25,6 +26,47 @@ fn what_init_writes_is_clean_and_passes() {
     let report = String::from_utf8_lossy(&tested.stdout).into_owned();
     assert_eq!(tested.status.code(), Some(0), "{report}");
     assert!(report.contains("4 passed, 0 failed"), "{report}");
+}
+
+/// The paths of all files below a folder, with their texts.
+fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let files = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.is_file()).collect()
+    };
+    let all = files(folder).into_iter().chain(files(&folder.join("cases")));
+    all.map(|path| (path.strip_prefix(folder).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn each_policy_of_the_library_can_be_copied_and_is_clean_and_passes() {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/library");
+    let mut names: Vec<String> = fs::read_dir(&library)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 8);
+    for name in &names {
+        let folder = fresh(&format!("policy-{name}"));
+        let made = celador(&["init", "--policy", name], &folder);
+        assert_eq!(made.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&made.stderr));
+        // the list in the program is that of the folder
+        assert_eq!(texts(&folder), texts(&library.join(name)), "{name}");
+        let checked = celador(&["check", "--strict"], &folder);
+        assert_eq!(checked.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&checked.stdout));
+        let tested = celador(&["test"], &folder);
+        assert_eq!(tested.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&tested.stdout));
+    }
+    let unknown = celador(&["init", "--policy", "spendings"], &fresh("policy-unknown"));
+    assert_eq!(unknown.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    for name in names {
+        assert!(said.contains(&name), "{name} in {said}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn kim() -> Owner {
 }
 
 fn new(id: &str, user: &str, order: &str, at: i64) -> Task {
-    let user = User { id: user.into(), email: None };
+    let user = User { id: user.into(), email: None, ..User::default() };
     let parent = (id != "t-0").then(|| Parent { task: "t-0".into(), call: None });
     let metadata = [("order".to_owned(), order.to_owned()), ("shop".to_owned(), "north".to_owned())].into();
     let now = second(at.try_into().unwrap());

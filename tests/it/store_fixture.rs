@@ -21,7 +21,7 @@ pub fn clerk() -> &'static Engine {
 
 /// A task that has just started.
 pub fn new_task(id: &str) -> Task {
-    let user = User { id: "u-1".into(), email: None };
+    let user = User { id: "u-1".into(), email: None, ..User::default() };
     clerk().start(StartTask::new(id, "demo", "clerk", user, second(0))).unwrap()
 }
 

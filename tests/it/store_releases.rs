@@ -66,7 +66,7 @@ struct Running<'r> {
 
 impl<'r> Running<'r> {
     fn start(store: &'r StoredTasks, log: &'r DecisionLog, engine: &Engine, id: &str) -> Self {
-        let user = User { id: "u-1".into(), email: None };
+        let user = User { id: "u-1".into(), email: None, ..User::default() };
         let task = engine.start(StartTask::new(id, "shop", "clerk", user, second(0))).unwrap();
         let set = Arc::new(ManifestSet::of(&manifests()));
         let head = store.create_under(&kim(), &task, second(0), None, Some(set)).unwrap();
@@ -188,7 +188,7 @@ fn write(folder: &Path) {
     assert!(reviewed.call(200).is_none());
     assert!(reviewed.answer(Answer::Result(written())).is_none());
     assert!(reviewed.answer(Answer::approve()).is_none());
-    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into(), panel: None }));
 
     let mut said = start("said");
     assert!(said.say("please").is_none());
@@ -307,9 +307,9 @@ fn tasks_of_a_release_of_the_past_go_on() {
 
     // the first of two reviewers had agreed and is asked again; what the step before them called is not called again
     let mut reviewed = task("reviewed");
-    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "lead".into(), panel: None }));
     assert!(reviewed.answer(Answer::approve()).is_none());
-    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into() }));
+    assert_eq!(reviewed.task.request(), Some(&Request::Review { reviewer: "boss".into(), panel: None }));
     assert_eq!(reviewed.answer(Answer::approve()).unwrap().verdict, Verdict::Allow);
     assert_eq!(made(&reviewed, "trail"), 1);
     let mut refused = engine.restore_same(store.load(&kim(), "said").unwrap().saved).unwrap();
@@ -323,7 +323,7 @@ fn tasks_of_a_release_of_the_past_go_on() {
     assert_eq!(message, r#"[{"mimeType":"text/plain","text":"please!"}]"#, "the step before it ran once");
     let mut invoking = task("invoking");
     assert!(invoking.answer(Answer::Result(written())).is_none());
-    assert_eq!(invoking.task.request(), Some(&Request::Review { reviewer: "lead".into() }));
+    assert_eq!(invoking.task.request(), Some(&Request::Review { reviewer: "lead".into(), panel: None }));
     let mut executing = task("executing");
     assert_eq!(executing.answer(Answer::Result(paid())).unwrap().verdict, Verdict::Allow);
     assert_eq!(made(&executing, "pay"), 1);

@@ -377,7 +377,7 @@ fn asks<P: Into<Progress>>(progress: P) -> Request {
 
 fn review<P: Into<Progress>>(progress: P) -> String {
     match asks(progress) {
-        Request::Review { reviewer } => reviewer,
+        Request::Review { reviewer, .. } => reviewer,
         other => panic!("asks {other:?}"),
     }
 }

@@ -41,7 +41,7 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
     assert_eq!(lookup.function, "ledger_lookup");
     let answer = Answer::Result(CallResult::successful(json!({ "at": "far", "size": 0.1 }).into()));
     let asked = asks(first.resume(answer, noon()).unwrap());
-    assert_eq!(asked, Request::Review { reviewer: "boss".into() });
+    assert_eq!(asked, Request::Review { reviewer: "boss".into(), panel: None });
     assert_eq!(first.suspension().unwrap().verdict, Verdict::Suspend);
     let refused = decided(first.invoke(&call("ledger_lookup", json!({ "account": "a" })), noon()).unwrap());
     assert_eq!(refused.verdict, Verdict::Rejected);

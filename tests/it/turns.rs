@@ -191,7 +191,7 @@ fn opened(name: &str) -> (tempfile::TempDir, Engine) {
 }
 
 fn begin(engine: &Engine, namespace: &str, agent: &str) -> Task {
-    let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+    let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
     engine.start(StartTask::new("t-1", namespace, agent, user, noon())).unwrap()
 }
 

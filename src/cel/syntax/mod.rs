@@ -21,6 +21,7 @@ pub(crate) use parse::parse_rewritten;
 pub(crate) use print::sign_of;
 pub(crate) use reference::form as macro_form;
 pub use reference::{MACROS, Macro};
+pub use tokens::closing_brace;
 
 pub use expr::{
     BlockBinding, Comprehension, ComprehensionKind, Element, Expr, ExprId, ExprKind, Literal, MapEntry, Name,

@@ -62,6 +62,32 @@ pub(super) fn tokenize(text: &str) -> (Vec<Token>, Vec<Issue>) {
     (reader.tokens, reader.issues)
 }
 
+/// The bytes of an expression that a text begins with, up to the brace which closes one that stands ahead of the text. Braces in the
+/// expression, and in texts of it, are its own. Nothing if no such brace stands there, or something that is no token ahead of
+/// it. Linear in what it gives.
+///
+/// ```
+/// use celador_cel::closing_brace;
+///
+/// let text = "{'}': 1}['}'] + x} is left, isn't it?";
+/// assert_eq!(closing_brace(text).map(|end| &text[..end]), Some("{'}': 1}['}'] + x"));
+/// assert_eq!(closing_brace("x + 1"), None);
+/// ```
+#[must_use]
+pub fn closing_brace(text: &str) -> Option<usize> {
+    let mut reader = Reader { text, at: 0, tokens: Vec::new(), issues: Vec::new() };
+    let mut open: usize = 0;
+    while reader.step() && reader.issues.is_empty() {
+        match reader.tokens.pop().map_or("", Token::sign) {
+            "{" => open = open.saturating_add(1),
+            "}" if open == 0 => return reader.at.checked_sub(1),
+            "}" => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
 struct Reader<'t> {
     text: &'t str,
     at: usize,

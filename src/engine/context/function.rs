@@ -76,6 +76,19 @@ pub const REVIEW: &[Function] = &[Function {
     code: Code::Host,
 }];
 
+/// `review` of policy documents, which may ask several people.
+pub const REVIEW_OF_POLICIES: &[Function] = &[Function {
+    name: "review",
+    doc: "asks a user, by id or e-mail address, or people of whom several have to approve (`{'any_of': ['group:payments', 'lead@example.com'], 'at_least': 2, 'expires': '1h'}`), and suspends the task until the review is decided",
+    cost: "one, and the time until somebody decides",
+    overloads: &[
+        ("review_string", "review(string) -> bool"),
+        ("review_map", "review(map(string, dyn)) -> bool"),
+    ],
+    examples: &[],
+    code: Code::Host,
+}];
+
 /// `mount.read` and `mount.write` (`MNT-05`, `MNT-06`): of CEL tools.
 pub const MOUNT: &[Function] = &[
     Function {
@@ -183,13 +196,15 @@ fn sha256<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, F
 
 #[cfg(test)]
 mod tests {
-    use super::{CAPABILITY, FILE, HASH, MOUNT, PUT, REVIEW, WITHIN, put};
+    use super::{CAPABILITY, FILE, HASH, MOUNT, PUT, REVIEW, REVIEW_OF_POLICIES, WITHIN, put};
     use crate::cel::{Declaration, Entries, ErrorCode, Json, Meter, Value};
     use crate::limits::EngineLimits;
 
     #[test]
     fn every_signature_can_be_read() {
-        for function in [HASH, PUT, WITHIN, REVIEW, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten() {
+        for function in
+            [HASH, PUT, WITHIN, REVIEW, REVIEW_OF_POLICIES, MOUNT, FILE, &[CAPABILITY]].into_iter().flatten()
+        {
             assert_eq!(Declaration::of(function).overloads.len(), function.overloads.len());
         }
     }

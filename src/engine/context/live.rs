@@ -140,6 +140,7 @@ impl LiveRecord for TaskContext {
             Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
             Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),
+            Part::User if slot == 2 => self.claims.as_ref().map(|claims| View::Json(claims.root())),
             Part::Agent | Part::User | Part::Llm => self.text(at, slot).map(View::Text),
             Part::Tokens | Part::History | Part::Meta => self.int(at, slot).map(View::Int),
             Part::Input => self.entry_field(part, Part::InputMessage, index, slot),

@@ -59,8 +59,12 @@ struct Function {
 #[derive(Debug)]
 pub(super) struct Shapes {
     pub(super) context: Arc<RecordType>,
+    /// The same as the specification has it, without the claims of the user.
+    plain_context: Arc<RecordType>,
     pub(super) agent: Arc<RecordType>,
     pub(super) user: Arc<RecordType>,
+    /// The claims that are visible; nothing if there is no such field.
+    pub(super) claims: Option<Arc<RecordType>>,
     pub(super) llm: Arc<RecordType>,
     pub(super) tokens: Arc<RecordType>,
     pub(super) history: Arc<RecordType>,
@@ -175,6 +179,17 @@ impl ContextSchema {
         Type::Record(self.shapes.context.clone())
     }
 
+    /// The same for an expression of a manifest, to which the claims of the user are not visible.
+    pub(super) fn context_type_without_claims(&self) -> Type {
+        Type::Record(self.shapes.plain_context.clone())
+    }
+
+    /// The claims of the user that are visible to policies; nothing if no policy names one.
+    #[must_use]
+    pub fn claims(&self) -> Option<&Arc<RecordType>> {
+        self.shapes.claims.as_ref()
+    }
+
     /// The type of an entry of `context.input`.
     #[must_use]
     pub fn input_type(&self) -> &Arc<RecordType> {
@@ -227,13 +242,14 @@ impl Shapes {
                 ("started_at", Type::String, "when the task was created, UTC"),
             ],
         );
-        let user = RecordType::live(
+        let plain_user = RecordType::live(
             "context.user",
             [
                 ("id", Type::String, "the user's identifier"),
                 ("email", Type::String, "the user's address; empty if unknown"),
             ],
         );
+        let user = user_with(&plain_user, declared.claims.as_ref());
         let tokens = RecordType::live(
             "context.llm.tokens",
             [
@@ -280,7 +296,7 @@ impl Shapes {
             name: "context".to_owned(),
             fields: IndexMap::from([
                 ("agent".into(), part(&agent, Part::Agent.at(0), "the agent and the start of the task")),
-                ("user".into(), part(&user, Part::User.at(0), "the user on whose behalf the task runs")),
+                ("user".into(), user_field(&user)),
                 ("llm".into(), part(&llm, Part::Llm.at(0), "the model and its usage")),
                 ("_history".into(), part(&history, Part::History.at(0), "the turns so far")),
                 ("input".into(), required(list(&input), "accepted inputs, oldest first")),
@@ -296,9 +312,40 @@ impl Shapes {
             storage: Storage::Live,
         };
         context.aliases.extend(context.slot("capabilities").map(|slot| ("cap".into(), slot)));
-        let context = Arc::new(context);
-        Self { context, agent, user, llm, tokens, history, capabilities, meta, records, call, input, output }
+        let mut plain_context = context.clone();
+        plain_context.fields.insert("user".into(), user_field(&plain_user));
+        let (context, plain_context) = (Arc::new(context), Arc::new(plain_context));
+        let claims = declared.claims.clone();
+        Self {
+            context,
+            plain_context,
+            claims,
+            agent,
+            user,
+            llm,
+            tokens,
+            history,
+            capabilities,
+            meta,
+            records,
+            call,
+            input,
+            output,
+        }
     }
+}
+
+/// The user with their claims behind what the specification has, so that both are read alike.
+fn user_with(plain: &Arc<RecordType>, claims: Option<&Arc<RecordType>>) -> Arc<RecordType> {
+    let Some(claims) = claims else { return plain.clone() };
+    let mut user = RecordType::clone(plain);
+    let doc = "what the user's own token says of them, as far as policies name it";
+    user.fields.insert("claims".into(), required(Type::Record(claims.clone()), doc));
+    Arc::new(user)
+}
+
+fn user_field(user: &Arc<RecordType>) -> Field {
+    part(user, Part::User.at(0), "the user on whose behalf the task runs")
 }
 
 /// The types of records, each combination of field types made once: many functions, few types.

@@ -4,7 +4,7 @@
 //! from here on, its position in the list.
 
 use super::copy_index::CopyRules;
-use crate::cel::Type;
+use crate::cel::{RecordType, Type};
 use std::sync::Arc;
 
 /// A function of a schema: its position among the declared ones.
@@ -45,6 +45,8 @@ pub struct SchemaDecl {
     pub parameters: Vec<(Arc<str>, Type)>,
     /// The names of `exposes`: further keys of an entry of `context.output` (`CTX-16`).
     pub exposes: Vec<(Arc<str>, Type)>,
+    /// The claims of the user that policies name: `context.user.claims`. Without them there is no such field (`CTX-04`).
+    pub claims: Option<Arc<RecordType>>,
     /// Whether an entry of `context.input` never has other keys. A transform may replace whole entries (`GR-11`).
     pub closed_inputs: bool,
     /// The same of `context.output`.

@@ -7,7 +7,7 @@
 
 use super::call_at_hand::CallAtHand;
 use super::counters::{CounterValue, counters_value};
-use super::function::capability;
+use super::function::{REVIEW_OF_POLICIES, capability};
 use super::label_functions::LABELLING;
 use super::messages;
 use super::moment::Moment;
@@ -36,6 +36,8 @@ pub struct ScopeDecl<'d> {
     pub event: Type,
     /// The type of `parameters` of a filter.
     pub parameters: Type,
+    /// Whether the expression is a manifest's, which sees no claims of the user and asks one person for a review.
+    pub of_manifest: bool,
     /// Whether it is of a policy document, whose steps ask for labels.
     pub of_policy: bool,
     /// The type of `call`: of a step of a policy about calls, and of nothing else.
@@ -63,6 +65,7 @@ impl<'d> ScopeDecl<'d> {
             output: Type::Dyn,
             event: Type::Dyn,
             parameters: Type::Dyn,
+            of_manifest: false,
             of_policy: false,
             call: None,
             has_mount: false,
@@ -77,6 +80,9 @@ impl<'d> ScopeDecl<'d> {
     fn type_of(&self, root: Root) -> Option<Type> {
         let under_test = self.schema.filter(|_| self.scope.tests_messages());
         Some(match root {
+            Root::Context if self.of_manifest => {
+                self.schema.map_or(Type::Dyn, |schema| schema.context_type_without_claims())
+            }
             Root::Context => self.schema.map_or(Type::Dyn, |schema| schema.context_type()),
             Root::Input => {
                 under_test.map_or(self.input.clone(), |schema| Type::Singleton(schema.input_type().clone()))
@@ -100,6 +106,10 @@ impl<'d> ScopeDecl<'d> {
     fn functions(&self) -> impl Iterator<Item = &'static Function> {
         let is_script = self.scope == Scope::Script;
         let own = self.scope.functions().iter().copied().flatten();
+        let own = own.map(move |it| match REVIEW_OF_POLICIES.first() {
+            Some(wider) if !self.of_manifest && it.name == wider.name => wider,
+            _ => it,
+        });
         let own = own.filter(move |_| !is_script || self.has_mount);
         // an operator is what no identifier can name
         let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);

@@ -29,6 +29,8 @@ pub struct ContextState {
     started_at: Timestamp,
     user_id: Arc<str>,
     user_email: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_claims: Option<Json>,
     pub(super) model: Arc<str>,
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
@@ -44,6 +46,11 @@ impl ContextState {
     /// The identifier of the user.
     pub(crate) fn user(&self) -> &str {
         &self.user_id
+    }
+
+    /// The claims of the user.
+    pub(crate) fn claims(&self) -> Option<&Json> {
+        self.user_claims.as_ref()
     }
 }
 
@@ -136,6 +143,7 @@ impl TaskContext {
             started_at: start.started_at,
             user_id: start.user_id,
             user_email: start.user_email,
+            user_claims: start.user_claims,
             model: start.model,
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
@@ -180,6 +188,7 @@ impl TaskContext {
                 started_at: state.started_at,
                 user_id: state.user_id,
                 user_email: state.user_email,
+                user_claims: state.user_claims,
                 model: state.model,
             },
         );

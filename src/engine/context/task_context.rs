@@ -5,6 +5,7 @@
 //! kept. Expressions cannot change anything here (`CTX-21`), a child's task has a context of its own (`CTX-24`,
 //! `DEL-07`), and time comes in as an argument.
 
+use super::claims;
 use super::history::{Counts, History, InvocationId, InvocationRecord, KeptPart};
 use super::labels::ValueSource;
 use super::log::Log;
@@ -20,7 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The facts that a task starts with and keeps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaskFacts {
     /// The agent (`CTX-01`).
     pub agent: Arc<str>,
@@ -32,6 +33,8 @@ pub struct TaskFacts {
     pub user_id: Arc<str>,
     /// The user's address, if it is known; expressions see an empty text if not (`CTX-05`).
     pub user_email: Option<Arc<str>>,
+    /// What is known of the user besides: the claims of their own token, an object.
+    pub user_claims: Option<Json>,
     /// The resolved model (`CTX-06`).
     pub model: Arc<str>,
 }
@@ -71,6 +74,8 @@ pub struct TaskContext {
     pub(super) start: TaskFacts,
     /// `started_at` as expressions see it.
     pub(super) started: Moment,
+    /// The claims of the user that are visible, if any policy names one.
+    pub(super) claims: Option<Json>,
     pub(super) prompt_tokens: i64,
     pub(super) completion_tokens: i64,
     pub(super) turns: Log<TurnKind>,
@@ -115,6 +120,7 @@ impl TaskContext {
         Self {
             history: History::new(&schema),
             started: start.started_at.into(),
+            claims: claims::visible(&schema, start.user_claims.as_ref()),
             schema,
             start,
             prompt_tokens: 0,
@@ -324,8 +330,10 @@ impl TaskContext {
     pub fn heap_bytes(&self) -> usize {
         let start = [&self.start.agent, &self.start.namespace, &self.start.user_id, &self.start.model];
         let start = start.into_iter().chain(&self.start.user_email);
+        let claims = self.start.user_claims.iter().chain(&self.claims);
+        let claims = claims.fold(0_usize, |sum, claims| sum.saturating_add(claims.heap_bytes()));
         start
-            .fold(0_usize, |sum, text| sum.saturating_add(text.len()))
+            .fold(claims, |sum, text| sum.saturating_add(text.len()))
             .saturating_add(self.turns.heap_bytes())
             .saturating_add(self.inputs.heap_bytes())
             .saturating_add(self.outputs.heap_bytes())

@@ -14,6 +14,7 @@ pub mod bundle;
 mod cadence;
 pub mod capability_key;
 pub mod catalog;
+mod claims;
 mod comments;
 pub mod counter;
 mod descriptor;

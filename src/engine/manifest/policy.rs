@@ -5,6 +5,7 @@
 //! document; `applied` says to which agents and calls its steps belong.
 
 use super::agent::{LimitKeys, TaskLimits, read_limits};
+use super::claims::ClaimsSchema;
 use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
@@ -14,6 +15,7 @@ use super::node::Entry;
 use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
+use super::schema::Schema;
 use super::selector::{AgentSelector, CallSelector};
 use super::shape::{
     ByName, Expression, List, Name, OneOf, Part, Required, Text, TextOrTexts, mapping, shape,
@@ -58,6 +60,8 @@ pub struct DeclaredPolicy {
     pub used_by: Option<Arc<UsedBy>>,
     /// The agents that it is for.
     pub agents: AgentSelector,
+    /// The claims of the user that are visible to its expressions: the schema of an object.
+    pub claims: Option<Arc<Schema>>,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
     /// Amounts that count across tasks, which its steps read.
@@ -163,6 +167,8 @@ mapping! {
         mode: OneOf<Mode>,
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
+        /// The claims of the user that its expressions read as `context.user.claims`.
+        claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: LimitKeys,
         /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
@@ -218,6 +224,7 @@ impl DeclaredPolicy {
         let Library { version, parameters, uses } = Library::read(&fields.library().part(), reader);
         let scope = fields.applies_to().get().map(|field| (field.path, field.key.place.clone()));
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
+        let claims = fields.claims().claims(reader);
         let limits = read_limits(&fields.limits(), reader);
         let counters = read_counters(&fields.counters(), reader);
         let mode = fields.mode().mode(Mode::Enforce, reader);
@@ -258,6 +265,7 @@ impl DeclaredPolicy {
             uses,
             used_by: None,
             agents,
+            claims,
             limits,
             counters,
             copy_letters,

@@ -5,6 +5,7 @@
 //! and only if something stands in it: a scope is dearer than an expression.
 
 use super::binding::Binding;
+use super::claims::Claims;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::{Declaration, called, description, offered_schema, setting_defaults, target};
 use super::encoding::{fingerprint, rules};
@@ -112,6 +113,7 @@ impl Compiler<'_> {
             policies: policies?,
             counters: counters??,
             task_limits: AllLimits::of(self.resolved),
+            claims: Claims::of(self.resolved),
             exposes: exposes?,
             input,
             prompt,

@@ -130,6 +130,7 @@ impl<'c> Compiler<'c> {
                 output,
                 event,
                 counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
+                of_manifest: !key.of_policy,
                 of_policy: key.of_policy,
                 call,
                 has_mount: self.agent.mount != MountScope::None,

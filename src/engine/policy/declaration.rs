@@ -3,6 +3,7 @@
 //! In: a resolved agent. Out: [`Declaration`]s, from which the types of its context and its functions are made. Linear in
 //! the manifests.
 
+use super::claims::Claims;
 use super::function::InvocationTarget;
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
@@ -91,6 +92,7 @@ pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -
         tools: tools.collect(),
         parameters: parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty())).collect(),
         exposes: resolved.agent.exposes.iter().map(|expose| (expose.name.text.clone(), Type::Dyn)).collect(),
+        claims: Claims::of(resolved).ty(),
         ..SchemaDecl::default()
     }
 }

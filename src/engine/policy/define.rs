@@ -5,7 +5,7 @@
 //! name wherever that is written. All variables of a policy together have at most `max_plan_nodes` parts. Linear in these.
 
 use super::definitions::{Definition, Definitions};
-use super::expansion::{Expansion, referred};
+use super::expansion::{Expansion, asking, referred};
 use super::messages;
 use super::shape::Shape;
 use crate::cel::{Element, Expr, ExprId, ExprKind, Json, Literal, MapEntry, parse};
@@ -13,7 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable};
 use crate::manifest::policy_use::{GivenValue, PolicyParameter};
-use crate::source::{Embedded, Span};
+use crate::source::Span;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -67,8 +67,10 @@ impl<'p> Builder<'p> {
         let text = &variable.expression;
         match parse(&text.text, self.limits) {
             Ok(expr) => {
-                if let Some(finding) = asks(&expr, text) {
-                    self.report(variable, finding);
+                // It may stand in a condition, or twice in a step, and is looked at or not, as the rest of the step has it:
+                // nobody could say how often a person is asked.
+                if let Some(asking) = asking(&expr) {
+                    self.report(variable, messages::impure_variable(text.locate(asking)));
                     return;
                 }
                 self.written.insert(&variable.name.text, (variable, expr));
@@ -132,21 +134,6 @@ impl<'p> Builder<'p> {
         }
         self.know(variable, is_whole.then_some(expr));
     }
-}
-
-/// Why an expression cannot be a variable: it asks a person. A variable may stand in a condition, or twice in a step, and is
-/// looked at or not, as the rest of the step has it: nobody could say how often a person is asked.
-fn asks(expr: &Expr, text: &Embedded) -> Option<Diagnostic> {
-    let mut found = match &expr.kind {
-        ExprKind::Call { function, target: None, .. }
-            if function.text.trim_start_matches('.') == "review" =>
-        {
-            Some(messages::impure_variable(text.locate(function.span)))
-        }
-        _ => None,
-    };
-    expr.for_each_part(&mut |part| found = found.take().or_else(|| asks(part, text)));
-    found
 }
 
 /// A value, written as an expression. Numbers are ints and doubles as they are written, like those of any JSON.

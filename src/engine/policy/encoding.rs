@@ -397,7 +397,7 @@ impl Encoder {
     }
 
     /// Recurses as deep as the schema, which is as deep as its file may be.
-    fn shape(&mut self, shape: &Shape) {
+    pub(super) fn shape(&mut self, shape: &Shape) {
         let Shape { kind, nullable, allowed, items, fields, others, alternatives, max_size, validator } =
             shape;
         self.part("shape");

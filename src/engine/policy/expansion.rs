@@ -18,6 +18,20 @@ pub(super) fn may_refer(text: &str) -> bool {
     Names::ALL.iter().any(|names| text.contains(names.root()))
 }
 
+/// Where an expression asks a person, if it does.
+pub(super) fn asking(expr: &Expr) -> Option<Span> {
+    let mut found = match &expr.kind {
+        ExprKind::Call { function, target: None, .. }
+            if function.text.trim_start_matches('.') == "review" =>
+        {
+            Some(function.span)
+        }
+        _ => None,
+    };
+    expr.for_each_part(&mut |part| found = found.or_else(|| asking(part)));
+    found
+}
+
 /// The names of the variables that an expression reads.
 pub(super) fn referred(expr: &Expr) -> Vec<String> {
     fn collect(expr: &Expr, found: &mut Vec<String>) {

@@ -62,7 +62,12 @@ pub(super) fn compile_event_message(
     template
 }
 
-fn is_short_enough(scope: &ScopeEnv, text: &Embedded, path: &str, findings: &mut Vec<Diagnostic>) -> bool {
+pub(super) fn is_short_enough(
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    findings: &mut Vec<Diagnostic>,
+) -> bool {
     let limit = scope.env().limits().max_source_bytes;
     let fits = text.text.len() <= limit;
     if !fits {
@@ -72,7 +77,7 @@ fn is_short_enough(scope: &ScopeEnv, text: &Embedded, path: &str, findings: &mut
 }
 
 /// Warns of every path that leads nowhere.
-fn check_paths(
+pub(super) fn check_paths(
     template: &Template,
     scope: &ScopeEnv,
     text: &Embedded,

@@ -13,6 +13,12 @@ use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
 
+// About reviews.
+
+pub(super) fn bad_review(place: Place, why: &str) -> Diagnostic {
+    Diagnostic::error("bad_review", format!("the review cannot be asked: {why}"), place)
+}
+
 // For the model.
 
 pub(super) fn arguments_not_an_object(found: Kind) -> String {
@@ -43,6 +49,11 @@ pub(super) fn output_misfit(misfit: &Misfit) -> String {
 /// What of an event's payload does not fit its schema.
 pub(super) fn payload_misfit(misfit: &Misfit) -> String {
     of_misfit("`payload", misfit)
+}
+
+/// What of a user's claims does not fit the schema of a policy.
+pub(super) fn claim_misfit(misfit: &Misfit) -> String {
+    of_misfit("`claims", misfit)
 }
 
 /// The message of a trigger whose event does not fit.
@@ -254,6 +265,18 @@ fn malformed_placeholder(place: Place) -> Diagnostic {
         .label("expected a path such as `{input.items[0].id}`")
         .help("a placeholder is a path, not an expression; a lone `{` cannot stand in a message")
         .rule("INT-19")
+}
+
+/// A brace of a policy's text behind which no expression ends.
+pub(super) fn unclosed_placeholder(place: Place) -> Diagnostic {
+    Diagnostic::error("unclosed_placeholder", "no expression in braces stands here", place)
+        .label("expected a path or an expression, such as `{100 - input.amount}`")
+        .help("to show a brace, write `{'{'}`")
+}
+
+pub(super) fn asking_placeholder(place: Place) -> Diagnostic {
+    Diagnostic::error("asking_placeholder", "a text cannot ask for a review", place)
+        .help("ask in the `assert` of a step")
 }
 
 fn unknown_root(place: Place, root: &str, near: Option<&str>, why: Option<&str>) -> Diagnostic {

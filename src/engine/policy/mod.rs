@@ -15,6 +15,9 @@
 //! | `expressions` | all of them, for a survey |
 //! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
+//! | `claims` | what policies make visible of a user's claims |
+//! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
+//! | `step_text` | what a step says, with values and, in policies, expressions |
 //! | `step`, `function` | what runs, and around what |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
@@ -35,6 +38,7 @@
 mod allow_list;
 mod arguments;
 mod binding;
+mod claims;
 mod compile;
 mod compiler;
 mod counter;
@@ -62,6 +66,8 @@ mod messages;
 mod misfit;
 mod of_agents;
 mod origin;
+mod panel;
+mod panel_check;
 mod parameter;
 mod parameters;
 mod policy_encoding;
@@ -79,6 +85,7 @@ mod shape;
 mod step;
 mod step_list;
 mod step_lists;
+mod step_text;
 mod task_limits;
 mod template;
 mod tool_template;
@@ -89,6 +96,7 @@ mod webhook;
 pub use allow_list::AllowList;
 pub use arguments::Resolution;
 pub use binding::Binding;
+pub use claims::Claims;
 pub(crate) use compile::CompiledAgent;
 pub use counter::{Counter, CounterFault, Counters, NeededCounter};
 pub use effect::{ComputedValue, Effect};
@@ -102,6 +110,7 @@ pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
+pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
 use reads::KnownDependencies;
@@ -112,6 +121,7 @@ pub use setting::{SettingDefaults, setting};
 pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
+pub use step_text::Shown;
 pub use task_limits::{Exceeded, Used, exceeded};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
@@ -148,6 +158,7 @@ pub struct Policy {
     policies: PolicySteps,
     counters: Counters,
     task_limits: AllLimits,
+    claims: Claims,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
@@ -197,6 +208,12 @@ impl Policy {
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {
         &self.task_limits.limits
+    }
+
+    /// What the policies that are for the agent say of the claims of its users.
+    #[must_use]
+    pub fn claims(&self) -> &Claims {
+        &self.claims
     }
 
     /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.

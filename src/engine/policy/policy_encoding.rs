@@ -3,6 +3,7 @@
 //! In: an agent under its policies. Out: their steps and what they are for, in the order in which they run; nothing of policies
 //! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
 
+use super::claims::Claims;
 use super::encoder::{Encoder, RULES_VERSION};
 use super::labels::{COPY_LETTERS, copy_letters};
 use super::task_limits::AllLimits;
@@ -66,6 +67,10 @@ impl Encoder {
         }
         resolved.policies.iter().for_each(|applied| self.policy_counters(resolved, applied));
         self.policy_guardrails(resolved);
+        for (_, schema) in Claims::of(resolved).schemas() {
+            self.part("claims of a policy");
+            self.shape(schema);
+        }
         if copy_letters(resolved) != COPY_LETTERS {
             self.part("copy letters");
             self.count(copy_letters(resolved) as u64);

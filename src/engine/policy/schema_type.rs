@@ -3,7 +3,7 @@
 //! In: a [`Shape`]. Out: types and constants for the checker, which so finds what an expression asks in vain. Linear in
 //! the shape.
 
-use super::shape::{Others, Shape, ShapeField};
+use super::shape::{Others, Shape};
 use crate::cel::{Constant, Domain, Field, RecordType, Storage, Type, Value};
 use crate::manifest::schema::SchemaKind;
 use std::sync::Arc;
@@ -47,17 +47,26 @@ impl Shape {
     /// JSON Schema lets any field through, tools add fields before their schemas do, and a warning that is mostly wrong
     /// teaches authors to skip all of them.
     fn record(&self, name: &str) -> Type {
-        let field = |field: &ShapeField| {
-            let ty = field.shape.ty(&format!("{name}.{}", field.name));
-            let domain = field.shape.domain().known();
-            (field.name.clone(), Field { required: field.required, domain, ..Field::required(ty) })
-        };
         Type::Record(Arc::new(RecordType {
             name: name.to_owned(),
-            fields: self.fields.iter().map(field).collect(),
+            fields: self.members(name).collect(),
             aliases: Vec::new(),
             storage: if matches!(self.others, Others::Refused) { Storage::Closed } else { Storage::Open },
         }))
+    }
+
+    /// The known fields of an object; `name` is what messages call it.
+    pub(super) fn members(&self, name: &str) -> impl Iterator<Item = (Arc<str>, Field)> {
+        self.fields.iter().map(move |field| {
+            let ty = field.shape.ty(&format!("{name}.{}", field.name));
+            let domain = field.shape.domain().known();
+            (field.name.clone(), Field { required: field.required, domain, ..Field::required(ty) })
+        })
+    }
+
+    /// The names of these fields.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.fields.iter().map(|field| &field.name)
     }
 
     /// The bounds that the schema sets on its values besides their type: the only values, and the greatest sizes.
@@ -95,15 +104,14 @@ pub(super) fn any_of(name: &str, types: impl IntoIterator<Item = Type>) -> Optio
     let mut all: Option<RecordType> = None;
     for ty in types {
         let Type::Record(record) = ty else { return None };
-        let before = all.take().map_or_else(|| copy(name, &record), |before| either(before, &record));
+        let before = all.take().map_or_else(|| named(name, &record), |before| either(before, &record));
         all = Some(before);
     }
     all
 }
 
-fn copy(name: &str, record: &RecordType) -> RecordType {
-    let (fields, aliases) = (record.fields.clone(), record.aliases.clone());
-    RecordType { name: name.to_owned(), fields, aliases, storage: record.storage }
+fn named(name: &str, record: &RecordType) -> RecordType {
+    RecordType { name: name.to_owned(), ..record.clone() }
 }
 
 fn either(mut all: RecordType, other: &RecordType) -> RecordType {

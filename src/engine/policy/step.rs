@@ -7,13 +7,13 @@ use super::binding::Binding;
 use super::effect::{ComputedValue, Effect};
 use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
-use super::message::compile_message;
 use super::messages;
 use super::origin::Origin;
 use super::read_path::for_each_path;
-use super::template::{PathStep, Placeholder, Template};
-use crate::cel::{ExprKind, Literal, Value};
-use crate::context::{Bound, MASK, Root, ScopeEnv, Selector};
+use super::step_text::{Shown, StepText};
+use super::template::PathStep;
+use crate::cel::{ExprKind, Literal};
+use crate::context::{Bound, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
@@ -43,8 +43,7 @@ pub struct Step {
     /// Whether it decides, or is only tried out.
     pub mode: Mode,
     /// The message of a failure (MW-34).
-    message: Option<Template>,
-    scope: Arc<ScopeEnv>,
+    message: Option<StepText>,
     path: String,
     place: Place,
 }
@@ -144,12 +143,9 @@ impl Step {
             }
         };
         let message = written.error_message.as_ref().map(|text| {
-            compile_message(
-                &scopes.action,
-                text,
-                &format!("{}.error_message", written.path),
-                &mut texts.findings,
-            )
+            let path = format!("{}.error_message", written.path);
+            let compile = if written.name.is_some() { StepText::of_policy } else { StepText::of_manifest };
+            compile(&scopes.action, text, &path, texts)
         });
         let mut step_reads = false;
         let mut step = Self {
@@ -163,7 +159,6 @@ impl Step {
             reads_counters: false,
             mode: written.mode,
             message: transpose(message)?,
-            scope: scopes.action.clone(),
             path,
             place: written.place.clone(),
         };
@@ -174,8 +169,13 @@ impl Step {
 
     /// Names each counter that something in it reads; nothing for all of them at once.
     pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
+        let shown = || self.message.iter().flat_map(StepText::shows);
+        let computed = shown().filter_map(|shown| match shown {
+            Shown::Computed(expression) => Some(expression),
+            Shown::Path(_) => None,
+        });
         let root = Root::Counters.name();
-        for expression in self.expressions() {
+        for expression in self.expressions().chain(computed) {
             for_each_path(expression.program().expr(), &mut |name, path| {
                 if name == root {
                     found(match path.first() {
@@ -185,8 +185,10 @@ impl Step {
                 }
             });
         }
-        for placeholder in self.message.iter().flat_map(Template::placeholders) {
-            if *placeholder.root == *root {
+        for shown in shown() {
+            if let Shown::Path(placeholder) = shown
+                && *placeholder.root == *root
+            {
                 found(match placeholder.path.first() {
                     Some(PathStep::Key(name)) => Some(name),
                     _ => None,
@@ -223,30 +225,15 @@ impl Step {
     /// is absent renders as the empty text (MW-53).
     #[must_use]
     pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
-        self.rendered(bound, |_| false)
+        Some(self.message.as_ref()?.render(bound, |_| false))
     }
 
-    /// The same with [`MASK`] in the place of each placeholder that shows a secret; `None` if no placeholder does.
+    /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
     #[must_use]
-    pub fn masked_message(
-        &self,
-        bound: &Bound<'_>,
-        is_secret: impl Fn(&Placeholder) -> bool,
-    ) -> Option<String> {
-        let any = self.message.as_ref()?.placeholders().any(&is_secret);
-        if any { self.rendered(bound, is_secret) } else { None }
-    }
-
-    fn rendered(&self, bound: &Bound<'_>, is_secret: impl Fn(&Placeholder) -> bool) -> Option<String> {
-        let activation = self.scope.activation(bound).ok();
-        let value = |placeholder: &Placeholder| {
-            if is_secret(placeholder) {
-                return Some(Value::text(MASK));
-            }
-            let root = self.scope.env().variable(&placeholder.root)?;
-            placeholder.follow(activation.as_ref()?.get(root.slot)?.clone())
-        };
-        self.message.as_ref().map(|template| template.render(self.scope.env().limits(), value))
+    pub fn masked_message(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
+        let message = self.message.as_ref()?;
+        let any = message.shows().any(&is_secret);
+        any.then(|| message.render(bound, is_secret))
     }
 
     /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.

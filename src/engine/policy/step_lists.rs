@@ -14,6 +14,7 @@ use super::expression::Texts;
 use super::known_call::reads_call;
 use super::messages;
 use super::of_agents::OfPolicyStep;
+use super::panel_check::bad_reviews;
 use super::parameter::{Parameter, ParameterSource};
 use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
@@ -352,6 +353,8 @@ impl Compiler<'_> {
         if let DeclaredAction::Transform(text) = &written.action {
             self.check_transform(callers, compiled.as_ref(), text);
         }
+        let expressions = compiled.iter().flat_map(Step::expressions);
+        self.texts.findings.extend(expressions.flat_map(bad_reviews));
         if let Some(values) = compiled.as_ref().and_then(Step::sets) {
             self.check_set(callers, values);
         }

@@ -77,6 +77,16 @@ impl Template {
         if bad.is_empty() { Ok(template) } else { Err(bad) }
     }
 
+    /// A template that is one placeholder.
+    pub(super) fn of_placeholder(placeholder: Placeholder) -> Self {
+        Self { parts: vec![Part::Placeholder(placeholder)] }
+    }
+
+    /// A template without a placeholder.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self { parts: vec![Part::Text(text.into())] }
+    }
+
     /// A template in which a brace group that is no placeholder with a known root stays as it is written (INT-18).
     pub fn lenient(text: &str, is_root: impl Fn(&str) -> bool) -> Self {
         Self::read(text, |group, _| group.filter(|placeholder| is_root(&placeholder.root)))
@@ -174,6 +184,11 @@ impl Template {
 }
 
 impl Placeholder {
+    /// The placeholder that a group is, braces included, if it is one.
+    pub(super) fn read(group: &str, span: Span) -> Option<Self> {
+        Reader::placeholder(group, span)
+    }
+
     /// The value at the end of the path, from that of the root; nothing where the path leads nowhere.
     #[must_use]
     pub fn follow<'v>(&self, root: Value<'v>) -> Option<Value<'v>> {
@@ -213,11 +228,11 @@ impl PathStep {
 }
 
 /// What stands in a text for a value of which only the digest is kept. An empty text would say that there was nothing.
-const SHORTENED: &str = "(value_shortened)";
+pub(super) const SHORTENED: &str = "(value_shortened)";
 
 /// Writes a value as INT-16 has it: text as it is, numbers without an empty fraction, null as nothing, lists and maps as
 /// compact JSON. What JSON cannot hold leaves nothing. Says whether there was nothing in it that was shortened.
-fn render_value(value: &Value<'_>, limits: &EvalLimits, out: &mut String) -> bool {
+pub(super) fn render_value(value: &Value<'_>, limits: &EvalLimits, out: &mut String) -> bool {
     match value {
         Value::Null => {}
         Value::String(text) => out.push_str(text),

@@ -4,7 +4,7 @@
 
 use super::messages;
 use super::values::Time;
-use crate::cel::Timestamp;
+use crate::cel::{Json, Timestamp};
 use crate::context::Runtime;
 use crate::engine::Engine;
 use crate::manifest::agent::Agent;
@@ -40,7 +40,7 @@ impl Default for Environment {
     fn default() -> Self {
         Self {
             now: constant("2026-06-01T12:00:00Z"),
-            user: User { id: "u-1".to_owned(), email: Some("u1@example.com".to_owned()) },
+            user: User { id: "u-1".to_owned(), email: Some("u1@example.com".to_owned()), ..User::default() },
             task_id: "t-1".to_owned(),
             started_at: constant("2026-06-01T11:00:00Z"),
             runtime: Runtime {
@@ -81,6 +81,8 @@ mapping! {
         id: Text,
         /// The address of the user.
         email: Text,
+        /// The claims of the user, which the policies that name them see as `context.user.claims`.
+        claims: Object,
     }
 
     TaskKeys = "`task`" {
@@ -113,6 +115,7 @@ impl Environment {
             environment.user = User {
                 id: user.id().string(reader).unwrap_or(environment.user.id),
                 email: user.email().string(reader),
+                claims: user.claims().get().map(|field| Json::from(&field.node.to_json())),
             };
             user.refuse_others(reader);
         }

@@ -41,6 +41,7 @@ mod expect_observed;
 mod known_call;
 mod load;
 mod loading;
+mod made_up;
 mod messages;
 mod observed;
 mod one_document;

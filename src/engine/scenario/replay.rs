@@ -66,6 +66,7 @@ impl Replay {
         let started = environment.start(engine, agent);
         let task = started.map_err(|error| messages::cannot_start(&script.agent.place, &error))?;
         let world = World {
+            answered: 0,
             now: environment.now,
             mocks: script.mocks.clone(),
             reviews: BTreeMap::new(),

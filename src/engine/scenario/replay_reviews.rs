@@ -4,6 +4,7 @@
 //! reviewer, or by both.
 
 use super::known_call::Stage;
+use super::made_up::by_somebody;
 use super::messages;
 use super::replay::{Impossible, Replay, Unanswered};
 use super::replayed::{Happened, ReplayedEvent};
@@ -11,7 +12,7 @@ use super::step::{ScriptAction, ScriptReview, ScriptStep};
 use super::world::drive;
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
-use crate::task::{Answer, QuestionId, Review, ReviewAnswer, ReviewState};
+use crate::task::{Answer, Identity, QuestionId, Review, ReviewAnswer, ReviewState};
 use std::collections::HashSet;
 
 impl ScriptReview {
@@ -20,6 +21,12 @@ impl ScriptReview {
         let call = review.call.as_ref().map(|call| call.as_str());
         self.reviewer.as_ref().is_none_or(|reviewer| *reviewer.text == *review.reviewer)
             && self.call.as_ref().is_none_or(|named| call == Some(&*named.text))
+    }
+
+    /// Who answers, if it says so.
+    fn by(&self) -> Option<Identity> {
+        let by = self.by.as_ref()?;
+        Some(Identity { issuer: None, subject: by.text.to_string(), email: None })
     }
 
     /// The place of the words that name the review.
@@ -40,7 +47,9 @@ impl Replay {
         let Some(review) = reviews.iter().find(|review| written.answers(review)) else {
             return Err(self.no_such_review(place, written, &reviews).into());
         };
-        let answer = ReviewAnswer { choice: written.choice.clone(), by: None, note: None };
+        let choice = written.choice.clone();
+        let answer =
+            ReviewAnswer { choice, by: written.by(), note: None, addressed_as: written.addressed_as.clone() };
         self.answer(place, review, answer, true, events)
     }
 
@@ -69,6 +78,7 @@ impl Replay {
         events: &mut Vec<ReplayedEvent>,
     ) -> Result<(), Impossible> {
         let question = review.question;
+        let answer = by_somebody(answer, review.panel.as_ref(), review.approvals.len().saturating_add(1));
         let verdict = ReviewState::after(&answer);
         let impossible = |error| messages::impossible_call(place, &error);
         let progress = self.task.answer(question, Answer::Review(answer), self.world.now);

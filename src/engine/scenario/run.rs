@@ -9,6 +9,7 @@ use super::agent::agent_named;
 use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
 use super::counted::book_of;
 use super::expect::{Found, Mismatch, compare};
+use super::made_up::by_somebody;
 use super::observed::{counted, decided, decided_message, failed, of_context, rejected, value};
 use super::replay::Replay;
 use super::report::{CaseOutcome, Report};
@@ -175,7 +176,8 @@ impl<'c> Running<'c> {
         if matches!(case.operation, TestedOperation::Trigger(_)) {
             let launch = trigger_under_test(agent, &compiled.catalog);
             let launch = launch.ok_or_else(|| messages::no_trigger(&case.operation_place))?;
-            background.environment.user = User { id: launch.owner.text.to_string(), email: None };
+            background.environment.user =
+                User { id: launch.owner.text.to_string(), email: None, ..User::default() };
             let found = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
             let found = found.map_err(|error| blame(messages::cannot_start(&case.name.place, &error)))?;
             trigger = Some(found);
@@ -190,6 +192,7 @@ impl<'c> Running<'c> {
             reviews: case.reviews.clone(),
             files: case.files.clone(),
             counters,
+            answered: 0,
             invoked: Vec::new(),
         };
         Ok(Self { case, task, trigger, world, resumed: 0 })
@@ -289,7 +292,12 @@ impl<'c> Running<'c> {
         while let Some(asked) = &decision.reviewer
             && let Some(approved) = self.next_verdict(asked)?
         {
-            let progress = self.task.resume(Answer::Review(approved.into()), self.world.now);
+            let panel = self.task.questions().next().and_then(|open| match open.request {
+                Request::Review { panel, .. } => panel,
+                _ => None,
+            });
+            let answer = by_somebody(approved.into(), panel.as_ref(), self.resumed);
+            let progress = self.task.resume(Answer::Review(answer), self.world.now);
             let progress = progress.map_err(wrong)?.into_progress();
             decision = drive(&mut self.task, progress, &mut self.world).map_err(wrong)?;
         }
@@ -364,7 +372,7 @@ impl<'c> Running<'c> {
             };
             let Some(answer) = self.answer(&question)? else {
                 let mut found = failed("suspend", None::<String>);
-                if let Request::Review { reviewer } = question {
+                if let Request::Review { reviewer, .. } = question {
                     found.set(Aspect::Reviewer, Some(reviewer));
                 }
                 return Ok(found);
@@ -376,7 +384,7 @@ impl<'c> Running<'c> {
     /// The answer to a question of an expression: from the world, or the next verdict of `resume`.
     fn answer(&mut self, question: &Request) -> Result<Option<Answer>, Broken> {
         let known = self.world.answer(question);
-        let (None, Request::Review { reviewer }) = (&known, question) else { return Ok(known) };
+        let (None, Request::Review { reviewer, panel: None }) = (&known, question) else { return Ok(known) };
         let verdict = self.next_verdict(reviewer)?;
         Ok(verdict.map(|approved| Answer::Review(approved.into())))
     }

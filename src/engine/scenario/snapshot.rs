@@ -6,7 +6,7 @@
 //! empty. The JSON does not say which invocations were middleware's; all are taken for the model's.
 
 use super::environment::Environment;
-use crate::cel::{Json, JsonRef, Type, Value};
+use crate::cel::{Field, Json, JsonRef, RecordType, Storage, Type, Value};
 use crate::context::{
     Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, SchemaDecl,
     SchemaError, TaskContext, TaskFacts, TaskIo, TaskIoError, ToolDecl, TurnKind,
@@ -83,6 +83,7 @@ fn facts(root: JsonRef<'_>) -> TaskFacts {
             .and_then(|time| time.parse().ok())
             .unwrap_or(default.started_at),
         user_id: text(&["user", "id"]).unwrap_or(&default.user.id).into(),
+        user_claims: at(root, &["user", "claims"]).filter(|claims| claims.is_object()).map(JsonRef::to_json),
         user_email: text(&["user", "email"]).filter(|email| !email.is_empty()).map(Into::into),
         model: text(&["llm", "model"]).unwrap_or_default().into(),
     }
@@ -163,10 +164,22 @@ fn declare(root: JsonRef<'_>) -> SchemaDecl {
                 delegation: record.get("task_ids").is_some_and(|ids| !ids.is_null()),
             })
             .collect(),
+        claims: claims(root),
         parameters: further("input"),
         exposes: further("output"),
         ..SchemaDecl::default()
     }
+}
+
+/// The claims that the snapshot shows, of any type.
+fn claims(root: JsonRef<'_>) -> Option<Arc<RecordType>> {
+    let claims = at(root, &["user", "claims"]).filter(|claims| claims.is_object())?;
+    Some(Arc::new(RecordType {
+        name: "context.user.claims".to_owned(),
+        fields: claims.entries().map(|(name, _)| (name.into(), Field::optional(Type::Dyn))).collect(),
+        aliases: Vec::new(),
+        storage: Storage::Closed,
+    }))
 }
 
 fn at<'a>(root: JsonRef<'a>, path: &[&str]) -> Option<JsonRef<'a>> {

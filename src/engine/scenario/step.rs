@@ -93,6 +93,10 @@ pub struct ScriptReview {
     pub call: Option<Embedded>,
     /// What they decide.
     pub choice: ReviewChoice,
+    /// Who answers, where several people are asked; without a name somebody else with each answer.
+    pub by: Option<Embedded>,
+    /// The names of the review that are theirs.
+    pub addressed_as: Vec<String>,
 }
 
 mapping! {
@@ -175,6 +179,10 @@ mapping! {
         reviewer: Text,
         /// The call that the review is about.
         call: Text,
+        /// Who answers, where several people are asked; without it somebody else with each answer.
+        by: Text,
+        /// The names of the review that are those of who answers, such as `group:leads`.
+        addressed_as: List<Text>,
         /// What they decide.
         verdict: Required<OneOf<ReviewVerdict>>,
         /// The new arguments, of `edited` alone.
@@ -310,6 +318,9 @@ fn read_review(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptReview> {
     let verdict = fields.verdict().required("", reader);
     let verdict = verdict.and_then(|key| key.word(reader));
     let (arguments, result) = (fields.args().object(reader), fields.output().json());
+    let by = fields.by().text(reader);
+    let names = fields.addressed_as().get().and_then(|field| reader.texts(field.node, &field.path));
+    let addressed_as = names.unwrap_or_default().iter().map(|name| name.text.to_string()).collect();
     fields.refuse_others(reader);
     if reviewer.is_none() && call.is_none() {
         reader.report(&field.path, messages::whose_review(&field.node.place));
@@ -318,5 +329,5 @@ fn read_review(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptReview> {
         reader.report(&field.path, messages::other_verdict(&field.node.place));
         return None;
     };
-    Some(ScriptReview { reviewer, call, choice })
+    Some(ScriptReview { reviewer, call, choice, by, addressed_as })
 }

@@ -3,6 +3,7 @@
 //! In: what the case says. Out: answers to everything that an operation asks for, and a record of what was executed. It
 //! never decides anything, and a function without a mock gives `{}`.
 
+use super::made_up::by_somebody;
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
 use crate::task::{
@@ -23,6 +24,8 @@ pub(super) struct World {
     pub(super) files: BTreeMap<String, String>,
     /// What counts across tasks.
     pub(super) counters: CounterBook,
+    /// How many reviews were answered, to tell those who answered apart.
+    pub(super) answered: usize,
     /// What was executed: function and arguments, in order.
     pub(super) invoked: Vec<(String, Json)>,
 }
@@ -32,7 +35,11 @@ impl World {
     pub(super) fn answer(&mut self, question: &Request) -> Option<Answer> {
         Some(match question {
             Request::Invoke(invocation) => Answer::Result(self.invoke(invocation)?),
-            Request::Review { reviewer } => Answer::Review(self.review(reviewer)?.into()),
+            Request::Review { reviewer, panel } => {
+                let approved = self.review(reviewer)?;
+                self.answered = self.answered.saturating_add(1);
+                Answer::Review(by_somebody(approved.into(), panel.as_ref(), self.answered))
+            }
             Request::ReadMount { path } => self.read_mount(path).map_or(Answer::Failed, Answer::Text),
             Request::WriteMount { path, text } => {
                 self.write_mount(path, text);

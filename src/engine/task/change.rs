@@ -25,7 +25,7 @@ pub struct TaskMark {
     known: CallsMark,
     is_ended: bool,
     /// The questions that were open.
-    asked: Vec<QuestionId>,
+    asked: Vec<(QuestionId, usize)>,
     /// How many reviews were closed.
     reviewed: usize,
     /// How many calls waited for others.
@@ -85,10 +85,15 @@ impl Task {
             next_call: self.next_call,
             known: self.known.mark(),
             is_ended: self.end.is_some(),
-            asked: self.waiting.iter().map(|pending| pending.id).collect(),
+            asked: self.asked_now().collect(),
             reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
         }
+    }
+
+    /// What is asked, and how many have approved of each review by several people.
+    fn asked_now(&self) -> impl Iterator<Item = (QuestionId, usize)> {
+        self.waiting.iter().map(|pending| (pending.id, pending.approvals().len()))
     }
 
     /// Whether an operation was turned away since this task was at a mark, and left no trace: the task had ended, or
@@ -110,7 +115,7 @@ impl Task {
     #[must_use]
     pub fn is_at(&self, mark: &TaskMark) -> bool {
         self.end.is_some() == mark.is_ended
-            && self.waiting.iter().map(|pending| pending.id).eq(mark.asked.iter().copied())
+            && self.asked_now().eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
             && self.known.is_at(&mark.known)
             && self.queue.waiting.len() == mark.queued

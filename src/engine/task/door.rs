@@ -29,6 +29,7 @@ impl Task {
             started_at: start.started_at,
             user_id: start.user.id.into(),
             user_email: start.user.email.map(Into::into),
+            user_claims: start.user.claims,
             model: start.model.map(Into::into).or(wish).unwrap_or_default(),
         };
         let context = TaskContext::new(policy.schema().clone(), facts);

@@ -102,7 +102,7 @@ impl Task {
     fn suspension_of(&self, pending: &Pending) -> Decision {
         let Pending { id, operation, request, script, asked: _ } = pending;
         let reviewer = match request {
-            Request::Review { reviewer } => Some(reviewer.clone()),
+            Request::Review { reviewer, .. } => Some(reviewer.clone()),
             _ => None,
         };
         let step = operation.step_under_way(&self.policy);

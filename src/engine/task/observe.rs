@@ -197,7 +197,7 @@ impl Task {
             Seen::Passed => {}
             Seen::Asks(request) => {
                 observed.outcome = StepOutcome::Suspend;
-                if let Request::Review { reviewer } = request {
+                if let Request::Review { reviewer, .. } = request {
                     (observed.verdict, observed.reviewer) = (Some(Verdict::Suspend), Some(reviewer));
                 }
             }

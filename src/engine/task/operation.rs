@@ -44,7 +44,7 @@ use std::marker::PhantomData;
 /// let call = Call::new("refund", serde_json::json!({"amount": 250}).into());
 /// let mut operation = task.before(&call, now)?;
 /// while let Some(request) = operation.request() {
-///     let Request::Review { reviewer } = request else { unreachable!("the steps only ask for reviews") };
+///     let Request::Review { reviewer, .. } = request else { unreachable!("the steps only ask for reviews") };
 ///     assert_eq!(reviewer, "lead@example.com");
 ///     operation = operation.answer(Answer::approve(), now)?;
 /// }

@@ -16,7 +16,7 @@ use crate::cel::Json;
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// let mut pay = |amount: i64| {
@@ -55,7 +55,7 @@ pub enum Outcome<T> {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: None };
+/// # let user = User { id: "u-7".into(), email: None, ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// // the model names somebody else; the manifest binds who is paid
@@ -214,7 +214,7 @@ pub struct Refusal {
 /// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
 /// let Outcome::Waits(waiting) = task.before(&call, now)?.outcome() else { panic!("250 needs a review") };
 /// let mail = match &waiting {
-///     Waiting { request: Request::Review { reviewer }, question, .. } => format!("to {reviewer}: question {question} waits"),
+///     Waiting { request: Request::Review { reviewer, .. }, question, .. } => format!("to {reviewer}: question {question} waits"),
 ///     other => panic!("{:?}", other.request),
 /// };
 /// assert!(mail.starts_with("to lead@example.com"));
@@ -404,7 +404,7 @@ impl Waiting {
     #[must_use]
     pub fn reviewer(&self) -> Option<&str> {
         match &self.request {
-            Request::Review { reviewer } => Some(reviewer),
+            Request::Review { reviewer, .. } => Some(reviewer),
             _ => None,
         }
     }

@@ -141,6 +141,12 @@ impl SavedTask {
         self.context.user()
     }
 
+    /// The claims of that user, as far as policies named them when the task began: an object.
+    #[must_use]
+    pub fn claims(&self) -> Option<&Json> {
+        self.context.claims()
+    }
+
     /// Whether it takes steps, as [`Task::state`].
     #[must_use]
     pub fn state(&self) -> TaskState {

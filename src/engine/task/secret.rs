@@ -13,7 +13,7 @@ use super::state::{
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
-use crate::policy::{Expression, Placeholder, Policy, reads_secret};
+use crate::policy::{Expression, Policy, Shown, reads_secret};
 use serde::Deserialize;
 
 impl Decision {
@@ -256,9 +256,17 @@ impl Task {
         Hidden { value, ..Hidden::default() }.some()
     }
 
-    /// Whether a placeholder of a step's message shows a secret.
-    pub(super) fn shows_secret(&self, subject: &Subject, placeholder: &Placeholder) -> bool {
+    /// Whether a step's message shows a secret in one of its places. What an expression makes of a secret counts as one.
+    pub(super) fn shows_secret(&self, subject: &Subject, shown: Shown<'_>) -> bool {
         let call = subject.call();
+        let placeholder = match shown {
+            Shown::Path(placeholder) => placeholder,
+            Shown::Computed(expression) => {
+                let function = call.map(|call| function_id(call.function));
+                return call.is_some_and(|call| call.made == Made::OfSecrets)
+                    || reads_secret(expression.program().expr(), self.policy.schema(), function);
+            }
+        };
         if &*placeholder.root == "output" && call.is_some_and(|call| call.made == Made::OfSecrets) {
             return true;
         }

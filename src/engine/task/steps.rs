@@ -88,8 +88,11 @@ impl Task {
         let operation = if is_named { self.with_name(operation) } else { operation };
         let id = QuestionId(self.next_question);
         self.next_question = self.next_question.saturating_add(1);
-        let asked =
-            if matches!(request, Request::Review { .. }) { self.asked(&operation, now) } else { None };
+        let asked = if matches!(request, Request::Review { .. }) {
+            self.asked(&operation, &request, now)
+        } else {
+            None
+        };
         let pending = Pending { id, operation, request, script: None, asked };
         let question = pending.question();
         self.waiting.push(pending);
@@ -175,7 +178,7 @@ impl Task {
     pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
         let bound = self.bound(subject, now);
         let text = step.message(&bound)?;
-        let shown = step.masked_message(&bound, |placeholder| self.shows_secret(subject, placeholder));
+        let shown = step.masked_message(&bound, |shown| self.shows_secret(subject, shown));
         Some(Said { text, shown })
     }
 

@@ -12,7 +12,7 @@ use crate::identity::{Caller, Person, Scope, of_issuer};
 use crate::settings::{Jwt, JwtIdentity};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use celador::cel::Timestamp;
+use celador::cel::{Json, Timestamp};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -50,6 +50,33 @@ impl Keys {
 
     /// The caller whom a token names. Linear in the token.
     pub(super) fn caller(&self, token: &str, now: Timestamp) -> Result<Caller, Refused> {
+        let claims = self.verified(token, &self.settings.audience, now)?;
+        let name = claims.text(&self.settings.identity_claim).filter(|name| !name.is_empty());
+        let name = name.ok_or(Refused::NoIdentity)?;
+        let identity = match self.identity {
+            JwtIdentity::WithIssuer => of_issuer(&self.settings.issuer, name),
+            JwtIdentity::ClaimAlone => name.to_owned(),
+        };
+        Ok(Caller::new(identity, claims.person(name, &self.settings), claims.scopes()))
+    }
+
+    /// What the token of a user says, whose subject has to be this user. Linear in the token.
+    pub(super) fn claims_of(
+        &self,
+        user: &str,
+        token: &str,
+        audience: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Json, Refused> {
+        let claims = self.verified(token, audience.unwrap_or(&self.settings.audience), now)?;
+        if claims.text("sub") != Some(user) {
+            return Err(Refused::OtherUser);
+        }
+        Ok(Value::Object(claims.0.0).into())
+    }
+
+    /// The claims of a token that is signed, in time, by the issuer and for this audience.
+    fn verified(&self, token: &str, audience: &str, now: Timestamp) -> Result<Claims, Refused> {
         let (signed, signature) = token.rsplit_once('.').ok_or(Refused::Invalid)?;
         let (header, claims) = signed.split_once('.').ok_or(Refused::Invalid)?;
         let header = Header::read(&Members::decode(header).ok_or(Refused::Invalid)?)?;
@@ -65,14 +92,8 @@ impl Keys {
         }
         let claims = Claims(Members::decode(claims).ok_or(Refused::Invalid)?);
         claims.in_time(now)?;
-        claims.between(&self.settings)?;
-        let name = claims.text(&self.settings.identity_claim).filter(|name| !name.is_empty());
-        let name = name.ok_or(Refused::NoIdentity)?;
-        let identity = match self.identity {
-            JwtIdentity::WithIssuer => of_issuer(&self.settings.issuer, name),
-            JwtIdentity::ClaimAlone => name.to_owned(),
-        };
-        Ok(Caller::new(identity, claims.person(name, &self.settings), claims.scopes()))
+        claims.between(&self.settings.issuer, audience)?;
+        Ok(claims)
     }
 }
 
@@ -111,17 +132,17 @@ impl Claims {
         self.0.0.get(name)?.as_str()
     }
 
-    /// Whether the token is by the issuer, which is one text, and for this server, which may be one of several.
-    fn between(&self, settings: &Jwt) -> Result<(), Refused> {
+    /// Whether the token is by the issuer, which is one text, and for an audience, which may be one of several.
+    fn between(&self, issuer: &str, wanted: &str) -> Result<(), Refused> {
         let is_audience = match self.0.0.get("aud") {
-            Some(Value::String(audience)) => *audience == settings.audience,
+            Some(Value::String(audience)) => *audience == *wanted,
             Some(Value::Array(audiences)) => {
                 audiences.iter().all(Value::is_string)
-                    && audiences.iter().any(|audience| *audience == *settings.audience)
+                    && audiences.iter().any(|audience| *audience == *wanted)
             }
             _ => false,
         };
-        let is_issuer = self.text("iss") == Some(&*settings.issuer);
+        let is_issuer = self.text("iss") == Some(issuer);
         if is_audience && is_issuer { Ok(()) } else { Err(Refused::Invalid) }
     }
 

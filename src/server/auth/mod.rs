@@ -13,7 +13,7 @@ use super::error::ServeError;
 use super::identity::Caller;
 use super::messages;
 use super::settings::{Authentication, JwtIdentity};
-use celador::cel::Timestamp;
+use celador::cel::{Json, Timestamp};
 use jwt::Keys;
 use kept::Kept;
 pub(super) use kept::Standing;
@@ -42,6 +42,8 @@ pub(super) enum Refused {
     Time,
     /// A JWT that names nobody.
     NoIdentity,
+    /// The JWT of a user that names another one.
+    OtherUser,
     /// No token is accepted, as the file that would know it cannot be read.
     Closed,
 }
@@ -59,6 +61,7 @@ impl Refused {
             Self::Invalid => "invalid",
             Self::Time => "time",
             Self::NoIdentity => "no_identity",
+            Self::OtherUser => "other_user",
             Self::Closed => "closed",
         }
     }
@@ -68,6 +71,7 @@ impl Refused {
 pub(super) struct Authority {
     tokens: Option<Kept<Tokens>>,
     keys: Option<Kept<Keys>>,
+    user_audience: Option<String>,
 }
 
 impl Authority {
@@ -89,7 +93,11 @@ impl Authority {
             let path = jwt.jwks.clone();
             Kept::open(path, unreadable, move |text| Keys::read(text, jwt.clone(), identity))
         });
-        Ok(Self { tokens: tokens.transpose()?, keys: keys.transpose()? })
+        Ok(Self {
+            tokens: tokens.transpose()?,
+            keys: keys.transpose()?,
+            user_audience: settings.user_audience.clone(),
+        })
     }
 
     /// Whether callers have to authenticate.
@@ -120,6 +128,18 @@ impl Authority {
             Some(None) => Err(Refused::Closed),
             None if matches!(tokens, Some(None)) => Err(Refused::Closed),
             None => Err(Refused::UnknownToken),
+        }
+    }
+
+    /// What the token of a user says of them: an object. Only signed tokens say something.
+    ///
+    /// # Errors
+    /// [`Refused`]: also if no keys are known, and for the token of somebody else.
+    pub(super) fn claims(&self, token: &str, user: &str, now: Timestamp) -> Result<Json, Refused> {
+        match self.keys.as_ref().map(Kept::now) {
+            Some(Some(keys)) => keys.claims_of(user, token, self.user_audience.as_deref(), now),
+            Some(None) => Err(Refused::Closed),
+            None => Err(Refused::UnknownKey),
         }
     }
 

@@ -184,6 +184,7 @@ export function detail(review) {
     place && fact("Where", el("code", {}, told(place))),
     review.step && fact("Step", el("code", {}, told(review.step))),
     fact("Asked of", told(review.reviewer ?? "")),
+    review.approvals?.length && fact("Approved by", told(review.approvals.map((it) => it.by?.email ?? it.by?.subject ?? "somebody").join(", "))),
     fact("Asked", moment(time(review.asked_at))),
     fact(review.state === "open" ? "Expires" : "Would have expired", expires ? moment(expires) : "never"),
     fact("Agent", told(agentOf(review))),

@@ -49,7 +49,7 @@ fn told(
     let (task, policy) = (step.task, step.task.policy());
     let Review { question, state, reviewer, call, function, step: asks, arguments, result, message, .. } =
         review;
-    let Review { text, rule, asked_at, expires_at, digest, answered, .. } = review;
+    let Review { text, rule, asked_at, expires_at, digest, answered, panel, approvals, .. } = review;
     let (namespace, name) = head.agent();
     let (user, email) = task.context().user();
     let of = function.as_deref().unwrap_or_default();
@@ -82,6 +82,8 @@ fn told(
             column: origin.column as u64,
         }),
         reviewer,
+        panel,
+        approvals: approvals.into_iter().map(|it| ReviewAnswered::of(it, None, passed_on)).collect(),
         asked_at: asked_at.map(|at| at.to_string()).or(asked_before).unwrap_or_else(|| step.at.to_string()),
         expires_at: expires_at.map(|at| at.to_string()),
         digest: digest.to_string(),

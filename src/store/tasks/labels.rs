@@ -41,7 +41,7 @@ pub(super) struct Label {
 /// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
 /// let desk = Owner::caller("desk");
 /// for (id, order) in [("t-1", "o-7"), ("t-2", "o-8")] {
-///     let kim = User { id: "u-7".into(), email: None };
+///     let kim = User { id: "u-7".into(), email: None, ..User::default() };
 ///     let metadata = [("order".into(), order.into())].into();
 ///     let task = engine.start(StartTask { metadata, ..StartTask::new(id, "shop", "clerk", kim, now) })?;
 ///     tasks.create(&desk, &task, now, None)?;

@@ -4,6 +4,7 @@
 
 use crate::row_digest::digest;
 use celador::cel::{Json, Timestamp};
+use celador::policy::ReviewPanel;
 use celador::task::{Identity, QuestionId, ReviewState, ReviewWord, Reviewed, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ pub(super) type OpenReviews = BTreeMap<QuestionId, String>;
 /// # let limits = StoreLimits::default();
 /// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
 ///
-/// let (desk, user) = (Owner::caller("desk"), User { id: "u-7".into(), email: None });
+/// let (desk, user) = (Owner::caller("desk"), User { id: "u-7".into(), email: None, ..User::default() });
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let head = tasks.create(&desk, &task, now, None)?;
 /// let before = task.mark();
@@ -61,7 +62,7 @@ pub(super) type OpenReviews = BTreeMap<QuestionId, String>;
 /// // the lead approves; the row says so from the moment when the step is stored
 /// let before = task.mark();
 /// let by = Some(Identity { issuer: None, subject: "lead".into(), email: Some("lead@example.com".into()) });
-/// let answer = ReviewAnswer { choice: ReviewChoice::Approve, by, note: None };
+/// let answer = ReviewAnswer { choice: ReviewChoice::Approve, by, note: None, addressed_as: Vec::new() };
 /// let decision = task.answer(*question, Answer::Review(answer), now)?.outcome().into_decision();
 /// let operation = OperationKind::Review;
 /// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
@@ -104,8 +105,14 @@ pub struct StoredReview {
     pub text: Option<String>,
     /// The rule that asks.
     pub rule: Option<ReviewRule>,
-    /// The person or group that is asked, as the policy names them.
+    /// The person or group that is asked, as the policy names them; of several people what `panel` says, in a text.
     pub reviewer: String,
+    /// The people, where a policy asks several. Absent if it asks one person or group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panel: Option<ReviewPanel>,
+    /// The people of the panel who have approved, in the order in which they did. Absent while nobody has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<ReviewAnswered>,
     /// The time when it was asked: RFC 3339.
     pub asked_at: String,
     /// The time after which it counts as denied: RFC 3339; null if it waits for ever.
@@ -166,6 +173,9 @@ pub struct ReviewAnswered {
     pub at: String,
     /// What they added.
     pub note: Option<String>,
+    /// The names of the panel by which the answer counts. Absent where one person or group is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addressed_as: Vec<String>,
     /// What became of the operation that asked.
     #[serde(default)]
     pub decision: Option<Verdict>,
@@ -184,6 +194,12 @@ struct ReviewedBy {
 }
 
 impl StoredReview {
+    /// The names of those who are asked: ids, e-mail addresses and groups, as the policy has them.
+    pub fn addressees(&self) -> impl Iterator<Item = &str> {
+        let one = self.panel.is_none().then_some(&*self.reviewer);
+        one.into_iter().chain(self.panel.iter().flat_map(|panel| panel.names().map(String::as_str)))
+    }
+
     /// Whether it was to be answered by this time.
     #[must_use]
     pub fn has_expired(&self, now: Timestamp) -> bool {
@@ -196,7 +212,15 @@ impl ReviewAnswered {
     /// An answer as a store has it: with what became of its operation, and whether the runtime of the task passed it on.
     pub(super) fn of(Reviewed { answer, at }: Reviewed, decision: Option<Verdict>, passed_on: bool) -> Self {
         let word = answer.choice.word();
-        Self { answer: word, by: answer.by, passed_on, at: at.to_string(), note: answer.note, decision }
+        Self {
+            answer: word,
+            by: answer.by,
+            passed_on,
+            at: at.to_string(),
+            note: answer.note,
+            addressed_as: answer.addressed_as,
+            decision,
+        }
     }
 }
 

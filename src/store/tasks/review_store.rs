@@ -6,7 +6,7 @@
 use super::StoredTasks;
 use super::owner::Owner;
 use super::review::reviewer_name;
-use super::reviews::{CHANGES, REVIEW, ReviewRow};
+use super::reviews::{BETWEEN, CHANGES, REVIEW, ReviewRow};
 use crate::{SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::task::ReviewState;
@@ -53,13 +53,32 @@ impl<'v> Conditions<'v> {
         self.texts.push(format!("{column} = {value}"));
     }
 
+    /// That a review is addressed to one of these names, alone or among several; nothing for no names.
+    fn asked(&mut self, names: &[String]) -> Option<String> {
+        if names.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = names.iter().map(|name| reviewer_name(name)).collect();
+        let alone: Vec<String> = names.iter().map(|name| self.value(name.clone())).collect();
+        let between = self.value(BETWEEN);
+        // to replace is to look, to the letter, in both databases
+        let among = |name: &String| {
+            let name = self.value(format!("{BETWEEN}{name}{BETWEEN}"));
+            format!("replace(reviewer, {name}, '') <> reviewer")
+        };
+        let among: Vec<String> = names.iter().map(among).collect();
+        let (alone, among) = (alone.join(", "), among.join(" OR "));
+        Some(format!("(reviewer IN ({alone}) OR (substr(reviewer, 1, 1) = {between} AND ({among})))"))
+    }
+
     fn of(filter: &ReviewFilter<'v>) -> Self {
         let mut conditions = Self::default();
         if let Some(state) = filter.state {
             conditions.is("state", state.as_str());
         }
         if let Some(reviewer) = filter.reviewer {
-            conditions.is("reviewer", reviewer_name(reviewer));
+            let asked = conditions.asked(&[reviewer.to_owned()]);
+            conditions.texts.extend(asked);
         }
         if let Some(namespace) = filter.namespace {
             conditions.is("namespace", namespace);
@@ -69,12 +88,7 @@ impl<'v> Conditions<'v> {
         }
         if let Some(ReviewViewer { owner, names }) = filter.seen_by {
             let owner = conditions.value(owner.as_str());
-            let names: Vec<String> = names.iter().map(|name| conditions.value(reviewer_name(name))).collect();
-            let addressed = if names.is_empty() {
-                String::new()
-            } else {
-                format!(" OR reviewer IN ({})", names.join(", "))
-            };
+            let addressed = conditions.asked(names).map(|asked| format!(" OR {asked}")).unwrap_or_default();
             conditions.texts.push(format!("(owner = {owner}{addressed})"));
         }
         conditions

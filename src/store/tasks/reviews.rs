@@ -60,6 +60,20 @@ struct ReviewColumns {
     content: String,
 }
 
+/// What parts the names of a review that is addressed to several. No name has one: names of several are without control characters.
+pub(super) const BETWEEN: &str = "\n";
+
+/// The names to which a review is addressed, as they are looked for: one name, or several with [`BETWEEN`] around each.
+fn asked(review: &StoredReview) -> String {
+    match &review.panel {
+        None => reviewer_name(&review.reviewer),
+        Some(panel) => {
+            let names = panel.names().map(|name| reviewer_name(name) + BETWEEN);
+            names.fold(BETWEEN.to_owned(), |all, name| all + &name)
+        }
+    }
+}
+
 impl ReviewColumns {
     fn of(owner: &Owner, version: u64, review: &StoredReview) -> Result<Self, StoreError> {
         let content = content_of(review)?;
@@ -69,7 +83,7 @@ impl ReviewColumns {
             task: review.task.clone(),
             question: review.question.0.into(),
             state: review.state.as_str().to_owned(),
-            reviewer: reviewer_name(&review.reviewer),
+            reviewer: asked(review),
             namespace: review.agent.namespace.clone(),
             agent: review.agent.name.clone(),
             user_id: review.user.id.replace('\0', "\u{fffd}"),

@@ -63,7 +63,7 @@ fn now() -> Timestamp {
 }
 
 fn task(engine: &Engine, n: usize) -> Task {
-    let user = User { id: "u-1".into(), email: Some("ann@example.com".into()) };
+    let user = User { id: "u-1".into(), email: Some("ann@example.com".into()), ..User::default() };
     let start = StartTask::new("t-1", "shop", "clerk", user, now());
     let mut task = engine.start(start).expect("the manifests are valid");
     let said = Json::from(serde_json::json!({"message": "The lamp came in pieces."}));

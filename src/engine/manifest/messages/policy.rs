@@ -83,6 +83,21 @@ pub(in crate::manifest) fn tag_of_hints(tag: &Embedded) -> Diagnostic {
     )
 }
 
+pub(in crate::manifest) fn no_claims(key: &Place) -> Diagnostic {
+    Diagnostic::error("no_claims", "`claims` names no claim", key.clone())
+        .help("put the claims that expressions read under `properties`; no other claim is visible")
+}
+
+pub(in crate::manifest) fn claims_not_an_object(ty: &Place) -> Diagnostic {
+    Diagnostic::error("claims_not_an_object", "claims are an object", ty.clone())
+        .help("write `type: object`, or leave `type` out")
+}
+
+pub(in crate::manifest) fn secret_claim(key: &Place) -> Diagnostic {
+    Diagnostic::error("secret_claim", "`secret` would mask nothing of a claim", key.clone())
+        .help("views of a task show the claims of its user; leave out a claim that nobody may see")
+}
+
 pub(in crate::manifest) fn observed_limits(key: &Embedded) -> Diagnostic {
     let message = "`mode: observe` is about steps, and `limits` would end tasks all the same";
     Diagnostic::error("observed_limits", message, key.place.clone())

@@ -18,8 +18,11 @@ impl Task {
     pub fn child(&self, id: &str, invocation: &Invocation, started_at: Timestamp) -> Option<StartTask> {
         let InvocationTarget::Agent { namespace, agent } = &invocation.target else { return None };
         let parent = self.context.start();
-        let user =
-            User { id: parent.user_id.to_string(), email: parent.user_email.as_deref().map(str::to_owned) };
+        let user = User {
+            id: parent.user_id.to_string(),
+            email: parent.user_email.as_deref().map(str::to_owned),
+            claims: parent.user_claims.clone(),
+        };
         let is_it = |pending: &&Pending| pending.request == Request::Invoke(invocation.clone());
         let call =
             self.waiting.iter().find(is_it).and_then(|pending| pending.operation.subject.call()?.id.clone());

@@ -40,7 +40,7 @@ impl Task {
     pub(in crate::task) fn go_on_with(
         &mut self,
         question: QuestionId,
-        answer: Answer,
+        mut answer: Answer,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
         if let Some(call) = self.in_hands(question) {
@@ -62,6 +62,13 @@ impl Task {
         // from here on something happens, and what is wrong is a decision
         if let Some(decision) = self.refusal_at_end(now).or_else(|| self.unanswerable(&answer)) {
             return Ok(Progress::Decided(self.decision_with_decided(decision, now)));
+        }
+        if let Answer::Review(answer) = &mut answer
+            && self.is_one_of_several(question, answer, now)?
+        {
+            self.take_step(now);
+            let (_, pending) = self.waiting_at(question)?;
+            return Ok(Progress::Asks(pending.question()));
         }
         let (position, _) = self.waiting_at(question)?;
         let pending = self.waiting.remove(position);

@@ -16,7 +16,7 @@ use crate::task::state::{
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: None };
+/// # let user = User { id: "u-7".into(), email: None, ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// // the model answers with three calls, each under an id that it made up
@@ -46,7 +46,7 @@ pub struct Turned {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: None };
+/// # let user = User { id: "u-7".into(), email: None, ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// # let pay = |id: &str| Call::new("payout", serde_json::json!({"amount": 40}).into()).with_id(id);
 /// # task.turn(&Turn { usage: Usage::default(), calls: vec![pay("call_1"), pay("call_2")] }, now)?;

@@ -10,8 +10,8 @@ use crate::cel::{
     ErrorCode, EvalError, Fault, HostFunctions, Interruption, Json, JsonRef, Key, Stop, Text, Value,
 };
 use crate::context::Caller;
-use crate::limits::EngineLimits;
-use crate::policy::Policy;
+use crate::limits::{EngineLimits, EvalLimits};
+use crate::policy::{Policy, ReviewPanel};
 use crate::task::state::{Answer, Exchange, Invocation, Request};
 
 /// The host of one evaluation.
@@ -26,6 +26,8 @@ pub(in crate::task) struct Replay<'e> {
     /// The capabilities that a script calls.
     script: Option<&'e Policy>,
     max_questions: usize,
+    /// The bounds of what it asks for; nothing where nothing is asked.
+    limits: Option<EvalLimits>,
 }
 
 /// Why an evaluation gave no value.
@@ -41,7 +43,16 @@ impl<'e> Replay<'e> {
     /// A host with these answers. One without a mount reads and writes no files.
     pub(in crate::task) fn new(exchanges: &'e [Exchange], has_mount: bool, limits: &EngineLimits) -> Self {
         let max_questions = limits.max_questions;
-        Self { exchanges, approved: &[], used: 0, asked: None, has_mount, script: None, max_questions }
+        Self {
+            exchanges,
+            approved: &[],
+            used: 0,
+            asked: None,
+            has_mount,
+            script: None,
+            max_questions,
+            limits: Some(limits.eval),
+        }
     }
 
     /// The same where reviewers have approved already.
@@ -64,6 +75,7 @@ impl<'e> Replay<'e> {
             has_mount: false,
             script: None,
             max_questions: 0,
+            limits: None,
         }
     }
 
@@ -98,8 +110,14 @@ impl<'e> Replay<'e> {
         }
         match function {
             "review" => {
+                if let Some(argument @ Value::Map(_)) = args.first() {
+                    let limits = self.limits.as_ref().ok_or_else(host_failed)?;
+                    let argument = Json::from_value(argument, limits).map_err(Interruption::Fault)?;
+                    let panel = ReviewPanel::read(argument.root()).map_err(|_| invalid())?;
+                    return Ok(Request::Review { reviewer: panel.to_string(), panel: Some(panel) });
+                }
                 let reviewer = text(0).filter(|reviewer| !reviewer.is_empty()).ok_or_else(invalid)?;
-                Ok(Request::Review { reviewer: reviewer.to_owned() })
+                Ok(Request::Review { reviewer: reviewer.to_owned(), panel: None })
             }
             "mount.read" if self.has_mount => Ok(Request::ReadMount { path: path()? }),
             "mount.write" if self.has_mount => {
@@ -118,7 +136,7 @@ impl HostFunctions for Replay<'_> {
         let next = self.exchanges.get(self.used);
         let known = next.filter(|exchange| exchange.question == question);
         let Some(exchange) = known else {
-            if let Request::Review { reviewer } = &question
+            if let Request::Review { reviewer, .. } = &question
                 && self.approved.contains(reviewer)
             {
                 return Ok(Value::Bool(true));

@@ -7,7 +7,7 @@ use super::review_answer::ReviewAnswer;
 use crate::cel::Json;
 use crate::context::Caller;
 use crate::counter::{CounterId, CounterState};
-use crate::policy::InvocationTarget;
+use crate::policy::{InvocationTarget, ReviewPanel};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl fmt::Display for QuestionId {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let pay = |amount| Call::new("payout", serde_json::json!({"amount": amount}).into());
 ///
@@ -65,8 +65,11 @@ pub enum Request {
     ///
     /// [`Task::save`](super::Task::save) keeps the task meanwhile.
     Review {
-        /// A user's id or e-mail address, not empty (RV-06, RV-09).
+        /// A user's id or e-mail address, not empty (RV-06, RV-09); of several people what `panel` says, in a text.
         reviewer: String,
+        /// The people, where a policy asks several. Each answers for themselves, until enough have approved or one has denied.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        panel: Option<ReviewPanel>,
     },
     /// Read a file; answer with [`Answer::Text`] (MNT-05), or [`Answer::Failed`] if there is none (MNT-11).
     ReadMount {
@@ -119,12 +122,12 @@ pub struct Invocation {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
 /// let Outcome::Waits(waiting) = task.before(&call, now)?.outcome() else { panic!("250 needs a review") };
-/// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into() });
+/// assert_eq!(waiting.request, Request::Review { reviewer: "lead@example.com".into(), panel: None });
 ///
 /// // days later, in any process: the task is restored and the lead has answered
 /// let text = serde_json::to_string(&task.save())?;
@@ -197,7 +200,7 @@ pub struct CallResult {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
 /// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };

@@ -2,6 +2,7 @@
 
 use super::decision::CallId;
 use crate::manifest::brought::ToolsError;
+use std::sync::Arc;
 
 /// A mistake of the host that cannot be answered with a decision.
 ///
@@ -63,6 +64,20 @@ pub enum TaskError {
     /// `engine.start` with a line break in metadata
     #[error("a text of metadata has no control characters")]
     MetadataText,
+    /// `engine.start` with claims that are a list
+    #[error("the claims of a user are an object")]
+    ClaimsNotAnObject,
+    /// `engine.start` with more claims than `max_claims_bytes`
+    #[error("the claims of the user have more than {0} bytes (`max_claims_bytes`)")]
+    ClaimsTooLarge(usize),
+    /// `engine.start` for a user whose claims do not fit what a policy says of them
+    #[error("the claims of the user do not fit the policy `{policy}`: {why}")]
+    ClaimsMisfit {
+        /// Namespace and name of the policy.
+        policy: Arc<str>,
+        /// The claim and the word of the schema that it breaks, without a value.
+        why: String,
+    },
     /// `engine.trigger` with the name of a trigger that is not loaded
     #[error("no trigger `{0}` is loaded")]
     UnknownTrigger(String),
@@ -117,6 +132,9 @@ pub enum TaskError {
     /// `task.answer` to a review that nobody has answered in time
     #[error("the review of question {0} has expired")]
     ReviewExpired(u32),
+    /// `task.answer` to a review of several people by somebody who is none of them
+    #[error("the review of question {0} is addressed to others")]
+    NotAddressed(u32),
     /// `task.answer` to a review with arguments that the call cannot have
     #[error("the arguments cannot be edited so: {0}")]
     BadEdit(String),

@@ -10,7 +10,7 @@ use super::trace::StepName;
 use crate::cel::{Json, Timestamp};
 use crate::context::full_time;
 use crate::digest::Digest;
-use crate::policy::Origin;
+use crate::policy::{Origin, ReviewPanel};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,7 +22,7 @@ use std::fmt;
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
 /// assert!(!task.before(&call, now)?.outcome().is_allowed());
@@ -38,7 +38,7 @@ use std::fmt;
 /// let arguments = serde_json::json!({"amount": 90}).into();
 /// let by = Some(Identity { issuer: None, subject: "lead".into(), email: Some("lead@example.com".into()) });
 /// let note = Some("the rest is a voucher".to_owned());
-/// let answer = ReviewAnswer { choice: ReviewChoice::Edit { arguments }, by, note };
+/// let answer = ReviewAnswer { choice: ReviewChoice::Edit { arguments }, by, note, addressed_as: Vec::new() };
 /// let outcome = task.answer(review.question, answer.into(), now)?.outcome();
 /// assert_eq!(outcome.decision().value.as_ref().ok_or("it may run")?.to_string(), r#"{"customer":"u-7","amount":90}"#);
 /// let closed = task.reviews().next().ok_or("it is on record")?;
@@ -53,8 +53,14 @@ pub struct Review {
     pub question: QuestionId,
     /// Whether it is open, and otherwise what became of it.
     pub state: ReviewState,
-    /// The person or group that the policy asks: a user's id or e-mail address (RV-09).
+    /// The person or group that the policy asks: a user's id or e-mail address (RV-09); of several people what `panel` says, in a text.
     pub reviewer: String,
+    /// The people, where a policy asks several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panel: Option<ReviewPanel>,
+    /// The people of the panel who have approved, in the order in which they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Reviewed>,
     /// The call that it is about; null for guardrails, events and scripts.
     pub call: Option<CallId>,
     /// The key of that call's function.
@@ -111,7 +117,8 @@ impl Review {
         let arguments = self.arguments.as_ref().map_or(0, Json::heap_bytes);
         let text = self.text.as_ref().map_or(0, String::len);
         let answer = self.answered.as_ref().map_or(0, |answered| answered.answer.bytes());
-        arguments.saturating_add(text).saturating_add(answer) as u64
+        let approvals = self.approvals.iter().fold(0, |sum: usize, it| sum.saturating_add(it.answer.bytes()));
+        arguments.saturating_add(text).saturating_add(answer).saturating_add(approvals) as u64
     }
 }
 

@@ -18,6 +18,9 @@ pub struct ReviewAnswer {
     pub by: Option<Identity>,
     /// What they add, in their own words.
     pub note: Option<String>,
+    /// The names of a review of several people that are theirs, such as `group:leads`, as the host knows them. Without any, their subject
+    /// and their e-mail address count.
+    pub addressed_as: Vec<String>,
 }
 
 /// What a reviewer wants.
@@ -71,7 +74,8 @@ impl ReviewAnswer {
                 document.heap_bytes()
             }
         };
-        document.saturating_add(self.note.as_ref().map_or(0, String::len))
+        let names = self.addressed_as.iter().fold(0_usize, |sum, name| sum.saturating_add(name.len()));
+        document.saturating_add(self.note.as_ref().map_or(0, String::len)).saturating_add(names)
     }
 }
 
@@ -79,7 +83,7 @@ impl From<bool> for ReviewAnswer {
     /// Approve or deny, by somebody of whom nothing is known.
     fn from(approved: bool) -> Self {
         let choice = if approved { ReviewChoice::Approve } else { ReviewChoice::Deny };
-        Self { choice, by: None, note: None }
+        Self { choice, by: None, note: None, addressed_as: Vec::new() }
     }
 }
 
@@ -112,6 +116,9 @@ struct Whole {
     /// What they add, in their own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// The names of a review of several people that are theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    addressed_as: Vec<String>,
 }
 
 /// What a reviewer wants, in a word.
@@ -173,17 +180,19 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::
 }
 
 impl From<ReviewAnswer> for Written {
-    fn from(ReviewAnswer { choice, by, note }: ReviewAnswer) -> Self {
+    fn from(ReviewAnswer { choice, by, note, addressed_as }: ReviewAnswer) -> Self {
         let answer = choice.word();
         let (arguments, result) = match choice {
-            ReviewChoice::Approve | ReviewChoice::Deny if by.is_none() && note.is_none() => {
+            ReviewChoice::Approve | ReviewChoice::Deny
+                if by.is_none() && note.is_none() && addressed_as.is_empty() =>
+            {
                 return Self::Short(answer == ReviewWord::Approve);
             }
             ReviewChoice::Approve | ReviewChoice::Deny => (None, None),
             ReviewChoice::Edit { arguments } => (Some(arguments), None),
             ReviewChoice::Respond { result } => (None, Some(result)),
         };
-        Self::Whole(Whole { answer, arguments, result, by, note })
+        Self::Whole(Whole { answer, arguments, result, by, note, addressed_as })
     }
 }
 
@@ -193,8 +202,8 @@ impl TryFrom<Written> for ReviewAnswer {
     fn try_from(written: Written) -> Result<Self, &'static str> {
         match written {
             Written::Short(approved) => Ok(approved.into()),
-            Written::Whole(Whole { answer, arguments, result, by, note }) => {
-                Ok(Self { choice: ReviewChoice::of(answer, arguments, result)?, by, note })
+            Written::Whole(Whole { answer, arguments, result, by, note, addressed_as }) => {
+                Ok(Self { choice: ReviewChoice::of(answer, arguments, result)?, by, note, addressed_as })
             }
         }
     }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// use celador::context::Runtime;
 /// use celador::{StartTask, User};
 ///
-/// let kim = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// let kim = User { id: "u-7".into(), email: Some("kim@example.com".into()), claims: None };
 /// let start = StartTask {
 ///     model: Some("large-1".into()),
 ///     runtime: Runtime { version: "2.4".into(), ..Runtime::default() },
@@ -135,7 +135,14 @@ pub struct User {
     /// The identifier.
     pub id: String,
     /// The address, if it is known (CTX-05).
+    #[serde(default)]
     pub email: Option<String>,
+    /// Roles, groups and the like that somebody vouches for, an object: what the user's own verified token says. Never what the runtime
+    /// that begins the task says of itself. Policies see those that they name (`claims`) as `context.user.claims`; they are frozen with
+    /// the task.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
+    pub claims: Option<Json>,
 }
 
 /// A call that the model wants to make.
@@ -197,7 +204,7 @@ pub struct Turn {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// let offers: Vec<_> = task.offers().collect();
@@ -239,7 +246,7 @@ pub struct Usage {
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// // before the model is asked: may it take another turn?

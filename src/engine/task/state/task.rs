@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
-/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()) };
+/// # let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());

@@ -10,12 +10,13 @@ use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
 use super::observed::ObservedStep;
+use super::review::Reviewed;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Effect, Fingerprint, LabelStep, Policy, Step, StepAction, StepList};
+use crate::policy::{Effect, Fingerprint, LabelStep, Policy, ReviewPanel, Step, StepAction, StepList};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -65,6 +66,9 @@ pub(in crate::task) struct Course {
     /// Who has approved of the call with these arguments: one approval covers all steps ahead of it that ask the same reviewer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) approved: Vec<String>,
+    /// Who has changed the arguments, and so approves of them, for which reviews of several people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) editors: Vec<(String, Reviewed)>,
     /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) invoked: Vec<(Stage, usize)>,
@@ -247,6 +251,9 @@ pub(in crate::task) struct Asked {
     pub(in crate::task) expires: Option<Timestamp>,
     /// What the step says, as views show it.
     pub(in crate::task) text: Option<String>,
+    /// Who has approved so far, where several people are asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) approvals: Vec<Reviewed>,
 }
 
 /// The operations that wait, as they are stored: earlier releases knew of one or nothing.
@@ -286,9 +293,22 @@ impl Pending {
     /// Who is asked for a review, if somebody is.
     pub(in crate::task) fn reviewer(&self) -> Option<&str> {
         match &self.request {
-            Request::Review { reviewer } => Some(reviewer),
+            Request::Review { reviewer, .. } => Some(reviewer),
             _ => None,
         }
+    }
+
+    /// The people, if several are asked for a review.
+    pub(in crate::task) fn panel(&self) -> Option<&ReviewPanel> {
+        match &self.request {
+            Request::Review { panel, .. } => panel.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Who has approved so far, if several people are asked.
+    pub(in crate::task) fn approvals(&self) -> &[Reviewed] {
+        self.asked.as_ref().map_or(&[], |asked| &asked.approvals)
     }
 
     /// Whether nobody has answered in time.
@@ -313,6 +333,8 @@ impl Pending {
     /// expression asks in order. Calls that were carried out before the first of them stay what they are.
     pub(in crate::task) fn ask_reviewers_again(&mut self) {
         self.operation.course.approved.clear();
+        self.operation.course.editors.clear();
+        self.asked.iter_mut().for_each(|asked| asked.approvals.clear());
         let exchanges = &mut self.operation.course.exchanges;
         let is_review = |exchange: &Exchange| matches!(exchange.question, Request::Review { .. });
         if let Some(first) = exchanges.iter().position(is_review)
@@ -369,6 +391,7 @@ impl UnderWay {
             rewriting: Rewriting::Due,
             recorded: Vec::new(),
             approved: Vec::new(),
+            editors: Vec::new(),
             invoked: Vec::new(),
         };
         Self { subject, name: None, course }
@@ -449,15 +472,17 @@ impl Course {
         self.stage = stage;
         if !stage.is_ahead_of_call() {
             self.approved.clear();
+            self.editors.clear();
         }
         self.step = 0;
         self.leave_step();
     }
 
     /// Goes over the steps ahead of the call again, whose arguments this reviewer has changed; other approvals lapse with them.
-    pub(in crate::task) fn begin_anew(&mut self, reviewer: String) {
+    pub(in crate::task) fn begin_anew(&mut self) {
         self.enter(Stage::BeforeFirst);
-        self.approved = vec![reviewer];
+        self.approved.clear();
+        self.editors.clear();
         (self.rewriting, self.tried) = (Rewriting::Due, None);
     }
 
@@ -466,6 +491,7 @@ impl Course {
     pub(in crate::task) fn ask_again(&mut self) {
         self.enter(Stage::BeforeFirst);
         self.approved.clear();
+        self.editors.clear();
         self.rewriting = Rewriting::Done;
     }
 

@@ -6,7 +6,7 @@
 
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{InvocationStatus, Moment, TaskIo};
-use crate::policy::Resolution;
+use crate::policy::{Resolution, ReviewPanel};
 use crate::task::messages;
 use crate::task::state::{
     Answer, Asked, CallCounters, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review,
@@ -52,14 +52,19 @@ impl Task {
             call.and_then(|call| self.policy.function(call.function)).map(|function| &*function.key),
             [&arguments, &result, &message].map(|document| document.as_ref().map(Json::root)),
         );
-        let (asked_at, expires_at, text) = match &pending.asked {
-            Some(Asked { at, expires, text }) => (Some(*at), *expires, text.clone()),
-            None => (None, None, None),
+        let (asked_at, expires_at, text, approvals) = match &pending.asked {
+            Some(Asked { at, expires, text, approvals }) => {
+                (Some(*at), *expires, text.clone(), approvals.clone())
+            }
+            None => (None, None, None, Vec::new()),
         };
+        let panel = pending.panel().cloned();
         Some(Review {
             question: pending.id,
             state: ReviewState::Open,
             reviewer,
+            panel,
+            approvals,
             call: call.and_then(|call| call.id.clone()),
             function: call.and_then(|call| Some(self.policy.function(call.function)?.key.to_string())),
             step: name,
@@ -77,15 +82,26 @@ impl Task {
     }
 
     /// What is known of a review from the moment when it is asked.
-    pub(in crate::task) fn asked(&self, operation: &UnderWay, now: &Moment) -> Option<Asked> {
+    pub(in crate::task) fn asked(
+        &self,
+        operation: &UnderWay,
+        request: &Request,
+        now: &Moment,
+    ) -> Option<Asked> {
         let step = operation.step_under_way(&self.policy);
         let said = step.and_then(|step| self.message_of(step, &operation.subject, now));
         let text = said.map(|said| said.shown().to_owned());
         let at = now.timestamp()?;
-        let patience = i128::from(self.policy.limits().max_review_ms).saturating_mul(NANOS_PER_MILLI);
+        let most = self.policy.limits().max_review_ms;
+        let Request::Review { reviewer, panel } = request else { return None };
+        let patience = panel.as_ref().and_then(|panel| panel.expires_ms).map_or(most, |own| own.min(most));
+        let patience = i128::from(patience).saturating_mul(NANOS_PER_MILLI);
+        // who has changed the arguments has approved of them
+        let editors = operation.course.editors.iter().filter(|(of, _)| of == reviewer);
+        let approvals = editors.filter(|_| panel.is_some()).map(|(_, edit)| edit.clone()).collect();
         // beyond the end of time it never expires
         let expires = Timestamp::from_nanos(at.nanos().saturating_add(patience)).ok();
-        Some(Asked { at, expires, text })
+        Some(Asked { at, expires, text, approvals })
     }
 
     /// Puts a review on record that needs no answer any more.
@@ -157,7 +173,7 @@ impl Task {
             return self.count(operation, answer, now);
         }
         let UnderWay { subject, course, .. } = operation;
-        if let (Request::Review { reviewer }, Answer::Review(answer), Subject::Call(call)) =
+        if let (Request::Review { reviewer, panel }, Answer::Review(answer), Subject::Call(call)) =
             (&question, &answer, subject)
         {
             if let Some(resolution) = edited {
@@ -165,7 +181,15 @@ impl Task {
                 call.unbound = !resolution.unbound.is_empty();
                 call.counters = CallCounters::Unread;
                 course.counters.clear();
-                return course.begin_anew(reviewer.clone());
+                course.begin_anew();
+                let is_enough = |panel: &ReviewPanel| panel.is_full(&[&*answer.addressed_as]);
+                if panel.as_ref().is_none_or(is_enough) {
+                    course.approved.push(reviewer.clone());
+                } else {
+                    let approval = ReviewAnswer { choice: ReviewChoice::Approve, ..answer.clone() };
+                    course.editors.push((reviewer.clone(), Reviewed { answer: approval, at: now }));
+                }
+                return;
             }
             if let ReviewChoice::Respond { result } = &answer.choice {
                 let record = self.record_call(call, None, InvocationStatus::Restricted, &now.into());
