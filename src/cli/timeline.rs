@@ -80,6 +80,9 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     if let Some(reviewer) = &decision.reviewer {
         lines.push(("reviewer", visible(reviewer)));
     }
+    if let Some(told) = &decision.user_message {
+        lines.push(("user", visible(told)));
+    }
     if let Some(reason) = decision.reason.as_ref().filter(|reason| Some(*reason) != decision.message.as_ref())
     {
         lines.push(("reason", visible(reason)));

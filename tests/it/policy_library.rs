@@ -300,3 +300,25 @@ fn the_page_about_policies_is_true_of_texts() {
     assert_eq!(told(1200), "1200 is 200 over the cap.");
     assert_eq!(told(6000), "6000 is 5000 over the cap, by far.");
 }
+
+/// What the user is told is masked in views like what the model is told, and decisions of a release before have none.
+#[test]
+fn the_text_for_the_user_is_masked_in_views() {
+    let secret = AGENT.replace("order: {type: string}}}", "order: {type: string, secret: true}}}");
+    let policy = "---
+kind: celador/v1/policy
+namespace: shop
+name: money
+capabilities:
+  pay_refund: {before: [{assert: input.amount < 3, on_fail: lock_task, user_message: \"{input.order} of {input.amount}\"}]}
+";
+    let engine = Engine::parse("shop.yaml", &format!("{secret}{policy}")).unwrap();
+    let call = Call::new("pay_refund", json!({"amount": 5, "order": "O-1"}).into());
+    let decision = begin(&engine).before(&call, NOW).unwrap().outcome().into_decision();
+    assert_eq!(decision.verdict.as_str(), "lock_task");
+    assert_eq!(decision.user_message.as_deref(), Some("O-1 of 5"));
+    let text = serde_json::to_string(&decision).unwrap();
+    assert_eq!(serde_json::from_str::<celador::Decision>(&text).unwrap(), decision);
+    assert!(celador::Decision::masked_json(text).unwrap().contains("*** of 5"));
+    assert_eq!(decision.masked().user_message.as_deref(), Some("*** of 5"));
+}

@@ -41,6 +41,8 @@ pub struct DeclaredStep {
     pub error_message: Option<Embedded>,
     /// Whether it decides, or is only tried out; a step of an agent or trigger decides.
     pub mode: Mode,
+    /// The template of the message to the user, of a step of a policy document.
+    pub user_message: Option<Embedded>,
 }
 
 impl DeclaredStep {
@@ -225,6 +227,8 @@ mapping! {
     /// A step of a list of a policy document.
     PolicyStepKeys = "a step" {
         step: Part<StepKeys>,
+        /// What the user is told when the step stops something; expressions in braces are filled in.
+        user_message: Text,
         name: Part<NameKeys>,
         effect: Part<EffectKeys>,
         /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens.
@@ -318,11 +322,12 @@ impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
             let path = field.path.item(at);
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
             let name = PolicyStep::read(&policy.name, &fields.name().part(), reader);
+            let user_message = fields.user_message().text(reader);
             let mode = fields.mode().mode(policy.mode, reader);
             let own = OwnKeys { effects: fields.effect().part(), labels: fields.labels().part() };
             let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), Some(&own), reader);
             fields.refuse_others(reader);
-            Some(DeclaredStep { mode, ..step? })
+            Some(DeclaredStep { mode, user_message, ..step? })
         };
         items.filter_map(read).collect()
     }
@@ -417,6 +422,7 @@ impl DeclaredStep {
             on_fail,
             error_message,
             mode: Mode::Enforce,
+            user_message: None,
         })
     }
 }

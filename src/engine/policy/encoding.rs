@@ -235,6 +235,7 @@ impl Encoder {
             on_fail,
             error_message,
             mode,
+            user_message,
         } = step;
         self.part("step");
         // nothing of a step that decides, so that it has the digest that it had before there were others
@@ -269,6 +270,11 @@ impl Encoder {
         }
         for text in [condition, match_name, error_message] {
             self.written(text.as_ref());
+        }
+        // a step without it is written as it was before there was such a key
+        if let Some(text) = user_message {
+            self.part("user_message");
+            self.embedded(text);
         }
         self.text(match on_fail {
             OnFail::Block => "block",

@@ -44,6 +44,8 @@ pub struct Step {
     pub mode: Mode,
     /// The message of a failure (MW-34).
     message: Option<StepText>,
+    /// What the user is told, beside.
+    user_message: Option<StepText>,
     path: String,
     place: Place,
 }
@@ -147,6 +149,10 @@ impl Step {
             let compile = if written.name.is_some() { StepText::of_policy } else { StepText::of_manifest };
             compile(&scopes.action, text, &path, texts)
         });
+        let user_message = written.user_message.as_ref().map(|text| {
+            let path = format!("{}.user_message", written.path);
+            StepText::of_policy(&scopes.action, text, &path, texts)
+        });
         let mut step_reads = false;
         let mut step = Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
@@ -159,6 +165,7 @@ impl Step {
             reads_counters: false,
             mode: written.mode,
             message: transpose(message)?,
+            user_message: transpose(user_message)?,
             path,
             place: written.place.clone(),
         };
@@ -169,7 +176,7 @@ impl Step {
 
     /// Names each counter that something in it reads; nothing for all of them at once.
     pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
-        let shown = || self.message.iter().flat_map(StepText::shows);
+        let shown = || self.message.iter().chain(&self.user_message).flat_map(StepText::shows);
         let computed = shown().filter_map(|shown| match shown {
             Shown::Computed(expression) => Some(expression),
             Shown::Path(_) => None,
@@ -231,9 +238,23 @@ impl Step {
     /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
     #[must_use]
     pub fn masked_message(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
-        let message = self.message.as_ref()?;
-        let any = message.shows().any(&is_secret);
-        any.then(|| message.render(bound, is_secret))
+        self.message.as_ref()?.masked(bound, is_secret)
+    }
+
+    /// What the user is told when it stops something, beside what the model is told; nothing if it says nothing to the user.
+    #[must_use]
+    pub fn user_message(&self, bound: &Bound<'_>) -> Option<String> {
+        Some(self.user_message.as_ref()?.render(bound, |_| false))
+    }
+
+    /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
+    #[must_use]
+    pub fn masked_user_message(
+        &self,
+        bound: &Bound<'_>,
+        is_secret: impl Fn(Shown<'_>) -> bool,
+    ) -> Option<String> {
+        self.user_message.as_ref()?.masked(bound, is_secret)
     }
 
     /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.

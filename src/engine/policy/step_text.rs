@@ -103,6 +103,12 @@ impl StepText {
         })
     }
 
+    /// The text as views show it; nothing if no place of it is secret.
+    pub(super) fn masked(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
+        let any = self.shows().any(&is_secret);
+        any.then(|| self.render(bound, is_secret))
+    }
+
     /// The text with the values of a step, and [`MASK`] in the place of what is secret.
     pub(super) fn render(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> String {
         let limits = self.scope.env().limits();

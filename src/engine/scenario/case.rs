@@ -267,6 +267,8 @@ pub enum Aspect {
     Decision,
     /// `message`
     Message,
+    /// `user_message`
+    UserMessage,
     /// `stage`
     Stage,
     /// `limit`
@@ -281,8 +283,16 @@ pub enum Aspect {
 
 impl Aspect {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Decision, Self::Message, Self::Stage, Self::Limit, Self::Reason, Self::Reviewer, Self::Task];
+    pub const ALL: [Self; 8] = [
+        Self::Decision,
+        Self::Message,
+        Self::UserMessage,
+        Self::Stage,
+        Self::Limit,
+        Self::Reason,
+        Self::Reviewer,
+        Self::Task,
+    ];
 
     /// The key.
     #[must_use]
@@ -290,6 +300,7 @@ impl Aspect {
         match self {
             Self::Decision => "decision",
             Self::Message => "message",
+            Self::UserMessage => "user_message",
             Self::Stage => "stage",
             Self::Limit => "limit",
             Self::Reason => "reason",

@@ -135,6 +135,8 @@ expectations! {
     ("value"): Anything => |node, _, _| one(Some(Want::Value(node.to_json().into())));
     /// The message of the decision.
     (Aspect::Message.key()): Nullable<Text> => |node, path, reader| text(Aspect::Message, node, path, reader);
+    /// What the user is told.
+    (Aspect::UserMessage.key()): Nullable<Text> => |node, path, reader| text(Aspect::UserMessage, node, path, reader);
     /// Texts that the message contains.
     ("message_contains"): TextOrTexts => |node, path, reader| {
         one(read_texts(node, path, reader).map(Want::MessageContains))

@@ -25,6 +25,7 @@ pub(super) fn decided(decision: Decision) -> Found {
     };
     found.set(Aspect::Decision, Some(decision.verdict.as_str()));
     found.set(Aspect::Message, decision.message);
+    found.set(Aspect::UserMessage, decision.user_message);
     found.set(Aspect::Stage, decision.stage.map(EventStage::as_str));
     found.set(Aspect::Reason, decision.reason);
     found.set(Aspect::Reviewer, decision.reviewer);

@@ -297,18 +297,21 @@ impl Task {
     /// Ends an event that a step stopped: nothing of it reaches the model (EVT-10), and the message stays for the caller and
     /// the trace.
     pub(super) fn stop_event(&mut self, operation: UnderWay, stopped: Stopped) -> Decision {
-        let Stopped { verdict, message, origin } = stopped;
+        let Stopped { verdict, message, user_message, origin } = stopped;
+        let secret = Hidden::said(message.shown.clone(), user_message.as_ref());
+        let user_message = user_message.map(|said| said.text);
         let stage = operation.course.stage.of_event();
         let decided_by = Some(origin);
-        let secret = Hidden { message: message.shown.clone(), ..Hidden::default() }.some();
         if verdict == Verdict::LockTask {
             self.end = Some(End::Locked(message.shown().to_owned()));
             let reason = Some(message.text.clone());
             let message = Some(message.text);
-            return Decision { message, reason, decided_by, secret, ..operation.decide(verdict) };
+            let locked = operation.decide(verdict);
+            return Decision { message, user_message, reason, decided_by, secret, ..locked };
         }
         let message = Some(message.text);
-        Decision { message, stage, decided_by, secret, ..operation.decide(Verdict::Discard) }
+        let discarded = operation.decide(Verdict::Discard);
+        Decision { message, user_message, stage, decided_by, secret, ..discarded }
     }
 }
 

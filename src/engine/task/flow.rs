@@ -29,6 +29,8 @@ pub(super) struct Stopped {
     pub(super) verdict: Verdict,
     /// Its rendered message, or the default.
     pub(super) message: Said,
+    /// What the user is told.
+    pub(super) user_message: Option<Said>,
     pub(super) origin: Origin,
 }
 

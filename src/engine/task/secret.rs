@@ -41,6 +41,9 @@ impl Decision {
             }
             self.message = Some(shown);
         }
+        if let Some(shown) = hidden.user_message.take() {
+            self.user_message = Some(shown);
+        }
         self.secret = hidden.some();
         self
     }
@@ -246,7 +249,7 @@ impl Task {
         let names = exposes.into_iter().flat_map(|exposes| exposes.root().entries().map(|(name, _)| name));
         let secret = names.filter(|name| !secrets.exposed(name).is_empty());
         let places: Vec<String> = secret.map(place).collect();
-        Hidden { value: places.clone(), exposes: places, message: None }.some()
+        Hidden { value: places.clone(), exposes: places, ..Hidden::default() }.some()
     }
 
     /// What is secret of what a script came to: all of it, as nobody looks into what it makes of its calls' results.

@@ -131,7 +131,8 @@ impl Task {
                     operation.course.findings.extend(finding);
                     let message = self.message_of(step, &operation.subject, now);
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
-                    if let Some(stopped) = stopped(step, &operation.subject, message) {
+                    if let Some(mut stopped) = stopped(step, &operation.subject, message) {
+                        stopped.user_message = self.user_message_of(step, &operation.subject, now);
                         return Flow::Stopped(stopped);
                     }
                 }
@@ -179,6 +180,14 @@ impl Task {
         let bound = self.bound(subject, now);
         let text = step.message(&bound)?;
         let shown = step.masked_message(&bound, |shown| self.shows_secret(subject, shown));
+        Some(Said { text, shown })
+    }
+
+    /// What the user is told of a step that stops something, and what views show of it.
+    fn user_message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
+        let bound = self.bound(subject, now);
+        let text = step.user_message(&bound)?;
+        let shown = step.masked_user_message(&bound, |shown| self.shows_secret(subject, shown));
         Some(Said { text, shown })
     }
 
@@ -240,7 +249,8 @@ pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> 
         _ if verdict == Verdict::Block => messages::message_refused,
         Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
     };
-    Some(Stopped { verdict, message: message.unwrap_or_else(|| default().into()), origin: step.origin() })
+    let message = message.unwrap_or_else(|| default().into());
+    Some(Stopped { verdict, message, user_message: None, origin: step.origin() })
 }
 
 fn no_counters(step: &Step) -> Finding {

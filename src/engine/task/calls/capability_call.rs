@@ -422,15 +422,17 @@ impl Task {
             return self.stop_event(operation, stopped);
         }
         self.revoke(&operation, now);
-        let Stopped { verdict, message, origin } = stopped;
+        let Stopped { verdict, message, user_message, origin } = stopped;
+        let secret = Hidden::said(message.shown.clone(), user_message.as_ref());
+        let user_message = user_message.map(|said| said.text);
         let is_event = matches!(operation.subject, Subject::Input(Sender::Event));
         let is_call = operation.subject.call().is_some();
         if is_event && verdict == Verdict::Block {
             // an event that is refused as an input is dropped like one that a step before has stopped (EVT-10)
-            let secret = Hidden { message: message.shown, ..Hidden::default() }.some();
             let (message, decided_by) = (Some(message.text), Some(origin));
             let stage = operation.course.stage.of_event();
-            return Decision { message, stage, decided_by, secret, ..operation.decide(Verdict::Discard) };
+            let discarded = operation.decide(Verdict::Discard);
+            return Decision { message, user_message, stage, decided_by, secret, ..discarded };
         }
         let mut decision = operation.decide(verdict);
         if verdict == Verdict::LockTask {
@@ -441,7 +443,8 @@ impl Task {
             self.context.turn(TurnKind::Capability);
         }
         decision.message = Some(message.text);
-        decision.secret = Hidden { message: message.shown, ..Hidden::default() }.some();
+        decision.user_message = user_message;
+        decision.secret = secret;
         decision.decided_by = Some(origin);
         decision
     }

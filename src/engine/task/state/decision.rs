@@ -53,6 +53,9 @@ pub struct Decision {
     /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34); for the
     /// caller in all other cases but allow.
     pub message: Option<String>,
+    /// The text for the user, where the step of a policy document that stopped it has a `user_message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_message: Option<String>,
     /// How far an event came that was discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<EventStage>,
@@ -390,6 +393,7 @@ impl Decision {
             verdict,
             value: None,
             message: None,
+            user_message: None,
             stage: None,
             reason: None,
             question: None,

@@ -15,6 +15,9 @@ pub struct Hidden {
     /// What is shown in the place of [`Decision::message`](crate::task::Decision::message), and of the reason where that says the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What is shown in the place of [`Decision::user_message`](crate::task::Decision::user_message).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_message: Option<String>,
 }
 
 /// A text of a manifest, rendered.
@@ -41,6 +44,12 @@ impl From<String> for Said {
 }
 
 impl Hidden {
+    /// What a step that stops something says, as views show it.
+    pub(in crate::task) fn said(message: Option<String>, user_message: Option<&Said>) -> Option<Box<Self>> {
+        let user_message = user_message.and_then(|said| said.shown.clone());
+        Self { message, user_message, ..Self::default() }.some()
+    }
+
     /// The same if there is anything to hide.
     pub(in crate::task) fn some(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
