@@ -15,7 +15,7 @@ use std::time::SystemTime;
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
 /// The policies, each with what it says.
-const POLICIES: [(&str, &str); 4] = [
+const POLICIES: [(&str, &str); 3] = [
     (
         "copies of results",
         r#"
@@ -34,20 +34,10 @@ guardrails: {before: [{declassify: [untrusted]}]}
 "#,
     ),
     (
-        "the same for every call",
-        r#"
-capabilities:
-  "*":
-    before: [{assert: "!('untrusted' in labels(input))"}]
-    after: [{label: [untrusted]}]
-guardrails: {before: [{declassify: [untrusted]}]}
-"#,
-    ),
-    (
         "any change after any read",
         r#"
 capabilities:
-  "tag:destructive": {before: [{assert: "context.capabilities._meta.count_invocations == 0"}]}
+  "tag:destructive": {before: [{assert: "context.capabilities._meta.count == 0"}]}
 "#,
     ),
 ];

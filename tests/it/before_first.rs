@@ -63,7 +63,7 @@ proptest! {
             };
             let output = json!({ "ok": !matches!(attempt, Attempt::Withheld) }).into();
             let mut host = Script {
-                results: [CallResult { status, output, task_id: None }].into(),
+                results: [CallResult { status, ..CallResult::successful(output) }].into(),
                 ..Script::default()
             };
             let progress = task.invoke(&call(function, arguments), noon()).unwrap();

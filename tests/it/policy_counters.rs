@@ -63,7 +63,7 @@ fn now() -> Timestamp {
 }
 
 fn begin(engine: &Engine, id: &str) -> Task {
-    let user = User { id: "u-7".into(), email: None };
+    let user = User { id: "u-7".into(), email: None, ..User::default() };
     engine.start(StartTask::new(id, "shop", "clerk", user, now())).unwrap()
 }
 

@@ -119,7 +119,7 @@ fn failures_and_transforms_are_held_to_nothing() {
     assert_eq!(decision.value.unwrap().to_string(), r#"{"masked":"HTTP 500"}"#);
     assert!(decision.findings.is_empty());
     let output = json!({ "why": "unreachable" }).into();
-    let lost = CallResult { status: CallStatus::Unrecoverable, output, task_id: None };
+    let lost = CallResult { status: CallStatus::Unrecoverable, ..CallResult::errored(output) };
     assert_eq!(after(&mut task, "shop", lost).verdict, Verdict::Terminate);
     assert_eq!(see(&task, "context.capabilities.shop.outputs[0].why"), json!("unreachable"));
 }

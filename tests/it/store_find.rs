@@ -13,7 +13,7 @@ fn kim() -> Owner {
 
 fn new(id: &str, user: &str, order: &str, at: i64) -> Task {
     let user = User { id: user.into(), email: None, ..User::default() };
-    let parent = (id != "t-0").then(|| Parent { task: "t-0".into(), call: None });
+    let parent = (id != "t-0").then(|| Parent { task: "t-0".into(), ..Parent::default() });
     let metadata = [("order".to_owned(), order.to_owned()), ("shop".to_owned(), "north".to_owned())].into();
     let now = second(at.try_into().unwrap());
     clerk().start(StartTask { parent, metadata, ..StartTask::new(id, "demo", "clerk", user, now) }).unwrap()

@@ -107,8 +107,7 @@ fn an_error_that_nothing_recovers_ends_the_task() {
     let mut host = Script::default();
     host.results.push_back(CallResult {
         status: CallStatus::Unrecoverable,
-        output: json!({ "error": "no route" }).into(),
-        task_id: None,
+        ..CallResult::errored(json!({ "error": "no route" }).into())
     });
     let decision = invoke(&mut task, "probe", json!({}), &mut host);
     assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Terminate, 0));

@@ -95,8 +95,9 @@ fn perform(task: &mut Task, open: &[CallId], deed: &Deed, now: Timestamp) -> Opt
 fn result(roll: u8) -> CallResult {
     CallResult {
         status: if roll.is_multiple_of(5) { CallStatus::Errored } else { CallStatus::Successful },
-        output: json!({ "roll": roll, "long": "text ".repeat(usize::from(roll % 4)) }).into(),
-        task_id: None,
+        ..CallResult::successful(
+            json!({ "roll": roll, "long": "text ".repeat(usize::from(roll % 4)) }).into(),
+        )
     }
 }
 

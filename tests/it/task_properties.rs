@@ -184,8 +184,7 @@ impl Answers {
             Request::Counters { .. } => Answer::Failed,
             Request::Invoke(_) => Answer::Result(CallResult {
                 status: if roll.is_multiple_of(5) { CallStatus::Errored } else { CallStatus::Successful },
-                output: json!({ "roll": roll }).into(),
-                task_id: None,
+                ..CallResult::successful(json!({ "roll": roll }).into())
             }),
         }
     }

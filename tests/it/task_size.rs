@@ -195,7 +195,7 @@ fn what_is_withheld_blocked_or_cannot_be_recovered_is_shortened_too() {
     assert_eq!(report(&mut task, &large(5_000)).verdict, Verdict::Block);
     let posting = call("ledger_lookup", json!({"account": "a"}));
     let [first, second] = [(); 2].map(|()| decided(task.before(&posting, noon()).unwrap()).call.unwrap());
-    let dead = CallResult { status: CallStatus::Unrecoverable, output: large(5_000).into(), task_id: None };
+    let dead = CallResult { status: CallStatus::Unrecoverable, ..CallResult::errored(large(5_000).into()) };
     assert_eq!(decided(task.after(&first, dead, noon()).unwrap()).verdict, Verdict::Terminate);
     let late = CallResult::successful(large(5_000).into());
     assert_eq!(decided(task.after(&second, late, noon()).unwrap()).verdict, Verdict::Rejected);

@@ -65,6 +65,8 @@ pub(super) struct Marks {
 pub(super) struct LabelRecord {
     changes: Log<Labelling>,
     marks: BTreeMap<ValueSource, Marks>,
+    /// The values that vouch against labels.
+    vouching: BTreeSet<ValueSource>,
     bytes: usize,
 }
 
@@ -92,12 +94,18 @@ impl LabelRecord {
             LabelChange::Taken => (&mut marks.vouched, &mut marks.labels),
             LabelChange::Forgotten => {
                 self.marks.remove(of);
+                self.vouching.remove(of);
                 self.add(labelling);
                 return;
             }
         };
         from.retain(|label| !labels.contains(label));
         to.extend(labels.iter().cloned());
+        if marks.vouched.is_empty() {
+            self.vouching.remove(of);
+        } else {
+            self.vouching.insert(*of);
+        }
         self.add(labelling);
     }
 
@@ -125,8 +133,7 @@ impl LabelRecord {
 
     /// The values that vouch against labels.
     pub(super) fn vouching(&self) -> impl Iterator<Item = (ValueSource, &LabelSet)> {
-        let marks = self.marks.iter().filter(|(_, marks)| !marks.vouched.is_empty());
-        marks.map(|(source, marks)| (*source, &marks.vouched))
+        self.vouching.iter().filter_map(|source| Some((*source, &self.marks.get(source)?.vouched)))
     }
 
     /// What it adds to the bytes of the task: counted the same way wherever it is.

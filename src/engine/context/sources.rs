@@ -211,7 +211,9 @@ impl Kept {
         self.hold(context);
         let index = self.labelled.get_or_insert_with(|| CopyIndex::new(context.schema.copies()));
         let record = context.provenance.labels.changes();
-        let given = record.iter().skip(self.recorded).filter(|it| it.change == LabelChange::Given);
+        // not skipped over: the record is as long as the task
+        let new = (self.recorded..record.len()).filter_map(|at| record.get(at));
+        let given = new.filter(|it| it.change == LabelChange::Given);
         let sources: BTreeSet<_> = given.map(|labelling| labelling.of).chain(index.unsettled()).collect();
         self.recorded = record.len();
         add_all(index, sources, context);

@@ -45,6 +45,14 @@ pub struct AgentFunction {
     pub target: InvocationTarget,
 }
 
+impl AgentFunction {
+    /// Whether its calls are tasks of another agent.
+    #[must_use]
+    pub fn is_delegation(&self) -> bool {
+        matches!(self.target, InvocationTarget::Agent { .. })
+    }
+}
+
 /// How a function is carried out.
 #[derive(Debug)]
 pub enum Execute {

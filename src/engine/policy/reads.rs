@@ -8,7 +8,6 @@
 //! observed steps: what such a step would have said is told of the moment at which the call is decided.
 //! Linear in the steps; found when it is first wanted.
 
-use super::function::InvocationTarget;
 use super::read_path::{CONTEXT_ASKED, for_each_path};
 use super::{Binding, Execute, Expression, Policy, Step, StepAction};
 use crate::context::{CallsOnPath, FunctionId, LABELS, Selector};
@@ -170,8 +169,7 @@ impl Policy {
     /// The functions whose results may have labels: a step gives them some, or they come along from another task.
     fn labelled_functions(&self) -> impl Iterator<Item = usize> {
         let functions = self.functions.iter().enumerate().filter(|(position, function)| {
-            matches!(function.target, InvocationTarget::Agent { .. })
-                || self.steps_of_call(Hook::After, *position).iter().any(is_label)
+            function.is_delegation() || self.steps_of_call(Hook::After, *position).iter().any(is_label)
         });
         functions.map(|(position, _)| position)
     }

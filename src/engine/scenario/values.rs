@@ -223,10 +223,11 @@ pub(super) fn list<T>(
 
 /// `status`, `output` and `task_id` of a result.
 pub(super) fn call_result(fields: &Fields<'_, ResultKeys>, reader: &mut Reader) -> CallResult {
+    let output = fields.output().json().unwrap_or_else(|| Json::object([]));
     CallResult {
         status: fields.status().word(reader).unwrap_or(CallStatus::Successful),
-        output: fields.output().json().unwrap_or_else(|| Json::object([])),
         task_id: fields.task_id().string(reader),
+        ..CallResult::successful(output)
     }
 }
 

@@ -34,6 +34,7 @@ impl Task {
                 }
                 self.take_step(now);
                 self.context.push_input(entry);
+                self.label_first_input();
                 let operation = UnderWay::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore);
                 self.advance(operation.under(name), now.into())
             }

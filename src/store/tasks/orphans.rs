@@ -39,7 +39,7 @@ impl StoredTasks {
     /// # let limits = StoreLimits::default();
     /// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
     /// let desk = Owner::caller("desk");
-    /// for (id, parent) in [("t-1", None), ("t-2", Some(Parent { task: "t-1".into(), call: None }))] {
+    /// for (id, parent) in [("t-1", None), ("t-2", Some(Parent { task: "t-1".into(), ..Parent::default() }))] {
     ///     let begun = StartTask { parent, ..StartTask::new(id, "shop", "clerk", User::default(), now) };
     ///     tasks.create(&desk, &engine.start(begun)?, now, None)?;
     /// }

@@ -181,7 +181,7 @@ impl Task {
     /// # "#;
     /// # let engine = Engine::parse("shop.yaml", manifests)?;
     /// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
-    /// # let user = User { id: "u-7".into(), email: None };
+    /// # let user = User { id: "u-7".into(), email: None, ..User::default() };
     /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
     /// let mut book = CounterBook::default();
     /// let pay = |amount: i64| Call::new("payments", serde_json::json!({"amount": amount}).into());
@@ -271,5 +271,10 @@ impl Task {
 /// A call is stopped because it has no counter to be judged by.
 fn refused(operation: &mut UnderWay, code: &'static str, message: String, origin: Origin) -> Flow {
     operation.course.findings.push(Finding::new(code, message, Some(origin.clone())));
-    Flow::Stopped(Stopped { verdict: Verdict::Block, message: messages::blocked().into(), origin })
+    Flow::Stopped(Stopped {
+        verdict: Verdict::Block,
+        message: messages::blocked().into(),
+        user_message: None,
+        origin,
+    })
 }

@@ -1,10 +1,11 @@
 //! Delegation (DEL): what a child task begins with, and what comes of it for its parent.
 //!
 //! In: an invocation of an agent, later the child's last decision. Out: the start of the child, whose first input is the
-//! invocation's arguments, and the result that the parent's call is answered with. Nothing else goes from one to the
-//! other: a child has a context, limits and guardrails of its own (CTX-24, DEL-06), and its end is a result to its parent.
+//! invocation's arguments, and the result that the parent's call is answered with, both with the labels that they carry. Nothing else goes
+//! from one to the other: a child has a context, limits and guardrails of its own (CTX-24, DEL-06), and its end is a result to its parent.
 
 use crate::cel::{Json, Timestamp};
+use crate::context::{LabelChange, LabelSet, Labelling, ValueSource};
 use crate::policy::InvocationTarget;
 use crate::task::messages;
 use crate::task::state::{
@@ -26,9 +27,29 @@ impl Task {
         let is_it = |pending: &&Pending| pending.request == Request::Invoke(invocation.clone());
         let call =
             self.waiting.iter().find(is_it).and_then(|pending| pending.operation.subject.call()?.id.clone());
-        let parent = Some(Parent { task: self.id.clone(), call });
+        let labels = self.labels_carried_by(&invocation.arguments);
+        let parent = Some(Parent { task: self.id.clone(), call, labels });
         let start = StartTask::new(id, namespace, agent, user, started_at);
         Some(StartTask { runtime: self.runtime.clone(), parent, ..start })
+    }
+}
+
+impl Task {
+    /// The labels that a document takes along to another task. Where they cannot be found, all that the task has ever given.
+    fn labels_carried_by(&self, document: &Json) -> LabelSet {
+        let found = self.context.labels_of(document.root(), &self.policy.limits().eval);
+        found.unwrap_or_else(|_| self.context.labellings().flat_map(|it| it.labels.iter().cloned()).collect())
+    }
+
+    /// Gives the first input the labels that came along with the delegation.
+    pub(in crate::task) fn label_first_input(&mut self) {
+        let labels = self.parent.as_ref().map(|parent| parent.labels.clone()).unwrap_or_default();
+        let of = self.context.last_input_source();
+        if let Some(of @ ValueSource::Input(0)) = of
+            && !labels.is_empty()
+        {
+            self.context.label(Labelling { of, change: LabelChange::Given, labels, by: None });
+        }
     }
 }
 
@@ -45,6 +66,7 @@ impl CallResult {
                 (CallStatus::Errored, output)
             }
         };
-        Self { status, output, task_id: Some(child.id.clone()) }
+        let labels = child.labels_carried_by(&output);
+        Self { status, output, task_id: Some(child.id.clone()), labels }
     }
 }

@@ -50,7 +50,7 @@ use std::sync::Arc;
 /// let engine = Engine::parse("shop.yaml", manifests)?;
 /// let now = "2026-06-01T12:00:00Z".parse()?;
 /// let mut desk = Desk(CounterBook::default(), now);
-/// let user = User { id: "u-7".into(), email: None };
+/// let user = User { id: "u-7".into(), email: None, ..User::default() };
 ///
 /// // two tasks of one user: 70 and 40 are more than 100
 /// let mut verdicts = Vec::new();

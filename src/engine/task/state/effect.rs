@@ -5,7 +5,7 @@
 
 use super::review_answer::ReviewAnswer;
 use crate::cel::Json;
-use crate::context::Caller;
+use crate::context::{Caller, LabelSet};
 use crate::counter::{CounterId, CounterState};
 use crate::policy::{InvocationTarget, ReviewPanel};
 use serde::{Deserialize, Serialize};
@@ -190,6 +190,9 @@ pub struct CallResult {
     pub output: Json,
     /// The child task, if it was a delegation (REC-14).
     pub task_id: Option<String>,
+    /// The labels that the response of a child task carries; of a tool they do not count.
+    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
+    pub labels: LabelSet,
 }
 
 /// Whether a call that is withdrawn has run.
@@ -237,12 +240,12 @@ impl CallResult {
     /// A result that worked, of a tool.
     #[must_use]
     pub fn successful(output: Json) -> Self {
-        Self { status: CallStatus::Successful, output, task_id: None }
+        Self { status: CallStatus::Successful, output, task_id: None, labels: LabelSet::new() }
     }
 
     /// An error of a tool.
     #[must_use]
     pub fn errored(output: Json) -> Self {
-        Self { status: CallStatus::Errored, output, task_id: None }
+        Self { status: CallStatus::Errored, output, task_id: None, labels: LabelSet::new() }
     }
 }

@@ -3,7 +3,7 @@
 use super::decision::CallId;
 use super::error::TaskError;
 use crate::cel::{Json, Timestamp};
-use crate::context::Runtime;
+use crate::context::{LabelSet, Runtime};
 use crate::limits::EngineLimits;
 use crate::manifest::brought::BroughtTool;
 use crate::manifest::listing::Annotations;
@@ -65,13 +65,13 @@ pub struct StartTask {
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
 ///
 /// // a runtime that keeps its tasks apart says on each whose child it is
-/// let parent = Parent { task: "t-1".into(), call: None };
+/// let parent = Parent { task: "t-1".into(), ..Parent::default() };
 /// let start = StartTask { parent: Some(parent), ..StartTask::new("t-2", "shop", "clerk", User::default(), now) };
 /// let task = engine.start(start)?;
 /// assert_eq!(task.parent().map(|parent| &*parent.task), Some("t-1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parent {
@@ -80,6 +80,9 @@ pub struct Parent {
     /// Its call that is the delegation, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
+    /// The labels that the arguments of the delegation carry, and so the first input.
+    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
+    pub labels: LabelSet,
 }
 
 impl StartTask {
