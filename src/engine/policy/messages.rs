@@ -459,3 +459,18 @@ pub(super) fn set_misfit(place: Place, name: &str) -> Diagnostic {
     let message = format!("what this expression gives does not fit the parameter `{name}`");
     Diagnostic::warning("set_misfit", message, place).label("every call fails here")
 }
+
+pub(super) fn delay_too_long(place: Place, bound: u64) -> Diagnostic {
+    let message = format!("the host would wait longer than `max_delay_ms` {bound}");
+    Diagnostic::error("delay_too_long", message, place)
+}
+
+pub(super) fn credential_misfit(place: Place) -> Diagnostic {
+    let message = "the audience and the scopes of a credential are texts";
+    Diagnostic::error("credential_misfit", message, place)
+}
+
+pub(super) fn secret_in_credential(place: Place) -> Diagnostic {
+    let message = "this reads a secret, and views and logs show the audience and the scopes of a credential";
+    Diagnostic::error("secret_in_credential", message, place)
+}

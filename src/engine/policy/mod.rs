@@ -99,7 +99,7 @@ pub use binding::Binding;
 pub use claims::Claims;
 pub(crate) use compile::CompiledAgent;
 pub use counter::{Counter, CounterFault, Counters, NeededCounter};
-pub use effect::{ComputedValue, Effect};
+pub use effect::{ComputedValue, CredentialFor, Duty, Effect};
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};

@@ -132,7 +132,7 @@ impl Step {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
             DeclaredAction::Effect(effect) => {
-                Effect::compile(&scopes.action, effect, texts).map(StepAction::Effect)
+                Effect::compile(&scopes.action, effect, &path, texts).map(StepAction::Effect)
             }
             DeclaredAction::Invoke(invoke) => {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
@@ -215,11 +215,18 @@ impl Step {
     pub fn sets(&self) -> Option<&[ComputedValue]> {
         match &self.action {
             StepAction::Effect(Effect::Set(values)) => Some(values),
-            StepAction::Assert(_)
+            StepAction::Effect(_)
+            | StepAction::Assert(_)
             | StepAction::Transform(_)
             | StepAction::Invoke(_)
             | StepAction::Label(_) => None,
         }
+    }
+
+    /// Whether all that it does concerns the call at hand, which goes on: it sets arguments or adds terms.
+    #[must_use]
+    pub fn is_about_call_alone(&self) -> bool {
+        matches!(&self.action, StepAction::Effect(effect) if !matches!(effect, Effect::Respond(_)))
     }
 
     /// The names of these arguments.

@@ -9,7 +9,7 @@ use super::Step;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
 use super::definitions::Definitions;
-use super::effect::ComputedValue;
+use super::effect::{ComputedValue, Effect};
 use super::expression::Texts;
 use super::known_call::reads_call;
 use super::messages;
@@ -20,12 +20,14 @@ use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
 use super::step::{StepAction, StepScopes};
+use crate::cel::Kind;
 use crate::cel::Type;
 use crate::context::{FunctionId, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
+use crate::manifest::step_effect::DeclaredEffect;
 use crate::source::Embedded;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -214,6 +216,31 @@ impl Compiler<'_> {
         is_whole.then_some(steps)
     }
 
+    /// Says so if the host cannot do what a step asks for: a delay is too long, or the audience or a scope of a credential is no
+    /// text, or is made of a secret, as decisions and logs show both.
+    fn check_effect(&mut self, functions: &[usize], step: &Step, effect: &DeclaredEffect, path: &str) {
+        if let DeclaredEffect::Delay(delay) = effect
+            && delay.milliseconds > self.limits.max_delay_ms
+        {
+            let finding = messages::delay_too_long(delay.place.clone(), self.limits.max_delay_ms);
+            self.texts.findings.push(finding.path(&format!("{path}.delay")));
+        }
+        let StepAction::Effect(Effect::Credential(asked)) = &step.action else { return };
+        let callers = functions.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
+        let callers: Vec<FunctionId> = callers.collect();
+        for expression in asked.expressions() {
+            let program = expression.program();
+            let (place, path) = (expression.place().clone(), expression.origin().path);
+            let reads =
+                |caller: &FunctionId| secrets::reads_secret(program.expr(), &self.schema, Some(*caller));
+            if program.result_type().kind().is_some_and(|kind| kind != Kind::String) {
+                self.texts.findings.push(messages::credential_misfit(place).path(&path));
+            } else if callers.iter().any(reads) {
+                self.texts.findings.push(messages::secret_in_credential(place).path(&path));
+            }
+        }
+    }
+
     /// Says so if a step sets what cannot be set: an argument that these functions do not have, or that the agent binds, or to a value
     /// that cannot fit. A function that lacks an argument which others have is no mistake: its calls fail at the step.
     fn check_set(&mut self, functions: &[usize], values: &[ComputedValue]) {
@@ -357,6 +384,9 @@ impl Compiler<'_> {
         self.texts.findings.extend(expressions.flat_map(bad_reviews));
         if let Some(values) = compiled.as_ref().and_then(Step::sets) {
             self.check_set(callers, values);
+        }
+        if let (Some(step), DeclaredAction::Effect(effect)) = (&compiled, &written.action) {
+            self.check_effect(callers, step, effect, &written.path);
         }
         let findings = self.texts.findings.split_off(known);
         self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });

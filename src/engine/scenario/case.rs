@@ -244,6 +244,8 @@ pub enum Want {
     Trace(Vec<(String, String)>),
     /// `observed`: the whole list of observed steps; of each the keys that are given.
     Observed(Vec<serde_json::Map<String, serde_json::Value>>),
+    /// `terms`: of those of the call the keys that are given.
+    Terms(Json),
     /// `exposes`: an object.
     Exposes(Json),
     /// One of `files`: a path and its content.

@@ -7,6 +7,7 @@
 use super::case::{Aspect, Check, Want};
 use super::counted::{Counted, read_counted};
 use super::expect_observed::{self, ObservedKeys};
+use super::expect_terms::{self, TermsKeys};
 use super::{messages, values};
 use crate::cel::Json;
 use crate::counter::Amount;
@@ -37,6 +38,8 @@ pub struct Found {
     pub trace: Vec<(String, String)>,
     /// The observed steps, with all that can be expected of them.
     pub observed: Vec<serde_json::Map<String, Value>>,
+    /// What the host has to do for the call.
+    pub terms: serde_json::Map<String, Value>,
     /// The values that `exposes` adds to a response.
     pub exposes: Option<Json>,
     /// The files after the operation.
@@ -171,6 +174,13 @@ expectations! {
     /// All observed steps and what they would have done, in order.
     ("observed"): List<ObservedKeys> => |node, path, reader| {
         one(Some(Want::Observed(values::list(node, path, reader, expect_observed::read))))
+    };
+    /// What the host has to do for the call.
+    ("terms"): TermsKeys => |node, path, reader| {
+        one(reader.fields::<TermsKeys>(node, path).map(|fields| {
+            fields.refuse_others(reader);
+            Want::Terms(node.to_json().into())
+        }))
     };
     /// The values that `exposes` adds to a response.
     ("exposes"): Object => |node, path, reader| {
@@ -368,6 +378,10 @@ fn judge(
         Want::Observed(expected) => {
             let (agrees, found) = expect_observed::judge(expected, &found.observed);
             differ("observed", agrees, Some(to_value(expected)), Some(found))
+        }
+        Want::Terms(expected) => {
+            let (agrees, found) = expect_terms::judge(expected, &found.terms);
+            differ("terms", agrees, Some(to_value(expected)), Some(found))
         }
         Want::Exposes(expected) => {
             let agrees = found.exposes.as_ref() == Some(expected);

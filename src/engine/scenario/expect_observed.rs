@@ -36,6 +36,7 @@ const VERDICTS: &[(&str, ())] = &[
     (Verdict::Block.as_str(), ()),
     (Verdict::LockTask.as_str(), ()),
     (Verdict::Suspend.as_str(), ()),
+    (Verdict::Respond.as_str(), ()),
     (Verdict::Discard.as_str(), ()),
 ];
 

@@ -38,6 +38,7 @@ mod counted;
 mod environment;
 mod expect;
 mod expect_observed;
+mod expect_terms;
 mod known_call;
 mod load;
 mod loading;

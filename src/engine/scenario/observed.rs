@@ -4,7 +4,7 @@
 
 use super::case::{Aspect, Check, Want};
 use super::expect::Found;
-use super::expect_observed;
+use super::{expect_observed, expect_terms};
 use crate::cel::{Issue, Json, Timestamp};
 use crate::context::Scope;
 use crate::counter::{Amount, CounterBook};
@@ -16,6 +16,7 @@ pub(super) fn decided(decision: Decision) -> Found {
     let mut found = Found {
         trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
         observed: expect_observed::found(&decision.observed),
+        terms: expect_terms::found(decision.terms.as_deref()),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,

@@ -166,6 +166,18 @@ pub(super) fn responded() -> String {
     "a reviewer gave the result in the place of the call".to_owned()
 }
 
+pub(super) fn answered() -> String {
+    "a policy gave the result in the place of the call".to_owned()
+}
+
+pub(super) fn terms_too_large(bound: u64) -> String {
+    format!("`max_terms_bytes` {bound} exceeded")
+}
+
+pub(super) fn bad_credential() -> String {
+    "the audience or a scope of a credential is no text, or is empty".to_owned()
+}
+
 pub(super) fn nobody_knows() -> String {
     "nobody knows whether the call has run".to_owned()
 }

@@ -10,7 +10,7 @@ use super::flow::function_id;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, Holdings, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue,
-    Request, Review, SavedCalls, Switches, Task, TaskError, TaskState, stored_waiting,
+    Request, Review, SavedCalls, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -94,6 +94,8 @@ pub(super) struct SavedCall {
     admitted: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_invoked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    terms: Option<Box<Terms>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<QuestionId>,
 }
@@ -243,7 +245,8 @@ impl Task {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
         let OpenCall { is_invoked, asked, .. } = *call;
-        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, is_invoked, asked })
+        let terms = call.terms.clone();
+        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, is_invoked, terms, asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -276,6 +279,7 @@ impl Task {
                 arguments: call.arguments,
                 admitted,
                 is_invoked: call.is_invoked,
+                terms: call.terms,
                 asked: call.asked,
             });
         }

@@ -59,6 +59,7 @@ impl Task {
                         return decision.into();
                     }
                 },
+                Flow::Answered => operation.course.enter(Stage::After),
                 Flow::Again => operation.course.ask_again(),
                 Flow::Held => return self.hold(operation).into(),
                 Flow::Stopped(stopped) => {
@@ -118,14 +119,20 @@ impl Task {
                 Due::Action
                     if self.is_held(operation)
                         && !operation.course.is_invoking()
-                        && step.sets().is_none() =>
+                        && !step.is_about_call_alone() =>
                 {
                     return Flow::Held;
                 }
                 Due::Action => self.act(policy, step, operation, now),
             };
             match end {
-                StepEnd::Passed => operation.course.leave_trace(step, StepOutcome::Pass, None),
+                StepEnd::Passed => {
+                    operation.course.leave_trace(step, StepOutcome::Pass, None);
+                    let has_answered = operation.subject.call().is_some_and(|call| call.record.is_some());
+                    if operation.course.stage.is_ahead_of_call() && has_answered {
+                        return Flow::Answered;
+                    }
+                }
                 StepEnd::Labelled(labels) => operation.course.leave_labels(step, labels),
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
@@ -169,7 +176,13 @@ impl Task {
                     Err(halt) => halted(halt, course, expression),
                 }
             }
-            StepAction::Effect(Effect::Set(values)) => self.rewrite(policy, step, values, operation, now),
+            StepAction::Effect(effect) => match effect {
+                Effect::Set(values) => self.rewrite(policy, step, values, operation, now),
+                Effect::Respond(response) => self.respond(step, response, operation, now),
+                Effect::Delay(_) | Effect::Oblige(_) | Effect::Credential(_) => {
+                    self.add_terms(policy, step, effect, operation, now)
+                }
+            },
             StepAction::Label(labels) => self.label(step, labels, operation, now),
             StepAction::Assert(_) => StepEnd::Passed,
         }

@@ -193,6 +193,7 @@ fn call_of(policy: &Policy, key: &str, args: &[Value<'_>]) -> Result<Request, In
         caller: Caller::Model,
         target: function.target.clone(),
         arguments: Json::from_value(arguments, &policy.limits().eval).map_err(Interruption::Fault)?,
+        terms: None,
     }))
 }
 

@@ -10,6 +10,7 @@ use super::hidden::Hidden;
 use super::observed::ObservedStep;
 use super::switch::Switch;
 use super::termination::TerminationReason;
+use super::terms::Terms;
 use super::trace::{Finding, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Duration, Json};
@@ -91,6 +92,9 @@ pub struct Decision {
     /// that waits has them as far as it came, and its decision has them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedStep>,
+    /// What its host has to do for the call, when it is let through and a policy asks for something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
     /// The values that `exposes` adds to a response (EXP-01): an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
     pub exposes: Option<Json>,
@@ -406,6 +410,7 @@ impl Decision {
             decided_by: None,
             trace: Vec::new(),
             observed: Vec::new(),
+            terms: None,
             exposes: None,
             findings: Vec::new(),
             counters: Vec::new(),

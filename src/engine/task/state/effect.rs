@@ -4,6 +4,7 @@
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
 use super::review_answer::ReviewAnswer;
+use super::terms::Terms;
 use crate::cel::Json;
 use crate::context::{Caller, LabelSet};
 use crate::counter::{CounterId, CounterState};
@@ -111,6 +112,9 @@ pub struct Invocation {
     /// The resolved arguments: an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
+    /// What to do for it, where a policy asks for something: wait, get credentials, and what else they agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
 }
 
 /// The answer of a host to the question of an operation.

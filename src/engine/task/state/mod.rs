@@ -22,6 +22,7 @@ mod start;
 mod switch;
 mod task;
 mod termination;
+mod terms;
 mod trace;
 mod under_way;
 mod verdict;
@@ -48,6 +49,7 @@ pub use start::{Call, Next, Offer, Parent, StartTask, Turn, Usage, User};
 pub use switch::{Switch, Switches};
 pub use task::Task;
 pub use termination::{Termination, TerminationReason};
+pub use terms::{Credential, Obligation, Terms};
 pub use trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 pub(in crate::task) use under_way::{
     Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, Rewriting, ScriptUnderWay,

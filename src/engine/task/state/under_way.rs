@@ -11,12 +11,15 @@ use super::exchange::Exchange;
 use super::hidden::Said;
 use super::observed::ObservedStep;
 use super::review::Reviewed;
+use super::terms::Terms;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Effect, Fingerprint, LabelStep, Policy, ReviewPanel, Step, StepAction, StepList};
+use crate::policy::{
+    Effect, Fingerprint, LabelStep, Origin, Policy, ReviewPanel, Step, StepAction, StepList,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -60,6 +63,9 @@ pub(in crate::task) struct Course {
     /// The arguments that the call would have if observed steps decided, where these would be others: only observed steps see them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) tried: Option<Json>,
+    /// What the host has to do for the call, as far as its steps have said by now.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub(in crate::task) terms: Terms,
     /// How far steps have rewritten the arguments.
     #[serde(default, skip_serializing_if = "Rewriting::is_due")]
     pub(in crate::task) rewriting: Rewriting,
@@ -138,12 +144,15 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) made: Made,
     /// The entry on record, once it has run.
     pub(in crate::task) record: Option<InvocationId>,
-    /// Whether a person gave its result in the tool's place.
+    /// Whether a person or a policy gave its result in the tool's place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::task) responded: bool,
     /// What it knows of the counters that it needs.
     #[serde(default, skip_serializing_if = "CallCounters::is_unread")]
     pub(in crate::task) counters: CallCounters,
+    /// The step of a policy that gave it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) answered_by: Option<Box<Origin>>,
 }
 
 impl CallUnderWay {
@@ -160,6 +169,7 @@ impl CallUnderWay {
             record: None,
             responded: false,
             counters: CallCounters::default(),
+            answered_by: None,
         }
     }
 }
@@ -388,6 +398,7 @@ impl UnderWay {
             cost: 0,
             counters: Vec::new(),
             tried: None,
+            terms: Terms::default(),
             rewriting: Rewriting::Due,
             recorded: Vec::new(),
             approved: Vec::new(),
@@ -484,6 +495,7 @@ impl Course {
         self.approved.clear();
         self.editors.clear();
         (self.rewriting, self.tried) = (Rewriting::Due, None);
+        self.terms = Terms::default();
     }
 
     /// Goes over the steps ahead of the call again, whose arguments steps have changed since somebody approved of them: nobody has
@@ -493,6 +505,7 @@ impl Course {
         self.approved.clear();
         self.editors.clear();
         self.rewriting = Rewriting::Done;
+        self.terms = Terms::default();
     }
 
     /// Whether the step under way has run already, before the arguments were changed.
@@ -559,6 +572,10 @@ impl StepKind {
             StepAction::Label(LabelStep { takes: true, .. }) => Self::Declassify,
             StepAction::Effect(effect) => match effect {
                 Effect::Set(_) => Self::Set,
+                Effect::Respond(_) => Self::Respond,
+                Effect::Delay(_) => Self::Delay,
+                Effect::Oblige(_) => Self::Obligations,
+                Effect::Credential(_) => Self::Credential,
             },
         }
     }
@@ -631,6 +648,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) admitted: Fingerprint,
     /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
     pub(in crate::task) is_invoked: bool,
+    /// What the host has to do for it.
+    pub(in crate::task) terms: Option<Box<Terms>>,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
 }
