@@ -330,6 +330,16 @@ fn the_page_about_policies_is_true() {
     assert_eq!(steps, "before[0] of acme/payments#cap, before[0] of acme/payments#known-user, before[0]");
     assert_eq!(verdict("payments_find", json!({"order": "o-1"})).0, "allow");
     assert_eq!(verdict("payments_refund", json!({"amount": 600})).0, "suspend");
+
+    // the policy with counters beside the agent and the tool of the first one
+    let mut blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let counters = blocks.find(|block| block.contains("\ncounters:\n")).unwrap();
+    let beside = manifests.split("---\n").skip(1).collect::<Vec<_>>().join("---\n");
+    let shop = Engine::parse("shop.yaml", &format!("{beside}---\n{counters}")).unwrap();
+    assert!(shop.warnings().is_empty(), "{:?}", shop.warnings());
+    let policy = shop.policy("shop", "clerk").unwrap();
+    let names: Vec<_> = policy.counters().iter().map(|counter| &*counter.name).collect();
+    assert_eq!(names, ["spend", "calls"]);
 }
 
 #[test]

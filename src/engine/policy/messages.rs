@@ -6,7 +6,8 @@
 use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
-use crate::cel::{Issue, Kind};
+use crate::cel::{Issue, Kind, Type};
+use crate::counter::AmountError;
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
@@ -398,6 +399,33 @@ pub(super) fn undeclared_parameter<'d>(
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
     }
+}
+
+// Of counters.
+
+pub(super) fn key_of_kind(counter: &str, found: Kind) -> String {
+    format!("the key of the counter `{counter}` is a text, found {found}")
+}
+
+pub(super) fn amount_of_kind(counter: &str, found: Kind) -> String {
+    format!("what the counter `{counter}` adds is a number, found {found}")
+}
+
+pub(super) fn no_amount(counter: &str, why: AmountError) -> String {
+    format!("the counter `{counter}`: {why}")
+}
+
+pub(super) fn bad_counter_type(text: &Embedded, key: &str, expected: &str, found: &Type) -> Diagnostic {
+    let message = format!("`{key}` of a counter gives {expected}, and this is `{found}`");
+    Diagnostic::error("bad_counter_type", message, text.place.clone())
+}
+
+pub(super) fn unread_counter(name: &Embedded) -> Diagnostic {
+    let message = format!("no step of the policy reads the counter `{}`, so it counts nothing", name.text);
+    Diagnostic::warning("unread_counter", message, name.place.clone()).help(format!(
+        "read it in `assert` or `condition` of a step ahead of calls: `counters.{} <= 100`",
+        name.text
+    ))
 }
 
 // About the steps of policy documents.

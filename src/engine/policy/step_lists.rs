@@ -83,6 +83,7 @@ impl Compiler<'_> {
                 functions: positions.clone(),
                 events: events.clone(),
                 transformed: is_transformed,
+                counters: None,
                 of_policy: false,
             };
             let action = self.step_scope(key(action), &entry.reference);
@@ -190,18 +191,19 @@ impl Compiler<'_> {
         let known = |texts: &mut Texts<'_>, definitions: &Arc<Definitions>| {
             texts.definitions = Some(definitions.clone());
         };
-        for (applied, definitions) in policies.iter().zip(&definitions) {
+        for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate() {
             known(&mut self.texts, definitions);
+            self.declare_counters(at, applied);
             for hook in [Hook::BeforeFirst, Hook::Before] {
-                is_whole &= self.policy_calls(applied, hook, &transformed, &mut steps.calls);
+                is_whole &= self.policy_calls((at, applied), hook, &transformed, &mut steps.calls);
             }
             let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
         }
-        for (applied, definitions) in policies.iter().zip(&definitions).rev() {
+        for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate().rev() {
             known(&mut self.texts, definitions);
-            is_whole &= self.policy_calls(applied, Hook::After, &transformed, &mut steps.calls);
+            is_whole &= self.policy_calls((at, applied), Hook::After, &transformed, &mut steps.calls);
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
@@ -281,7 +283,7 @@ impl Compiler<'_> {
     /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
     fn policy_calls(
         &mut self,
-        applied: &AppliedPolicy,
+        (at, applied): (usize, &AppliedPolicy),
         hook: Hook,
         transformed: &HashSet<usize>,
         calls: &mut [CallSteps],
@@ -300,6 +302,7 @@ impl Compiler<'_> {
             let of = |scope| ScopeKey {
                 functions: positions.clone(),
                 transformed: is_transformed,
+                counters: Some(at).filter(|_| hook != Hook::After && !applied.policy.counters.is_empty()),
                 of_policy: true,
                 ..ScopeKey::plain(scope)
             };
@@ -431,7 +434,7 @@ impl Compiler<'_> {
     }
 
     /// The position of a function among those of the policy.
-    fn position(&self, at: FunctionRef) -> usize {
+    pub(super) fn position(&self, at: FunctionRef) -> usize {
         let before = self.resolved.capabilities.iter().take(at.capability);
         let before = before.fold(0_usize, |sum, entry| sum.saturating_add(entry.functions.len()));
         before.saturating_add(at.function)

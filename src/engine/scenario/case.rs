@@ -30,6 +30,7 @@
 
 use super::arrival::Arrival;
 use super::background::Background;
+use super::counted::CountedAmount;
 use super::step::ScriptStep;
 use crate::cel::Json;
 use crate::context::Scope;
@@ -61,6 +62,8 @@ pub struct Case {
     pub reviews: BTreeMap<String, bool>,
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
+    /// What counters hold at the beginning.
+    pub counters: Vec<CountedAmount>,
     /// The operation under test, or several.
     pub operation: TestedOperation,
     /// Where it stands.
@@ -247,6 +250,8 @@ pub enum Want {
     Exposes(Json),
     /// One of `files`: a path and its content.
     File(String, String),
+    /// What a counter holds afterwards.
+    Counter(CountedAmount),
     /// `error_at`: the path of some error starts with it.
     ErrorAt(String),
     /// One of `warn_at`: the path of some warning starts with it.

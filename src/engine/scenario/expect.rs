@@ -5,10 +5,12 @@
 //! count. A key that is absent is not checked; a key that the operation cannot answer is a mismatch, never skipped.
 
 use super::case::{Aspect, Check, Want};
+use super::counted::{Counted, read_counted};
 use super::expect_observed::{self, ObservedKeys};
 use super::expect_terms::{self, TermsKeys};
 use super::{messages, values};
 use crate::cel::Json;
+use crate::counter::Amount;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -42,6 +44,8 @@ pub struct Found {
     pub exposes: Option<Json>,
     /// The files after the operation.
     pub files: BTreeMap<String, String>,
+    /// The counters that are looked at, each with what it holds.
+    pub counted: Vec<(String, Option<Amount>)>,
     /// Errors and warnings of the manifests.
     pub diagnostics: Vec<Diagnostic>,
     /// The rule that decided.
@@ -188,6 +192,11 @@ expectations! {
             let content = reader.text(&entry.value, path)?;
             Some(Want::File(entry.key.text.to_string(), content.text.to_string()))
         })
+    };
+    /// What counters across tasks hold afterwards, by name: a number, or numbers by key.
+    ("counters"): ByName<Counted> => |node, path, reader| {
+        let all = read_counted(node, path, reader).into_iter();
+        all.map(|counted| (Some(counted.name.place.clone()), Want::Counter(counted))).collect()
     };
     /// What the path of some error begins with.
     ("error_at"): Text => |node, path, reader| {
@@ -382,6 +391,14 @@ fn judge(
             let content = found.files.get(path);
             let key = format!("files.{path}");
             differ(&key, content == Some(expected), Some(to_value(expected)), content.map(to_value))
+        }
+        Want::Counter(expected) => {
+            let called = expected.called();
+            let amount =
+                found.counted.iter().find(|(known, _)| *known == called).and_then(|(_, amount)| *amount);
+            let number = |amount: Amount| to_value(amount.to_double());
+            let agrees = amount == Some(expected.amount);
+            differ(&called, agrees, Some(number(expected.amount)), amount.map(number))
         }
         Want::ErrorAt(prefix) => judge_paths("error_at", prefix, Severity::Error, found),
         Want::WarnAt(prefix) => judge_paths("warn_at", prefix, Severity::Warning, found),

@@ -238,3 +238,8 @@ pub(super) fn no_such_message() -> String {
     "the result of the transform is no message: expected text, a list of content parts, or an object with `message`"
         .to_owned()
 }
+
+/// Why a call is refused that reads counters.
+pub(super) fn no_counters() -> String {
+    "the counters that the rules of the call read cannot be read now".to_owned()
+}

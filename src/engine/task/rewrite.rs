@@ -7,7 +7,7 @@
 use super::compute::NotComputed;
 use super::flow::StepEnd;
 use super::size;
-use super::state::{CallUnderWay, Exchange, Finding, Rewriting, Subject, Task, UnderWay};
+use super::state::{CallCounters, CallUnderWay, Exchange, Finding, Rewriting, Subject, Task, UnderWay};
 use crate::cel::Json;
 use crate::context::Moment;
 use crate::policy::{ComputedValue, Policy, Step};
@@ -43,6 +43,8 @@ impl Task {
             && call.arguments != arguments
         {
             call.arguments = arguments;
+            // what the call adds, and to whose counter, may be something else now
+            call.counters = CallCounters::Unread;
             if !course.approved.is_empty() {
                 course.rewriting = Rewriting::Lapsed;
             }

@@ -9,8 +9,8 @@ use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
-    Review, SavedCalls, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
+    Activity, CallId, Deliveries, End, Holdings, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue,
+    Request, Review, SavedCalls, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -62,6 +62,8 @@ pub struct SavedTask {
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) delivered: Vec<String>,
+    #[serde(default, skip_serializing_if = "Holdings::is_empty")]
+    pub(super) holdings: Holdings,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     tools: Arc<[BroughtTool]>,
 }
@@ -234,6 +236,7 @@ impl Task {
             activity: self.activity,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
+            holdings: self.holdings.clone(),
             tools: self.tools.clone(),
         }
     }
@@ -324,6 +327,7 @@ impl Task {
             allowed,
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),
+            holdings: saved.holdings,
             tools: saved.tools,
             left_out: Arc::default(),
             tool_findings: Arc::default(),

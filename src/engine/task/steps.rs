@@ -13,7 +13,7 @@ use super::state::{
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
-use crate::manifest::step::OnFail;
+use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Effect, Expression, Policy, Step, StepAction};
 
 impl Task {
@@ -107,6 +107,10 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
+                Due::Counters => match self.read_counters(policy, operation, now) {
+                    Flow::Passed => StepEnd::Failed(Some(no_counters(step))),
+                    flow => return flow,
+                },
                 Due::Action if operation.course.has_invoked() => {
                     operation.course.next_step();
                     continue;
@@ -145,6 +149,10 @@ impl Task {
         }
         if operation.course.rewriting == Rewriting::Lapsed {
             return Flow::Again;
+        }
+        if hook == Hook::Before && operation.subject.call().is_some_and(|call| !call.unbound) {
+            // a call that adds to a counter which other calls are judged by
+            return self.read_counters(policy, operation, now);
         }
         Flow::Passed
     }
@@ -256,6 +264,10 @@ pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> 
     };
     let message = message.unwrap_or_else(|| default().into());
     Some(Stopped { verdict, message, user_message: None, origin: step.origin() })
+}
+
+fn no_counters(step: &Step) -> Finding {
+    Finding::new("counters_unavailable", messages::no_counters(), Some(step.origin()))
 }
 
 /// A transform that makes no message.

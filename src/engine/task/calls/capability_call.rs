@@ -8,6 +8,7 @@ use crate::cel::{Json, Timestamp};
 use crate::context::{
     self, Caller, InvocationId, InvocationStatus, LabelChange, LabelSet, Labelling, Moment, TurnKind,
 };
+use crate::counter::HoldEnd;
 use crate::policy::{AgentFunction, Policy, Resolution};
 use crate::task::execution::{Carried, held_to_schema};
 use crate::task::flow::{Flow, Stopped, ended, function_id};
@@ -336,6 +337,10 @@ impl Task {
         let executed = result.is_some();
         if executed {
             self.allow_arguments(call.function, &call.arguments);
+            if let Some(id) = &call.id {
+                // it has run, or nobody knows
+                self.holdings.end(id.as_str(), HoldEnd::Spent);
+            }
         }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
         self.context.record(context::InvocationRecord {

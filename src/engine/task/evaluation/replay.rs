@@ -175,6 +175,7 @@ impl Answer {
                 | (Self::Text(_) | Self::Failed, Request::ReadMount { .. })
                 | (Self::Written | Self::Failed, Request::WriteMount { .. })
                 | (Self::Size(_) | Self::Failed, Request::MeasureFile { .. })
+                | (Self::Counters(_) | Self::Failed, Request::Counters { .. })
         )
     }
 }

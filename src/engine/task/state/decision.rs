@@ -4,6 +4,7 @@
 //! rendered, or fixed words of [`messages`](crate::task::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
+use super::counter_use::CounterUse;
 use super::effect::QuestionId;
 use super::hidden::Hidden;
 use super::observed::ObservedStep;
@@ -99,6 +100,9 @@ pub struct Decision {
     pub exposes: Option<Json>,
     /// Failures and ignored values on the way that did not decide by themselves.
     pub findings: Vec<Finding>,
+    /// The counters across tasks that it has read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterUse>,
     /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
@@ -409,6 +413,7 @@ impl Decision {
             terms: None,
             exposes: None,
             findings: Vec::new(),
+            counters: Vec::new(),
             cost: 0,
             secret: None,
         }

@@ -3,6 +3,8 @@
 //! Nothing here runs a step. The parts beside this folder work on it.
 
 mod activity;
+mod counter_use;
+mod counting;
 mod decision;
 mod delivered;
 mod effect;
@@ -26,6 +28,8 @@ mod under_way;
 mod verdict;
 
 pub(in crate::task) use activity::Activity;
+pub use counter_use::CounterUse;
+pub(in crate::task) use counting::{AskedCounter, CallCounters, Holdings};
 pub use decision::{CallId, DecidedCall, DecidedKind, Decision, LimitReached};
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};

@@ -3,6 +3,8 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
+use super::counter_use::CounterUse;
+use super::counting::CallCounters;
 use super::decision::{CallId, DecidedKind, Decision};
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
@@ -52,6 +54,9 @@ pub(in crate::task) struct Course {
     /// What its steps cost so far.
     #[serde(default)]
     pub(in crate::task) cost: u64,
+    /// The counters that it has read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) counters: Vec<CounterUse>,
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) recorded: Vec<InvocationId>,
@@ -142,6 +147,9 @@ pub(in crate::task) struct CallUnderWay {
     /// Whether a person or a policy gave its result in the tool's place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::task) responded: bool,
+    /// What it knows of the counters that it needs.
+    #[serde(default, skip_serializing_if = "CallCounters::is_unread")]
+    pub(in crate::task) counters: CallCounters,
     /// The step of a policy that gave it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) answered_by: Option<Box<Origin>>,
@@ -160,6 +168,7 @@ impl CallUnderWay {
             made: Made::default(),
             record: None,
             responded: false,
+            counters: CallCounters::default(),
             answered_by: None,
         }
     }
@@ -324,8 +333,9 @@ impl Pending {
                 && self.operation.subject.call().is_some()
                 && script.fits(policy)
         };
-        let asks =
-            self.operation.course.stage.hook().is_none() || self.operation.step_under_way(policy).is_some();
+        let asks = self.operation.course.stage.hook().is_none()
+            || self.operation.step_under_way(policy).is_some()
+            || matches!(self.request, Request::Counters { .. });
         asks && self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
     }
 
@@ -386,6 +396,7 @@ impl UnderWay {
             observed: Vec::new(),
             findings: Vec::new(),
             cost: 0,
+            counters: Vec::new(),
             tried: None,
             terms: Terms::default(),
             rewriting: Rewriting::Due,
@@ -454,14 +465,15 @@ impl UnderWay {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
         decision.observed.splice(0..0, self.course.observed.iter().cloned());
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
+        decision.counters.splice(0..0, self.course.counters.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
         decision
     }
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, observed, findings, cost, .. } = self.course;
-        Decision { trace, observed, findings, cost, ..Decision::new(verdict) }
+        let Course { trace, observed, findings, counters, cost, .. } = self.course;
+        Decision { trace, observed, findings, counters, cost, ..Decision::new(verdict) }
     }
 }
 
@@ -609,6 +621,11 @@ impl Subject {
             Self::Output => Some(DecidedKind::Output),
             Self::Script(_) => None,
         }
+    }
+
+    /// Whether it is a call that has not read its counters.
+    pub(in crate::task) fn has_unread_counters(&self) -> bool {
+        self.call().is_some_and(|call| call.counters.values().is_none())
     }
 
     /// The call, if it is one.
