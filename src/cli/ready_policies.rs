@@ -84,6 +84,12 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "building-denied" "comparing" "not-a-command-line" "reading" "reading-by-absolute-names"
     ),
     ready_policy!(
+        "spending",
+        "another-day" "attack-currency" "attack-many-small" "attack-many-tasks" "attack-much"
+        "attack-negative" "attack-twice" "attack-twice-after-a-failure" "attack-zero" "large-approved"
+        "large-asks" "no-amount" "small"
+    ),
+    ready_policy!(
         "sql",
         "attack-all-rows" "attack-all-rows-by-a-condition" "attack-all-rows-by-or" "attack-backslash"
         "attack-change-in-a-query" "attack-comment" "attack-comment-between" "attack-copy"
