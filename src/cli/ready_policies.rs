@@ -95,8 +95,11 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "attack-change-in-a-query" "attack-comment" "attack-comment-between" "attack-copy"
         "attack-derived-table" "attack-dollar-quotes" "attack-drop" "attack-joined-table"
         "attack-look-alike" "attack-open-text" "attack-other-table" "attack-quoted-name"
-        "attack-reading-a-file" "attack-second-statement" "attack-table-behind-a-comma"
-        "attack-table-behind-an-alias" "attack-table-in-a-subquery" "attack-union" "attack-writing-a-file"
+        "attack-reading-a-file" "attack-second-statement" "attack-table-behind-a-column-like-a-clause"
+        "attack-table-behind-a-comma" "attack-table-behind-a-join"
+        "attack-table-behind-a-name-like-a-clause" "attack-table-behind-a-query"
+        "attack-table-behind-an-alias" "attack-table-behind-brackets" "attack-table-in-a-subquery"
+        "attack-table-of-a-change" "attack-union" "attack-writing-a-file"
         "changing-a-table-that-is-only-read" "changing-asks" "changing-denied" "inserting-asks" "reading"
         "subquery"
     ),
