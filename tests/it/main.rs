@@ -132,6 +132,7 @@ mod review_page_shown;
 #[cfg(feature = "server")]
 mod review_webhook;
 mod reviews;
+mod rules;
 mod rules_people_write;
 mod scenario_read;
 mod schema_bounds;

@@ -177,10 +177,7 @@ expectations! {
     };
     /// What the host has to do for the call.
     ("terms"): TermsKeys => |node, path, reader| {
-        one(reader.fields::<TermsKeys>(node, path).map(|fields| {
-            fields.refuse_others(reader);
-            Want::Terms(node.to_json().into())
-        }))
+        one(expect_terms::read(node, path, reader).map(Want::Terms))
     };
     /// The values that `exposes` adds to a response.
     ("exposes"): Object => |node, path, reader| {

@@ -3,7 +3,10 @@
 //! In: a mapping of a case, and the terms of a decision. Out: whether each key that is given has just this value; a key that is absent is
 //! not compared.
 
+use super::values;
 use crate::cel::Json;
+use crate::manifest::node::Node;
+use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{Anything, List, Object, Required, Text, mapping};
 use crate::task::Terms;
 use serde_json::{Map, Value, json};
@@ -12,26 +15,53 @@ mapping! {
     /// The terms of a call.
     pub(super) TermsKeys = "`terms`" {
         /// How long the host waits, in milliseconds.
-        _delay = "delay_ms": Anything,
+        _delay_ms = "delay_ms": Anything,
         /// What else it does.
-        _obligations = "obligations": List<ObligationKeys>,
+        obligations: List<ObligationKeys>,
         /// The credentials that it gets.
-        _credentials = "credentials": List<CredentialKeys>,
+        credentials: List<CredentialKeys>,
     }
 
     ObligationKeys = "an obligation" {
         /// Its name.
-        _id = "id": Required<Text>,
+        id: Required<Text>,
         /// What is computed for it.
-        _values = "values": Object,
+        values: Object,
     }
 
     CredentialKeys = "a credential" {
         /// Whom it is for.
-        _audience = "audience": Required<Text>,
+        audience: Required<Text>,
         /// What it lets its bearer do.
-        _scopes = "scopes": List<Text>,
+        scopes: List<Text>,
     }
+}
+
+/// Reads what is expected of the terms: the keys that are given, each with its value.
+pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Option<Json> {
+    let fields = reader.fields::<TermsKeys>(node, path)?;
+    if let Some(field) = fields.obligations().get() {
+        values::list(field.node, &field.path, reader, |node, path, reader| {
+            let fields = reader.fields::<ObligationKeys>(node, path)?;
+            fields.id().required_text(reader)?;
+            fields.values().object(reader);
+            fields.refuse_others(reader);
+            Some(())
+        });
+    }
+    if let Some(field) = fields.credentials().get() {
+        values::list(field.node, &field.path, reader, |node, path, reader| {
+            let fields = reader.fields::<CredentialKeys>(node, path)?;
+            fields.audience().required_text(reader)?;
+            if let Some(scopes) = fields.scopes().get() {
+                reader.texts(scopes.node, &scopes.path)?;
+            }
+            fields.refuse_others(reader);
+            Some(())
+        });
+    }
+    fields.refuse_others(reader);
+    Some(node.to_json().into())
 }
 
 /// The terms of a decision, with each key that can be expected.
