@@ -8,7 +8,7 @@ use super::definitions::{Definition, Definitions};
 use super::expansion::{Expansion, asking, referred};
 use super::messages;
 use super::shape::Shape;
-use crate::cel::{Element, Expr, ExprId, ExprKind, Json, Literal, MapEntry, parse};
+use crate::cel::{Element, Expr, ExprId, ExprKind, Json, Literal, MapEntry, NameId, parse};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable};
@@ -132,6 +132,8 @@ impl<'p> Builder<'p> {
         for finding in findings {
             self.report(variable, finding);
         }
+        // one that is another variable and nothing else is remembered as that one
+        expr.in_place_of.get_or_insert_with(NameId::next);
         self.know(variable, is_whole.then_some(expr));
     }
 }
@@ -158,5 +160,5 @@ fn literal(value: &Value) -> Expr {
             ExprKind::Map(fields.iter().map(entry).collect())
         }
     };
-    Expr { id: ExprId(0), span: Span::new(0, 0), kind }
+    Expr { id: ExprId(0), span: Span::new(0, 0), kind, in_place_of: None }
 }

@@ -3,7 +3,8 @@
 //! In: a step of a policy document that does not decide, and the operation that passes it. Out: an [`ObservedStep`] for the
 //! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
 //! that it would have set other observed steps see) and stops nothing, and
-//! its errors stand with it alone. It costs what the step would have cost.
+//! its errors stand with it alone. It costs what the step would have cost, and variables of policies have values of their own in it. What steps
+//! add to the terms of a call finds its own in the course of the operation, which has none while a list is judged.
 
 use super::compute::NotComputed;
 use super::evaluation::replay::Halt;
@@ -53,7 +54,7 @@ impl Task {
                 let mut values = Activations::new(self.bound(&tried, now));
                 self.observe_in(policy, step, &tried, course, &mut values, now);
             }
-            None => self.observe_in(policy, step, subject, course, values, now),
+            None => values.observing(|values| self.observe_in(policy, step, subject, course, values, now)),
         }
     }
 
