@@ -12,6 +12,7 @@ use crate::cel::{Json, Timestamp};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// The longest key that stands for itself, in bytes; of a longer one its digest does.
 const LONGEST_KEY: usize = 256;
@@ -24,6 +25,7 @@ const LONGEST_KEY: usize = 256;
 ///
 /// let kim = CounterId::keyed("acme/payments-baseline", "spend", &Json::string("u-7"));
 /// assert_eq!((kim.policy(), kim.name(), kim.key()), ("acme/payments-baseline", "spend", r#""u-7""#));
+/// assert_eq!(kim.to_string(), r#"acme/payments-baseline#spend "u-7""#);
 ///
 /// // a number is not the text of its digits, and a long key goes by its digest
 /// let number = serde_json::json!(7).into();
@@ -167,6 +169,15 @@ impl CounterId {
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
+    }
+}
+
+impl fmt::Display for CounterId {
+    /// The policy, `#`, the name, and behind a blank the key, if there is one: `acme/payments#spend "u-7"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { policy, name, key } = self;
+        let blank = if key.is_empty() { "" } else { " " };
+        write!(f, "{policy}#{name}{blank}{key}")
     }
 }
 
