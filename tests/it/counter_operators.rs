@@ -2,6 +2,7 @@
 //! and in the decision log; on each kind of store.
 
 use crate::log_store::{compared, lines, log_in};
+use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving};
 use crate::store_database::databases;
 use celador::Timestamp;
@@ -10,8 +11,8 @@ use celador::task::{Usage, User};
 use celador::{Engine, EngineLimits, StartTask};
 use celador_store::decision_log::{SyncMode, verify};
 use celador_store::{
-    CounterReset, Database, DueLine, FaultPlan, NewEvent, OperationKind, Owner, StoreError, StoreLimits,
-    StoredTasks, Terms,
+    CounterReset, Database, DueLine, FaultPlan, Location, NewEvent, OperationKind, Owner, StoreError,
+    StoreLimits, StoredTasks, Terms,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -352,7 +353,7 @@ fn a_reset_whose_commit_fails_is_none() {
 fn the_command_lists_and_resets_beside_a_server() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("celador.db");
-    let file = celador_store::Location::File(path.clone());
+    let file = Location::File(path.clone());
     let serving = serve(Database::open(&file, &StoreLimits::default()).unwrap(), folder.path());
     let runtime = serving.token("desk", &["tasks:read", "tasks:write"]);
     let task = begin(&serving, &runtime, "u-7");
@@ -397,4 +398,114 @@ fn the_command_lists_and_resets_beside_a_server() {
         .collect();
     assert_eq!(resets.len(), 2, "{resets:?}");
     assert_eq!((&resets[0]["who"], &resets[0]["reason"]), (&json!("kim"), &json!("called back")));
+}
+
+/// The second policy counts what the first one does, is lower, and is only tried out.
+fn with_a_policy_that_is_tried_out() -> String {
+    let policy = &SHOP[SHOP.find("---\nkind: celador/v1/policy").unwrap()..];
+    let next = policy.replace("name: money", "name: next\nmode: observe").replace("<= 100", "<= 10");
+    format!("{SHOP}{next}")
+}
+
+#[test]
+fn what_is_tried_out_counts_beside_and_refuses_nothing_on_each_store() {
+    for (name, database, _folder) in databases() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop.yaml");
+        std::fs::write(&path, with_a_policy_that_is_tried_out()).unwrap();
+        let serving = Serving::over(database, |settings, _| settings.policies = vec![path]);
+        let body = json!({"namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}});
+        let task = serving.post("/v1/tasks", &body).json()["task"].as_str().unwrap().to_owned();
+        let refund = |amount: i64| {
+            let call = json!({"function": "payments", "arguments": {"amount": amount}});
+            serving.post(&format!("/v1/tasks/{task}/before"), &call).json()["decided"].clone()
+        };
+        let (first, second, third) = (refund(60), refund(30), refund(20));
+        let verdicts = [&first, &second, &third].map(|decided| decided["verdict"].as_str().unwrap());
+        assert_eq!(verdicts, ["allow", "allow", "block"], "{name}");
+        for decided in [&first, &second] {
+            assert_eq!(decided["observed"][0]["verdict"], "block", "{name}: {decided}");
+            assert_eq!(decided["counters"].as_array().unwrap().len(), 4, "{name}");
+        }
+        let result = json!({"call": first["call"], "result": {"status": "successful", "output": {}}});
+        assert_eq!(serving.post(&format!("/v1/tasks/{task}/after"), &result).status, 200, "{name}");
+        let page = serving.get("/v1/counters").json();
+        let rows = page["counters"].as_array().unwrap();
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                ["policy", "name", "counted", "held"].map(|name| row[name].as_str().unwrap().to_owned())
+            })
+            .collect();
+        let expected = [
+            ["shop/money", "calls", "2", "1"],
+            ["shop/money", "spend", "90", "30"],
+            ["shop/next (observed)", "calls", "2", "1"],
+            ["shop/next (observed)", "spend", "90", "30"],
+        ];
+        assert_eq!(rows, expected, "{name}");
+        let tasks = StoredTasks::new(serving.stop(), &StoreLimits::default());
+        assert_eq!(tasks.verify().unwrap().counters, 4, "{name}");
+    }
+}
+
+#[test]
+fn two_servers_whose_calls_read_two_counters_in_opposite_order_wait_for_nobody_for_ever() {
+    const EACH: i64 = 12;
+    // the same policy, whose two counters are written and read in this order
+    let manifests = |counters: [&str; 2]| {
+        let shop = &SHOP[..SHOP.find("---\nkind: celador/v1/policy").unwrap()];
+        let [first, second] = counters.map(|name| format!("  {name}: {{on: payments, window: ever}}\n"));
+        let [one, other] = counters.map(|name| format!("{{assert: counters.{name} < 1000}}"));
+        format!(
+            "{shop}---\nkind: celador/v1/policy\nnamespace: shop\nname: both\ncounters:\n{first}{second}capabilities:\n  \
+             payments:\n    before: [{one}, {other}]\n"
+        )
+    };
+    let location = PostgresServer::shared().database();
+    let open = || Database::open(&Location::parse(&location), &StoreLimits::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let serving = [["left", "right"], ["right", "left"]].map(|counters| {
+        let path = folder.path().join(format!("{}-first.yaml", counters[0]));
+        std::fs::write(&path, manifests(counters)).unwrap();
+        Serving::over(open(), |settings, _| settings.policies = vec![path])
+    });
+    let began = std::time::Instant::now();
+    let allowed: Vec<i64> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..6)
+            .map(|client| {
+                let serving = &serving[client % 2];
+                scope.spawn(move || {
+                    let body = json!({"namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}});
+                    let task = serving.post("/v1/tasks", &body).json()["task"].as_str().unwrap().to_owned();
+                    let mut allowed = 0;
+                    while allowed < EACH {
+                        let call = json!({"function": "payments", "arguments": {"amount": 1}});
+                        let answer = serving.post(&format!("/v1/tasks/{task}/before"), &call);
+                        match answer.status {
+                            200 if answer.json()["decided"]["verdict"] == "allow" => allowed += 1,
+                            // others were first, again and again
+                            409 => {}
+                            status => panic!("{status}: {}", answer.text()),
+                        }
+                    }
+                    allowed
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let all: i64 = allowed.iter().sum();
+    assert_eq!(all, EACH * 6);
+    println!("{all} calls that read two counters in opposite order on two servers: {:?}", began.elapsed());
+    let rows: Vec<_> = serving[0].get("/v1/counters").json()["counters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap().to_owned(), row["held"].as_str().unwrap().to_owned()))
+        .collect();
+    // no half of a reservation
+    assert_eq!(rows, ["left", "right"].map(|name| (name.to_owned(), all.to_string())));
+    let tasks = StoredTasks::new(open(), &StoreLimits::default());
+    assert_eq!(tasks.verify().unwrap().counters, 2);
 }

@@ -139,11 +139,7 @@ impl CounterId {
     /// The counter of this policy and name for a key that is written out. Of a longer key than 256 bytes the digest is taken.
     #[must_use]
     pub fn new(policy: &str, name: &str, key: &str) -> Self {
-        let key = if key.len() > LONGEST_KEY {
-            format!("sha256:{}", Digest::of(key.as_bytes()))
-        } else {
-            key.to_owned()
-        };
+        let key = if key.len() > LONGEST_KEY { digest_of(key) } else { key.to_owned() };
         Self { policy: policy.to_owned(), name: name.to_owned(), key }
     }
 
@@ -153,7 +149,24 @@ impl CounterId {
         Self::new(policy, name, &key.to_string())
     }
 
-    /// The policy: its namespace and its name.
+    /// The counter of this policy and name for a value of its key that nobody is to see: its digest is taken, however short it is. A
+    /// value that can be guessed can be recognised by its digest.
+    ///
+    /// ```
+    /// use celador::Json;
+    /// use celador::counter::CounterId;
+    ///
+    /// let hidden = CounterId::hidden("acme/payments", "spend", &Json::string("4111 1111"));
+    /// assert!(hidden.key().starts_with("sha256:") && !hidden.to_string().contains("4111"));
+    /// assert_eq!(hidden, CounterId::hidden("acme/payments", "spend", &Json::string("4111 1111")));
+    /// ```
+    #[must_use]
+    pub fn hidden(policy: &str, name: &str, key: &Json) -> Self {
+        let key = digest_of(&key.to_string());
+        Self { policy: policy.to_owned(), name: name.to_owned(), key }
+    }
+
+    /// The policy: its namespace and its name, and behind them ` (observed)` where it is only tried out.
     #[must_use]
     pub fn policy(&self) -> &str {
         &self.policy
@@ -170,6 +183,10 @@ impl CounterId {
     pub fn key(&self) -> &str {
         &self.key
     }
+}
+
+fn digest_of(key: &str) -> String {
+    format!("sha256:{}", Digest::of(key.as_bytes()))
 }
 
 impl fmt::Display for CounterId {
