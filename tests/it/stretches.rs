@@ -47,7 +47,7 @@ fn say(task: &mut Task) {
 }
 
 fn call(task: &mut Task) -> Decision {
-    let call = Call::new("desk_open", json!({}).into());
+    let call = Call::new("desk", json!({}).into());
     task.before(&call, NOW).unwrap().outcome().into_decision()
 }
 
@@ -121,7 +121,7 @@ fn a_task_that_kept_no_beginnings_counts_all_until_the_next_message() {
 fn a_turn_that_is_sent_again_counts_once() {
     let mut task = engine().start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap();
     say(&mut task);
-    let call = |id: &str| Call::new("desk_open", json!({}).into()).with_id(id);
+    let call = |id: &str| Call::new("desk", json!({}).into()).with_id(id);
     let turn = celador::Turn { usage: Usage::default(), calls: vec![call("a"), call("b"), call("c")] };
     let first = task.turn(&turn, NOW).unwrap();
     let verdicts: Vec<Verdict> = first.calls.iter().map(|decided| decided.decision.verdict).collect();
