@@ -84,13 +84,22 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "building-denied" "comparing" "not-a-command-line" "reading" "reading-by-absolute-names"
     ),
     ready_policy!(
+        "spending",
+        "another-day" "attack-currency" "attack-many-small" "attack-many-tasks" "attack-much"
+        "attack-negative" "attack-twice" "attack-twice-after-a-failure" "attack-zero" "large-approved"
+        "large-asks" "no-amount" "small"
+    ),
+    ready_policy!(
         "sql",
         "attack-all-rows" "attack-all-rows-by-a-condition" "attack-all-rows-by-or" "attack-backslash"
         "attack-change-in-a-query" "attack-comment" "attack-comment-between" "attack-copy"
         "attack-derived-table" "attack-dollar-quotes" "attack-drop" "attack-joined-table"
         "attack-look-alike" "attack-open-text" "attack-other-table" "attack-quoted-name"
-        "attack-reading-a-file" "attack-second-statement" "attack-table-behind-a-comma"
-        "attack-table-behind-an-alias" "attack-table-in-a-subquery" "attack-union" "attack-writing-a-file"
+        "attack-reading-a-file" "attack-second-statement" "attack-table-behind-a-column-like-a-clause"
+        "attack-table-behind-a-comma" "attack-table-behind-a-join"
+        "attack-table-behind-a-name-like-a-clause" "attack-table-behind-a-query"
+        "attack-table-behind-an-alias" "attack-table-behind-brackets" "attack-table-in-a-subquery"
+        "attack-table-of-a-change" "attack-union" "attack-writing-a-file"
         "changing-a-table-that-is-only-read" "changing-asks" "changing-denied" "inserting-asks" "reading"
         "subquery"
     ),

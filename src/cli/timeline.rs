@@ -3,10 +3,10 @@
 //! In: an event. Out: a few lines: when, what, the verdict, and below it what explains it; or JSON. Values are shown
 //! compactly, at most one line each.
 
-use celador::ObservedStep;
 use celador::cel::Json;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
 use celador::task::{Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
+use celador::{ObservedStep, Terms};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -90,6 +90,7 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     if let Some(value) = shown_value(event) {
         lines.push(("value", shorten(&value)));
     }
+    lines.extend(decision.terms.iter().flat_map(|terms| describe_terms(terms)));
     if let Some(exposes) = decision.exposes.as_ref().filter(|exposes| !exposes.root().is_empty()) {
         lines.push(("exposes", shorten(&compact(exposes))));
     }
@@ -146,6 +147,18 @@ fn describe_trace(decision: &Decision) -> Option<String> {
     });
     let steps: Vec<String> = steps.collect();
     (!steps.is_empty()).then(|| steps.join(", "))
+}
+
+/// What the host has to do for a call.
+fn describe_terms(terms: &Terms) -> Vec<(&'static str, String)> {
+    let delay = terms.delay_ms.map(|delay| ("delay", format!("{delay} ms")));
+    let obligations = terms.obligations.iter();
+    let obligations =
+        obligations.map(|it| ("obliges", shorten(&format!("{} {}", it.id, compact(&it.values)))));
+    let credentials = terms.credentials.iter();
+    let credentials = credentials
+        .map(|it| ("credential", shorten(&format!("for {}: {}", it.audience, it.scopes.join(" ")))));
+    delay.into_iter().chain(obligations).chain(credentials).collect()
 }
 
 /// What an observed step would have done.

@@ -36,6 +36,10 @@ bounds! {
     max_schema_bytes: usize = 33_554_432, "bytes";
     /// Steps of policies that the functions of one agent have, each counted for each function.
     max_rule_matches: usize = 100_000, "steps";
+    /// How long a step of a policy may have a call wait before it is carried out.
+    max_delay_ms: u64 = 3_600_000, "milliseconds";
+    /// What the obligations and credentials of one call hold together; a step that would exceed it fails.
+    max_terms_bytes: u64 = 65_536, "bytes";
     /// Tools that one task brings.
     max_brought_tools: usize = 512, "tools";
     /// The tools that one task brings, as JSON.

@@ -68,6 +68,7 @@ mod client;
 mod clock;
 mod connection;
 mod connections;
+mod counters;
 mod digest_list;
 mod ending;
 mod error;

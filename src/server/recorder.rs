@@ -327,6 +327,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         reason: taken.reason,
         decided: &[],
         observed: &[],
+        terms: None,
         cost: 0,
         took: taken.took,
         content,

@@ -291,6 +291,9 @@ impl Tasks {
                     return Err(problem);
                 }
             };
+            // kept until the step is stored
+            let (progress, _turns) = self.counted(owner, &mut found.task, progress, now)?;
+            let counters = found.task.take_counter_changes();
             let Open { task, head, manifests, .. } = &found;
             let (shown, suspension) = match &progress {
                 Progress::Decided(decided) => (Shown::Decided { decided }, None),
@@ -335,7 +338,8 @@ impl Tasks {
             let due = self.recorder.due(&taken, version);
             let (switches, manifests) = (Some(switches), manifests.clone());
             let passed_on = step.passes_on();
-            let terms = Terms { switches, due: due.clone(), manifests, passed_on, ..Terms::default() };
+            let due_line = due.clone();
+            let terms = Terms { switches, due: due_line, manifests, counters, passed_on, ..Terms::default() };
             match self.store.append_under(head, &stored, terms) {
                 Ok(head) => {
                     if head.has_reviews() || found.head.has_reviews() {

@@ -125,7 +125,9 @@ fn each_attack_on_the_library_goes_through_without_its_policy() {
                     format!("{}\nexpect: {{decision: allow}}\n", case.rsplit_once("\nexpect:").unwrap().0)
                 }
             };
-            fs::write(without.path().join(&file), case).unwrap();
+            // without the policy there is nothing that counts
+            let lines: Vec<&str> = case.lines().filter(|line| !line.starts_with("counters:")).collect();
+            fs::write(without.path().join(&file), lines.join("\n")).unwrap();
         }
         for loaded in load_cases(&[without.path()], &limits).unwrap() {
             let report = loaded.map_or_else(|report| report, |case| runner.run(&case));

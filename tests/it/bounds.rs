@@ -37,8 +37,8 @@ const OF_MANIFESTS: [&str; 8] = [
 /// what all of them weigh in `schema_bounds.rs`.
 const OF_SCHEMAS: [&str; 3] = ["max_schema_nodes", "max_schema_depth", "max_schema_bytes"];
 
-/// Tested in `tests/data/manifest/policy-many.yaml`.
-const OF_POLICIES: [&str; 2] = ["max_rule_matches", "max_claims_bytes"];
+/// Tested in `tests/data/manifest/policy-many.yaml`, and with what steps do in `policy_effects.rs`.
+const OF_POLICIES: [&str; 4] = ["max_rule_matches", "max_claims_bytes", "max_delay_ms", "max_terms_bytes"];
 
 /// Tested in `brought_tools.rs`.
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];

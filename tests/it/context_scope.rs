@@ -150,6 +150,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         item: Some(Value::Int(5)),
         response: Some(Value::Int(6)),
         poll: Some(Value::Int(7)),
+        counters: None,
         call: None,
     };
     for which in Scope::ALL {

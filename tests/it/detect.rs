@@ -393,6 +393,9 @@ proptest! {
         issued in "(4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|3[47][0-9]{13}|(6011|65[0-9]{2})[0-9]{12}|62[013-9][0-9]{13,16}|35[3-8][0-9]{13}|36[0-9]{12}|6759[0-9]{8,15}|220[0-4][0-9]{12,15}|222[1-9][0-9]{12})",
         any in "[0-9]{12,19}", last in 1_u32..10
     ) {
+        // the other knows no number of 13 digits of Visa's Electron
+        let electron = ["4026", "4175", "4405", "4508", "4844", "4913", "4917"];
+        prop_assume!(issued.len() != 13 || !electron.iter().any(|first| issued.starts_with(first)));
         let known = card_validate::Validate::from(&issued).is_ok();
         prop_assert_eq!(known, card(&issued), "{}", issued);
         for digits in [issued, any] {

@@ -48,6 +48,7 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+mod counter_servers;
 mod counters;
 mod counting;
 mod decision_log;
@@ -103,6 +104,7 @@ mod parallel_calls;
 mod pending;
 mod policies;
 mod policy;
+mod policy_counters;
 mod policy_effects;
 mod policy_library;
 mod policy_messages;
@@ -130,6 +132,7 @@ mod review_page_shown;
 #[cfg(feature = "server")]
 mod review_webhook;
 mod reviews;
+mod rules;
 mod rules_people_write;
 mod scenario_read;
 mod schema_bounds;

@@ -78,6 +78,13 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("condition: input.amount > 1, ", ""),
         ("assert: input.amount <= 100, error", "set: {amount: '5'}, error"),
         ("assert: input.amount <= 100, error", "set: {amount: '6'}, error"),
+        ("assert: input.amount <= 100, error", "respond: '6', error"),
+        ("assert: input.amount <= 100, error", "delay: 6s, error"),
+        ("assert: input.amount <= 100, error", "delay: 7s, error"),
+        ("assert: input.amount <= 100, error", "obligations: [{id: a}], error"),
+        ("assert: input.amount <= 100, error", "obligations: [{id: b}], error"),
+        ("assert: input.amount <= 100, error", "credential: {audience: '\"a\"'}, error"),
+        ("assert: input.amount <= 100, error", "credential: {audience: '\"b\"'}, error"),
         ("<= 100", "<= 101"),
         ("severity: high, ", "severity: high, mode: observe, "),
         ("Too much.", "No."),
@@ -326,6 +333,16 @@ fn the_page_about_policies_is_true() {
     assert_eq!(steps, "before[0] of acme/payments#cap, before[0] of acme/payments#known-user, before[0]");
     assert_eq!(verdict("payments_find", json!({"order": "o-1"})).0, "allow");
     assert_eq!(verdict("payments_refund", json!({"amount": 600})).0, "suspend");
+
+    // the policy with counters beside the agent and the tool of the first one
+    let mut blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let counters = blocks.find(|block| block.contains("\ncounters:\n")).unwrap();
+    let beside = manifests.split("---\n").skip(1).collect::<Vec<_>>().join("---\n");
+    let shop = Engine::parse("shop.yaml", &format!("{beside}---\n{counters}")).unwrap();
+    assert!(shop.warnings().is_empty(), "{:?}", shop.warnings());
+    let policy = shop.policy("shop", "clerk").unwrap();
+    let names: Vec<_> = policy.counters().iter().map(|counter| &*counter.name).collect();
+    assert_eq!(names, ["spend", "calls"]);
 }
 
 #[test]

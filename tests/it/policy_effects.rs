@@ -82,6 +82,7 @@ fn line(decision: &Decision) -> Value {
         reason: None,
         decided: &[],
         observed: &[],
+        terms: None,
         cost: 0,
         took: Duration::ZERO,
         content: None,
@@ -203,4 +204,57 @@ fn arguments_that_the_task_has_no_room_for_are_not_set() {
     let decision = before(&mut begin(&engine), json!({}));
     assert_eq!(decision.verdict, Verdict::Block);
     assert_eq!(decision.findings[0].code, "limit_exceeded");
+}
+
+#[test]
+fn terms_are_told_as_long_as_the_call_is_open() {
+    let engine = engine(&[
+        "{delay: 30s}",
+        "{obligations: [{id: tell-risk, values: {card: input.card, amount: input.amount}}]}",
+        "{credential: {audience: \"'pay-' + string(input.amount)\", scopes: [\"'refund'\"]}}",
+    ]);
+    let mut task = begin(&engine);
+    let decision = before(&mut task, json!({"card": "HUSH"}));
+    let terms = decision.terms.clone().unwrap();
+    assert_eq!(json!(terms.obligations[0].values), json!({"card": "HUSH", "amount": 5}));
+    // who lost the answer asks again, after a restart too
+    let call = decision.call.clone().unwrap();
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
+    assert_eq!(task.standing(&call).unwrap().terms, Some(terms.clone()));
+    // who has the engine ask for the call to be carried out gets them there
+    let progress = task.execute(&call, NOW).unwrap().into_progress();
+    let celador::Progress::Asks(question) = progress else { panic!("the host carries it out") };
+    let celador::Request::Invoke(invocation) = &question.request else { panic!("it is a call") };
+    assert_eq!(invocation.terms.as_deref(), Some(&*terms));
+    let paid = Answer::Result(CallResult::successful(json!({}).into()));
+    let told = task.answer(question.id, paid, NOW).unwrap().outcome().into_decision();
+    assert_eq!(told.verdict, Verdict::Allow);
+    // views and logs show no secret
+    let text = serde_json::to_string(&decision).unwrap();
+    let log = line(&decision);
+    assert_eq!(log["terms"], json!({"delay_ms": 30_000, "obligations": ["tell-risk"], "credentials": 1}));
+    let masked = serde_json::to_string(&decision.masked()).unwrap();
+    for shown in [masked, Decision::masked_json(text).unwrap(), log.to_string()] {
+        assert!(!shown.contains("HUSH") && shown.contains("tell-risk"), "{shown}");
+    }
+}
+
+#[test]
+fn max_terms_bytes() {
+    let text = |length: usize| {
+        format!("{{obligations: [{{id: a, values: {{text: \"'{}'\"}}}}]}}", "x".repeat(length))
+    };
+    let verdict = |length: usize| before(&mut begin(&engine(&[&text(length)])), json!({})).verdict;
+    assert_eq!((verdict(30_000), verdict(32_000)), (Verdict::Allow, Verdict::Allow));
+    let twice = engine(&[&text(30_000), &text(30_000), &text(30_000)]);
+    let decision = before(&mut begin(&twice), json!({}));
+    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Block, "limit_exceeded"));
+}
+
+#[test]
+fn max_delay_ms() {
+    let load = |delay: &str| Engine::parse("shop.yaml", &format!("{AGENT}    - {{delay: {delay}}}\n"));
+    assert!(load("1h").is_ok());
+    assert!(load("60m0.001s").unwrap_err().to_string().contains("`max_delay_ms` 3600000"));
 }

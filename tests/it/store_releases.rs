@@ -117,6 +117,7 @@ impl<'r> Running<'r> {
             reason: None,
             decided: &[],
             observed: &[],
+            terms: None,
             cost: 0,
             took: Duration::from_nanos(1),
             content: None,

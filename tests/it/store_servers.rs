@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 const AGENT: &str = "capabilities:\n  ledger:\n    before:\n    - {assert: \"input.memo != 'never'\", error_message: Never.}\n";
 
 /// A `celador serve`.
-struct ServerProcess {
+pub struct ServerProcess {
     process: Child,
-    base: String,
+    pub base: String,
 }
 
 impl ServerProcess {
-    fn start(location: &str, policies: &Path) -> Self {
+    pub fn start(location: &str, policies: &Path) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_celador"))
             .args(["serve", "--listen", "127.0.0.1:0", "--watch", "0", "--log", "error"])
             .arg(policies)
@@ -44,7 +44,7 @@ impl ServerProcess {
         Self { process, base }
     }
 
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
@@ -57,7 +57,7 @@ impl Drop for ServerProcess {
 }
 
 /// Sends a request to one server after the other, chosen by chance, until one answers.
-fn ask(bases: &Mutex<Vec<String>>, path: &str, key: &str, body: &Value) -> (u16, Value) {
+pub fn ask(bases: &Mutex<Vec<String>>, path: &str, key: &str, body: &Value) -> (u16, Value) {
     let agent = serving::agent();
     let begun = Instant::now();
     loop {

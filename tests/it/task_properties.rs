@@ -181,6 +181,7 @@ impl Answers {
             Request::WriteMount { .. } if roll.is_multiple_of(3) => Answer::Failed,
             Request::WriteMount { .. } => Answer::Written,
             Request::MeasureFile { .. } => Answer::Size(u64::from(roll)),
+            Request::Counters { .. } => Answer::Failed,
             Request::Invoke(_) => Answer::Result(CallResult {
                 status: if roll.is_multiple_of(5) { CallStatus::Errored } else { CallStatus::Successful },
                 ..CallResult::successful(json!({ "roll": roll }).into())

@@ -90,7 +90,7 @@ fn is_nearest(sum: f64, doubles: &[f64]) -> bool {
     let distance = |double: f64| BigInt::from((place(double) - &exact).magnitude().clone());
     let is_nearer = |other: f64| match distance(sum).cmp(&distance(other)) {
         Ordering::Less => true,
-        Ordering::Equal => sum == other || sum.to_bits() % 2 == 0,
+        Ordering::Equal => sum == other || sum.to_bits().is_multiple_of(2),
         // nothing lies beyond the infinity that could be nearer
         Ordering::Greater => false,
     };

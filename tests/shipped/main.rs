@@ -1,6 +1,6 @@
 //! The language and the engine as they ship: optimised, without the assertions of a debug build, in which guards are compared
 //! with the walk over the plan and never trusted. In: files of `tests/it` that need no more than these two packages, so that
-//! nothing else is built again. `.ci/run` runs it, as `cargo test --profile shipped -p celador --features schedules --test shipped`.
+//! nothing else is built again. `.ci/run` runs it, as `cargo test --profile shipped -p celador --features schedules,schemas --test shipped`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -63,6 +63,10 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Call) => "only the steps of a policy around calls know `call`",
         (_, Root::Item) => "only the fields of a polled event know `item`",
         (_, Root::Response | Root::Poll) => "only `poll.detect` knows the response of a poll",
+        (Scope::Before | Scope::BeforeCondition, Root::Counters) => {
+            "only the steps of a policy document with `counters` know them"
+        }
+        (_, Root::Counters) => "only steps ahead of a call, in a policy document with `counters`, know them",
         (Scope::Binding, Root::Mount) => "the agent has no mount",
         (_, Root::Mount) => "only bindings of an agent with a mount know `mount`",
         (

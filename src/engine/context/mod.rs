@@ -19,6 +19,7 @@
 //! | `task_context` | the state of one task, and every change it can go through |
 //! | `live` | the view of that state that expressions read |
 //! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
+//! | `counters` | what counts across tasks, as a call has read it |
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what |
 //! | `scope_env` | the types of what it may name, and the activation that carries the values |
@@ -42,6 +43,7 @@ mod calls;
 mod change;
 mod claims;
 mod copy_index;
+mod counters;
 pub(crate) mod full_time;
 mod function;
 mod history;
@@ -76,6 +78,7 @@ pub use call_path::CallsOnPath;
 pub use change::{ContextChange, ContextMark};
 pub(crate) use claims::members_of;
 pub use copy_index::CopyRules;
+pub use counters::{CounterValue, counters_type};
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub use label_functions::{LABELLING, LABELS, SOURCES};

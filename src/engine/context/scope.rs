@@ -69,6 +69,8 @@ pub enum Root {
     Response,
     /// `poll`
     Poll,
+    /// `counters` of a policy document
+    Counters,
     /// `call`, in steps of policies
     Call,
 }
@@ -87,6 +89,7 @@ impl Root {
         Self::Item,
         Self::Response,
         Self::Poll,
+        Self::Counters,
         Self::Call,
     ];
 
@@ -105,6 +108,7 @@ impl Root {
             Self::Item => "item",
             Self::Response => "response",
             Self::Poll => "poll",
+            Self::Counters => "counters",
             Self::Call => "call",
         }
     }
@@ -150,14 +154,16 @@ impl Scope {
     ];
 
     /// The variables of the scope, in the order of their slots. `mount` of bindings is there only where the agent has
-    /// a mount, `call` of middleware only in steps of policies, and `event` of middleware may be without a value.
+    /// a mount, `call` of middleware only in steps of policies, `counters` only in those of a policy that has some, and `event`
+    /// of middleware may be without a value.
     #[must_use]
     pub const fn roots(self) -> &'static [Root] {
         use Root::{
-            Call, Context, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response, Runtime,
+            Call, Context, Counters, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response,
+            Runtime,
         };
         match self {
-            Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Call],
+            Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Call, Counters],
             Self::After | Self::AfterCondition => &[Context, Input, Output, Now, Runtime, Event, Call],
             Self::GuardrailBefore | Self::CelTool => &[Context, Input, Now, Runtime],
             Self::GuardrailAfter => &[Context, Output, Now, Runtime],

@@ -6,6 +6,7 @@
 //! message.
 
 use super::call_at_hand::CallAtHand;
+use super::counters::{CounterValue, counters_value};
 use super::function::{REVIEW_OF_POLICIES, capability};
 use super::label_functions::LABELLING;
 use super::messages;
@@ -45,6 +46,8 @@ pub struct ScopeDecl<'d> {
     pub has_mount: bool,
     /// The keys of the capabilities that are functions of a script (`SCR-02`); no other scope has them.
     pub capabilities: &'d [Arc<str>],
+    /// The policy whose steps the scope is of, with the type of its `counters`, if it has some.
+    pub counters: Option<(Arc<str>, Type)>,
     /// The libraries of the language; a script has no more than the operators of them (`SCR-09`).
     pub libraries: &'d [&'static [Function]],
     /// The bounds of the scope's expressions.
@@ -67,6 +70,7 @@ impl<'d> ScopeDecl<'d> {
             call: None,
             has_mount: false,
             capabilities: &[],
+            counters: None,
             libraries: &[],
             limits,
         }
@@ -94,6 +98,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Parameters => self.parameters.clone(),
             Root::Call => return self.call.clone(),
             Root::Item | Root::Response => Type::Dyn,
+            Root::Counters => self.counters.as_ref()?.1.clone(),
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
         })
     }
@@ -146,6 +151,8 @@ pub struct ScopeEnv {
     scope: Scope,
     env: Env,
     schema: Option<Arc<ContextSchema>>,
+    /// The policy whose counters it knows.
+    counters: Option<Arc<str>>,
     /// The variables, in the order of their slots.
     roots: Box<[Root]>,
 }
@@ -175,6 +182,8 @@ pub struct Bound<'a> {
     pub response: Option<Value<'a>>,
     /// `poll`.
     pub poll: Option<Value<'a>>,
+    /// The counters that the call has read, those of all policies.
+    pub counters: Option<&'a [CounterValue]>,
     /// `call`.
     pub call: Option<&'a CallAtHand>,
 }
@@ -200,7 +209,8 @@ impl ScopeEnv {
         // slots are given in the order of declaration, which is that of the scope's table
         let known = |root: &Root| env.variable(root.name()).is_some();
         let roots = scope.roots().iter().copied().filter(known).collect();
-        Self { scope, roots, schema: declared.schema.cloned(), env }
+        let counters = declared.counters.as_ref().map(|(policy, _)| policy.clone());
+        Self { scope, roots, schema: declared.schema.cloned(), counters, env }
     }
 
     /// Which scope it is of.
@@ -252,6 +262,7 @@ impl ScopeEnv {
             Root::Item => bound.item.clone(),
             Root::Response => bound.response.clone(),
             Root::Poll => bound.poll.clone(),
+            Root::Counters => Some(counters_value(self.counters.as_deref()?, bound.counters?)),
             Root::Call => bound.call.map(CallAtHand::value),
         }
     }

@@ -10,6 +10,7 @@ use super::tally::Tally;
 use super::window::CounterWindow;
 use crate::cel::{Json, Timestamp};
 use crate::digest::Digest;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest key that stands for itself, in bytes; of a longer one its digest does.
@@ -29,7 +30,7 @@ const LONGEST_KEY: usize = 256;
 /// assert_ne!(CounterId::keyed("p", "n", &number), CounterId::keyed("p", "n", &Json::string("7")));
 /// assert!(CounterId::keyed("p", "n", &Json::string(&"x".repeat(1_000))).key().starts_with("sha256:"));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CounterId {
     policy: String,
     name: String,
@@ -37,7 +38,7 @@ pub struct CounterId {
 }
 
 /// A counter that a decision has read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterRead {
     /// The counter.
     pub counter: CounterId,
@@ -46,7 +47,7 @@ pub struct CounterRead {
 }
 
 /// An amount that a call holds from its decision on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     /// Of this counter.
     pub counter: CounterId,
@@ -59,7 +60,8 @@ pub struct Reservation {
 }
 
 /// What becomes of an amount that a call holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum HoldEnd {
     /// The call has run, or nobody knows: the amount is spent.
     Spent,
@@ -68,7 +70,8 @@ pub enum HoldEnd {
 }
 
 /// What a step does to counters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CounterChanges {
     /// The counters that its decisions have read. Each must have the version that it had.
     pub read: Vec<CounterRead>,
@@ -78,10 +81,13 @@ pub struct CounterChanges {
     pub all_over: bool,
     /// What calls hold from now on, after the above.
     pub reserve: Vec<Reservation>,
+    /// What calls have spent that were let through and have run in this very step, and so hold nothing behind it. They are
+    /// reservations like any other to those who read the counter.
+    pub spend: Vec<Reservation>,
 }
 
 /// An amount that a call of a task holds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Hold {
     /// The call, by its id in its task.
     pub call: String,
@@ -92,7 +98,7 @@ pub struct Hold {
 }
 
 /// A counter as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterState {
     /// The window that it was last reserved under.
     pub window: CounterWindow,
@@ -168,14 +174,19 @@ impl CounterChanges {
     /// Whether nothing is read or changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { read, over, all_over, reserve } = self;
-        read.is_empty() && over.is_empty() && !all_over && reserve.is_empty()
+        let Self { read, over, all_over, reserve, spend } = self;
+        read.is_empty() && over.is_empty() && !all_over && reserve.is_empty() && spend.is_empty()
     }
 
     /// Whether it may change what the calls of its task hold.
     #[must_use]
     pub fn ends_holds(&self) -> bool {
         self.all_over || !self.over.is_empty()
+    }
+
+    /// What it reserves, and what it has spent at once: both raise the versions of their counters.
+    pub fn reserved(&self) -> impl Iterator<Item = &Reservation> {
+        self.reserve.iter().chain(&self.spend)
     }
 
     /// What becomes of an amount that a call holds; nothing if the call goes on holding it.
@@ -201,7 +212,7 @@ impl CounterChanges {
     pub fn touches<'c>(&'c self, holds: &'c [Hold]) -> impl Iterator<Item = &'c CounterId> {
         let ended = holds.iter().filter(|hold| self.end_of(&hold.call).is_some());
         let read = self.read.iter().map(|read| &read.counter);
-        let reserved = self.reserve.iter().map(|reservation| &reservation.counter);
+        let reserved = self.reserved().map(|reservation| &reservation.counter);
         ended.map(|hold| &hold.counter).chain(read).chain(reserved)
     }
 }
@@ -258,6 +269,15 @@ impl CounterStates {
             state.window = *window;
             state.version = state.version.saturating_add(1);
             state.tally.hold(*amount);
+        }
+        for Reservation { counter, window, call: _, amount } in &changes.spend {
+            let state = self.touched(&mut after, counter);
+            state.window = *window;
+            state.version = state.version.saturating_add(1);
+            state.tally.hold(*amount);
+            if !state.tally.spend(*window, *amount, at) {
+                return Err(CounterConflict::Damaged(counter.clone()));
+            }
         }
         self.0.extend(after);
         Ok(())

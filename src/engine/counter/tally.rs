@@ -37,7 +37,7 @@ const MOST: usize = 128;
 /// assert!(!tally.release(Amount::from_int(1)?));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     spent: Vec<Spent>,
     held: Amount,

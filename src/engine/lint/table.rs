@@ -240,6 +240,11 @@ pub const WARNINGS: &[Warning] = &[
         "The kind is spelt as the specification does not print it; it is read all the same.",
     ),
     row(
+        "unread_counter",
+        MayLoseARule,
+        "No step of a policy reads a counter of it, so the counter counts nothing and bounds nothing.",
+    ),
+    row(
         "unresolved_capability",
         MayLoseARule,
         "A capability names nothing that is loaded, so its steps never run.",

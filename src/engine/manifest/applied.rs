@@ -15,6 +15,8 @@ pub struct AppliedPolicy {
     pub policy: Arc<DeclaredPolicy>,
     /// By the keys of its `capabilities`: the functions of the agent that the steps are for.
     pub calls: Vec<AppliedKey>,
+    /// By its counters: the functions of the agent whose calls add to each.
+    pub counters: Vec<AppliedCounter>,
     /// `(tool, capability)` of its invoke steps, as written, to the functions of the agent.
     pub(super) invoked: HashMap<(String, String), FunctionRef>,
 }
@@ -28,6 +30,15 @@ pub struct AppliedKey {
     pub(super) is_known: bool,
     /// Whether no agent has what it selects, and tasks may bring it.
     pub(super) is_awaited: bool,
+}
+
+/// A counter of a policy as it applies to one agent.
+#[derive(Clone, Debug, Default)]
+pub struct AppliedCounter {
+    /// The functions whose calls add to it, each once.
+    pub functions: Vec<FunctionRef>,
+    /// By the keys of `on`: whether it selects anything that the agent has.
+    pub(super) known: Vec<bool>,
 }
 
 impl AppliedPolicy {

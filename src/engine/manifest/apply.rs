@@ -4,7 +4,8 @@
 //! about keys and patterns that select nothing. Functions that `include` leaves out run no steps, and neither do tools that
 //! only steps invoke. Linear in the keys times the functions; `max_rule_matches` bounds what is kept of it.
 
-use super::applied::{AppliedKey, AppliedPolicy};
+use super::applied::{AppliedCounter, AppliedKey, AppliedPolicy};
+use super::counter::DeclaredCounter;
 use super::function_ref::FunctionRef;
 use super::listing::is_like;
 use super::messages;
@@ -39,6 +40,30 @@ pub(super) fn apply(
             applied.is_known = true;
             if declared.active {
                 *left = left.checked_sub(steps)?;
+                applied.functions.push(FunctionRef { capability: at, function });
+            }
+        }
+    }
+    Some(applied)
+}
+
+/// The functions of an agent whose calls add to a counter; `left` is how many functions of steps and counters may still be kept.
+pub(super) fn apply_counter(
+    counter: &DeclaredCounter,
+    entries: &[CapabilityEntry],
+    left: &mut usize,
+) -> Option<AppliedCounter> {
+    let mut applied = AppliedCounter { functions: Vec::new(), known: vec![false; counter.on.len()] };
+    for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.listed.is_some()) {
+        for (function, declared) in entry.functions.iter().enumerate() {
+            let mut is_counted = false;
+            for (on, known) in counter.on.iter().zip(&mut applied.known) {
+                let is_selected = selects(&on.calls, entry, declared);
+                *known |= is_selected;
+                is_counted |= is_selected && declared.active;
+            }
+            if is_counted {
+                *left = left.checked_sub(1)?;
                 applied.functions.push(FunctionRef { capability: at, function });
             }
         }
@@ -113,16 +138,14 @@ pub(super) fn check_policies(
                 Hidden::NotLoaded => {}
                 Hidden::Brought => awaited.push(at),
                 Hidden::Nothing => {
-                    let entries = scope.iter().flat_map(|agent| &agent.capabilities);
-                    let known: BTreeSet<&str> = entries
-                        .filter(|entry| entry.listed.is_some())
-                        .flat_map(|entry| entry.functions.iter().map(|function| &*function.key))
-                        .collect();
-                    let known: Vec<&str> = known.into_iter().collect();
+                    let known = function_keys(&scope);
                     reader.report(&Path::document(&key.path), messages::unmatched_key(&key.key, &known));
                     faulty.insert(policy.full_name());
                 }
             }
+        }
+        if hidden == Hidden::Nothing && !check_counters(policy, &scope, reader) {
+            faulty.insert(policy.full_name());
         }
         for agent in agents.iter_mut() {
             for applied in agent.policies.iter_mut().filter(|applied| applied.policy.is_of(policy)) {
@@ -137,6 +160,37 @@ pub(super) fn check_policies(
             |applied: &AppliedPolicy| applied.policy.sound && !faulty.contains(&applied.policy.full_name());
         agent.sound &= agent.policies.iter().all(is_sound);
     }
+}
+
+/// The keys of all functions that the models of some agents may call, each once.
+fn function_keys<'a>(agents: &[&'a ResolvedAgent]) -> Vec<&'a str> {
+    let entries = agents.iter().flat_map(|agent| &agent.capabilities);
+    let listed = entries.filter(|entry| entry.listed.is_some());
+    let known: BTreeSet<&str> =
+        listed.flat_map(|entry| entry.functions.iter().map(|function| &*function.key)).collect();
+    known.into_iter().collect()
+}
+
+/// Whether each key of the counters of a policy selects something that an agent has.
+fn check_counters(policy: &Arc<DeclaredPolicy>, scope: &[&ResolvedAgent], reader: &mut Reader) -> bool {
+    let applied = || {
+        let all = scope.iter().flat_map(|agent| &agent.policies);
+        all.filter(|applied| applied.policy.is_of(policy))
+    };
+    let mut all_known = true;
+    for (at, counter) in policy.counters.iter().enumerate() {
+        for (position, on) in counter.on.iter().enumerate() {
+            let is_known = |applied: &AppliedPolicy| {
+                applied.counters.get(at).and_then(|counter| counter.known.get(position)) == Some(&true)
+            };
+            if !on.calls.is_general() && !applied().any(is_known) {
+                let finding = messages::unmatched_counter(&on.key, &function_keys(scope));
+                reader.report(&Path::document(&on.path), finding);
+                all_known = false;
+            }
+        }
+    }
+    all_known
 }
 
 /// A pattern that is like no agent is most likely misspelt, though the policy is for other agents.

@@ -16,7 +16,7 @@ use crate::source::{Place, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use super::applied::{AppliedKey, AppliedPolicy};
+pub use super::applied::{AppliedCounter, AppliedKey, AppliedPolicy};
 pub use super::function_ref::FunctionRef;
 pub use super::resolved_agent::{
     CapabilityEntry, DeclaredFunction, DeclaredParameter, EventEntry, ResolvedAgent, Target,

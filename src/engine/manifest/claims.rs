@@ -19,7 +19,7 @@ shape! {
         "description": "A JSON Schema of `context.user.claims`; a claim that stands under no `properties` is not visible.",
         "properties": {
             "type": { "const": "object" },
-            "properties": { "type": "object", "minProperties": 1 },
+            "properties": { "type": "object", "minProperties": 1, "additionalProperties": { "type": "object" } },
             "required": { "type": "array", "items": { "type": "string" } },
         },
         "required": ["properties"],

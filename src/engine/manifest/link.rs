@@ -6,7 +6,7 @@
 
 use super::agent::{Agent, Capability, MountScope};
 use super::applied::{AppliedKey, AppliedPolicy};
-use super::apply::{apply, check_policies};
+use super::apply::{apply, apply_counter, check_policies};
 use super::binding::DeclaredBinding;
 use super::capability_key::{META, sanitise};
 use super::catalog::{Catalog, ResolvedLaunch};
@@ -233,6 +233,15 @@ impl<'a> Linker<'a> {
             }
             calls.push(applied);
         }
+        let mut counters = Vec::new();
+        for counter in &policy.counters {
+            let applied = apply_counter(counter, &self.entries, &mut self.matches);
+            if applied.is_none() {
+                let (path, limit) = (Path::document(&counter.path), self.limits.max_rule_matches);
+                self.reader.report(&path, messages::too_many_matches(&counter.name, limit));
+            }
+            counters.push(applied.unwrap_or_default());
+        }
         let mut invoked = HashMap::new();
         for step in policy.steps() {
             if let DeclaredAction::Invoke(invoke) = &step.action
@@ -241,7 +250,7 @@ impl<'a> Linker<'a> {
                 invoked.insert((invoke.tool.clone(), invoke.capability.clone()), at);
             }
         }
-        AppliedPolicy { policy: Arc::clone(policy), calls, invoked }
+        AppliedPolicy { policy: Arc::clone(policy), calls, counters, invoked }
     }
 
     /// The tool or agent of a capability (AG-18).

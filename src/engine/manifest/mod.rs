@@ -16,6 +16,7 @@ pub mod capability_key;
 pub mod catalog;
 mod claims;
 mod comments;
+pub mod counter;
 mod descriptor;
 pub mod document;
 pub mod event;

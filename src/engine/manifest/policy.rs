@@ -6,6 +6,7 @@
 
 use super::agent::TaskLimits;
 use super::claims::ClaimsSchema;
+use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
@@ -64,6 +65,8 @@ pub struct DeclaredPolicy {
     pub claims: Option<Arc<Schema>>,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
     pub limits: TaskLimits,
+    /// Amounts that count across tasks, which its steps read.
+    pub counters: Vec<DeclaredCounter>,
     /// How many letters in a row make a copy of a text, if it says so. Of several policies the smallest number counts.
     pub copy_letters: Option<usize>,
     /// Expressions by name, which its other expressions read as `variables.NAME`.
@@ -169,6 +172,8 @@ mapping! {
         claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: PolicyLimitKeys,
+        /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
+        counters: ByName<CounterKeys>,
         /// How many letters in a row make a copy of a text, for `labels` and `sources`.
         copy_letters: CopyLetters,
         /// Expressions by name, which the others read as `variables.NAME`.
@@ -222,6 +227,7 @@ impl DeclaredPolicy {
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let claims = fields.claims().claims(reader);
         let limits = fields.limits().limits(reader);
+        let counters = read_counters(&fields.counters(), reader);
         let mode = fields.mode().mode(Mode::Enforce, reader);
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
         let variables = read_variables(&fields.variables(), reader);
@@ -232,6 +238,9 @@ impl DeclaredPolicy {
         let own = OfPolicy { name: own, mode };
         if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
             reader.report(&field.path, messages::observed_limits(field.key));
+        }
+        if let Some(field) = fields.counters().get().filter(|_| mode == Mode::Observe) {
+            reader.report(&field.path, messages::observed_counters(field.key));
         }
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
@@ -259,6 +268,7 @@ impl DeclaredPolicy {
             agents,
             claims,
             limits,
+            counters,
             copy_letters,
             variables,
             capabilities,

@@ -60,14 +60,14 @@ impl DeclaredStep {
     }
 
     /// The texts that are evaluated: the condition, and what the action asks.
-    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Embedded> {
+    pub(crate) fn expressions(&self) -> Box<dyn Iterator<Item = &Embedded> + '_> {
         let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
-            DeclaredAction::Effect(DeclaredEffect::Set(values)) => (None, values),
+            DeclaredAction::Effect(effect) => return Box::new(self.condition.iter().chain(effect.texts())),
             DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[]),
             DeclaredAction::Label(labels) => (labels.computed(), &[]),
             DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
         };
-        self.condition.iter().chain(action).chain(bindings.iter().map(|binding| &binding.value))
+        Box::new(self.condition.iter().chain(action).chain(bindings.iter().map(|binding| &binding.value)))
     }
 }
 

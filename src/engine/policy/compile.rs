@@ -93,6 +93,7 @@ impl Compiler<'_> {
         let guardrails_before = self.guardrails(&guardrails.before, Scope::GuardrailBefore);
         let guardrails_after = self.guardrails(&guardrails.after, Scope::GuardrailAfter);
         let policies = self.policies();
+        let counters = policies.as_ref().map(|steps| self.counters(steps));
         let exposes = self.exposes();
         let prompt = agent.prompt.as_ref().map(|text| {
             let scope = self.plain_scope(Scope::Prompt);
@@ -110,6 +111,7 @@ impl Compiler<'_> {
             guardrails_before: guardrails_before?,
             guardrails_after: guardrails_after?,
             policies: policies?,
+            counters: counters??,
             task_limits: AllLimits::of(self.resolved),
             claims: Claims::of(self.resolved),
             exposes: exposes?,

@@ -4,6 +4,7 @@
 //! `step_lists` and `compile` get the scope of each text. A scope is dearer than an expression, so each distinct one is made
 //! once, and only if something stands in it.
 
+use super::counter::Added;
 use super::declaration::{Declaration, declarations, declare};
 use super::define::define;
 use super::definitions::Definitions;
@@ -32,13 +33,22 @@ pub(super) struct ScopeKey {
     pub(super) events: Vec<(usize, usize)>,
     /// Whether a transform may have made something else of the result by then.
     pub(super) transformed: bool,
+    /// The policy document whose counters it knows, by its position.
+    pub(super) counters: Option<usize>,
     /// Whether the step is one of a policy.
     pub(super) of_policy: bool,
 }
 
 impl ScopeKey {
     pub(super) fn plain(scope: Scope) -> Self {
-        Self { scope, functions: Vec::new(), events: Vec::new(), transformed: false, of_policy: false }
+        Self {
+            scope,
+            functions: Vec::new(),
+            events: Vec::new(),
+            transformed: false,
+            of_policy: false,
+            counters: None,
+        }
     }
 }
 
@@ -50,6 +60,10 @@ pub(super) struct Compiler<'c> {
     pub(super) functions: Arc<[Declaration<'c>]>,
     pub(super) limits: EngineLimits,
     scopes: HashMap<ScopeKey, Arc<ScopeEnv>>,
+    /// By the positions of the policy documents that have counters: their names, and the types of `counters`.
+    pub(super) counters: HashMap<usize, (Arc<str>, Type)>,
+    /// By the same positions: what each counter adds.
+    pub(super) added: HashMap<usize, Vec<Added>>,
     /// The names of each of its policies.
     pub(super) definitions: Vec<Arc<Definitions>>,
     pub(super) texts: Texts<'c>,
@@ -72,6 +86,8 @@ impl<'c> Compiler<'c> {
             functions: functions.into(),
             limits: *limits,
             scopes: HashMap::new(),
+            counters: HashMap::new(),
+            added: HashMap::new(),
             definitions,
             texts,
         })
@@ -113,6 +129,7 @@ impl<'c> Compiler<'c> {
                 input,
                 output,
                 event,
+                counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
                 of_manifest: !key.of_policy,
                 of_policy: key.of_policy,
                 call,

@@ -6,7 +6,7 @@
 use super::expression::{Expression, Texts};
 use crate::context::ScopeEnv;
 use crate::manifest::binding::DeclaredBinding;
-use crate::manifest::step_effect::DeclaredEffect;
+use crate::manifest::step_effect::{DeclaredCredential, DeclaredEffect, DeclaredObligation};
 use std::sync::Arc;
 
 /// What a step does to a call that is about to run.
@@ -14,6 +14,14 @@ use std::sync::Arc;
 pub enum Effect {
     /// Arguments get other values.
     Set(Vec<ComputedValue>),
+    /// The model receives a value in the place of a result.
+    Respond(Expression),
+    /// The host waits so many milliseconds.
+    Delay(u64),
+    /// The host does something beside.
+    Oblige(Vec<Duty>),
+    /// The host gets a credential.
+    Credential(CredentialFor),
 }
 
 /// A name and the expression of its value.
@@ -25,22 +33,79 @@ pub struct ComputedValue {
     pub value: Expression,
 }
 
+/// An obligation, with what is computed for it.
+#[derive(Debug)]
+pub struct Duty {
+    /// The name by which the host knows it.
+    pub id: Arc<str>,
+    /// Its values.
+    pub values: Vec<ComputedValue>,
+}
+
+/// Whom a credential is for, and what it lets its bearer do.
+#[derive(Debug)]
+pub struct CredentialFor {
+    /// Whom it is for.
+    pub audience: Expression,
+    /// What it is for.
+    pub scopes: Vec<Expression>,
+}
+
 impl Effect {
-    /// Compiles an effect; what is wrong with it is reported.
+    /// Compiles an effect; what is wrong with it is reported. `path` is that of its key.
     pub(super) fn compile(
         scope: &Arc<ScopeEnv>,
         written: &DeclaredEffect,
+        path: &str,
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
         match written {
             DeclaredEffect::Set(values) => ComputedValue::compile_all(scope, values, texts).map(Self::Set),
+            DeclaredEffect::Respond(text) => Expression::compile(scope, text, path, texts).map(Self::Respond),
+            DeclaredEffect::Delay(delay) => Some(Self::Delay(delay.milliseconds)),
+            DeclaredEffect::Oblige(obligations) => {
+                let compile = |written: &DeclaredObligation| {
+                    let values = ComputedValue::compile_all(scope, &written.values, texts)?;
+                    Some(Duty { id: written.id.text.clone(), values })
+                };
+                let compiled: Vec<_> = obligations.iter().map(compile).collect();
+                compiled.into_iter().collect::<Option<_>>().map(Self::Oblige)
+            }
+            DeclaredEffect::Credential(written) => {
+                CredentialFor::compile(scope, written, texts).map(Self::Credential)
+            }
         }
     }
 
     /// The expressions that it evaluates, in order.
+    pub fn expressions(&self) -> Box<dyn Iterator<Item = &Expression> + '_> {
+        match self {
+            Self::Set(values) => Box::new(values.iter().map(|computed| &computed.value)),
+            Self::Respond(expression) => Box::new(std::iter::once(expression)),
+            Self::Delay(_) => Box::new(std::iter::empty()),
+            Self::Oblige(duties) => {
+                Box::new(duties.iter().flat_map(|duty| duty.values.iter().map(|computed| &computed.value)))
+            }
+            Self::Credential(asked) => Box::new(asked.expressions()),
+        }
+    }
+}
+
+impl CredentialFor {
+    fn compile(scope: &Arc<ScopeEnv>, written: &DeclaredCredential, texts: &mut Texts<'_>) -> Option<Self> {
+        let path = format!("{}.audience", written.path);
+        let audience = Expression::compile(scope, &written.audience, &path, texts);
+        let scopes = written.scopes.iter().enumerate().map(|(at, text)| {
+            let path = format!("{}.scopes[{at}]", written.path);
+            Expression::compile(scope, text, &path, texts)
+        });
+        let scopes: Vec<_> = scopes.collect();
+        Some(Self { audience: audience?, scopes: scopes.into_iter().collect::<Option<_>>()? })
+    }
+
+    /// The audience, then the scopes.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
-        let Self::Set(values) = self;
-        values.iter().map(|computed| &computed.value)
+        std::iter::once(&self.audience).chain(&self.scopes)
     }
 }
 

@@ -30,7 +30,7 @@ use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
-use crate::manifest::step_effect::DeclaredEffect;
+use crate::manifest::step_effect::{DeclaredCredential, DeclaredDelay, DeclaredEffect, DeclaredObligation};
 use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
 use std::collections::HashMap;
@@ -304,6 +304,17 @@ impl Encoder {
         self.text(effect.key());
         match effect {
             DeclaredEffect::Set(values) => self.list(values, Self::binding),
+            DeclaredEffect::Respond(text) => self.embedded(text),
+            DeclaredEffect::Delay(DeclaredDelay { milliseconds, place: _ }) => self.count(*milliseconds),
+            DeclaredEffect::Oblige(obligations) => self.list(obligations, |it, obligation| {
+                let DeclaredObligation { id, values } = obligation;
+                it.embedded(id);
+                it.list(values, Self::binding);
+            }),
+            DeclaredEffect::Credential(DeclaredCredential { audience, scopes, path: _ }) => {
+                self.embedded(audience);
+                self.list(scopes, Self::embedded);
+            }
         }
     }
 

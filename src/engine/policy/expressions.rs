@@ -3,7 +3,7 @@
 use super::{Binding, Effect, Event, Execute, Expression, Policy, Step, StepAction};
 
 impl Policy {
-    /// The expressions of the policy: of functions (their bindings and backends), events, steps, guardrails, policies and `exposes`.
+    /// The expressions of the policy: of functions (their bindings and backends), events, steps, guardrails, policies with their counters, and `exposes`.
     /// One that several functions share comes once for each. Linear in the policy.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let functions = self.functions.iter().flat_map(|function| {
@@ -18,9 +18,11 @@ impl Policy {
         let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
         let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
         let steps = steps.chain(self.policies.steps());
+        let counters = self.counters.expressions();
         functions
             .chain(self.events.iter().flat_map(Event::expressions))
             .chain(steps.flat_map(Step::expressions))
+            .chain(counters)
             .chain(self.exposes.iter().map(|expose| &expose.value))
     }
 }

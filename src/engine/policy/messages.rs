@@ -6,7 +6,8 @@
 use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
-use crate::cel::{Issue, Kind};
+use crate::cel::{Issue, Kind, Type};
+use crate::counter::AmountError;
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
@@ -400,6 +401,33 @@ pub(super) fn undeclared_parameter<'d>(
     }
 }
 
+// Of counters.
+
+pub(super) fn key_of_kind(counter: &str, found: Kind) -> String {
+    format!("the key of the counter `{counter}` is a text, found {found}")
+}
+
+pub(super) fn amount_of_kind(counter: &str, found: Kind) -> String {
+    format!("what the counter `{counter}` adds is a number, found {found}")
+}
+
+pub(super) fn no_amount(counter: &str, why: AmountError) -> String {
+    format!("the counter `{counter}`: {why}")
+}
+
+pub(super) fn bad_counter_type(text: &Embedded, key: &str, expected: &str, found: &Type) -> Diagnostic {
+    let message = format!("`{key}` of a counter gives {expected}, and this is `{found}`");
+    Diagnostic::error("bad_counter_type", message, text.place.clone())
+}
+
+pub(super) fn unread_counter(name: &Embedded) -> Diagnostic {
+    let message = format!("no step of the policy reads the counter `{}`, so it counts nothing", name.text);
+    Diagnostic::warning("unread_counter", message, name.place.clone()).help(format!(
+        "read it in `assert` or `condition` of a step ahead of calls: `counters.{} <= 100`",
+        name.text
+    ))
+}
+
 // About the steps of policy documents.
 
 pub(super) fn not_an_argument(name: &str) -> String {
@@ -430,4 +458,19 @@ pub(super) fn set_undeclared<'d>(
 pub(super) fn set_misfit(place: Place, name: &str) -> Diagnostic {
     let message = format!("what this expression gives does not fit the parameter `{name}`");
     Diagnostic::warning("set_misfit", message, place).label("every call fails here")
+}
+
+pub(super) fn delay_too_long(place: Place, bound: u64) -> Diagnostic {
+    let message = format!("the host would wait longer than `max_delay_ms` {bound}");
+    Diagnostic::error("delay_too_long", message, place)
+}
+
+pub(super) fn credential_misfit(place: Place) -> Diagnostic {
+    let message = "the audience and the scopes of a credential are texts";
+    Diagnostic::error("credential_misfit", message, place)
+}
+
+pub(super) fn secret_in_credential(place: Place) -> Diagnostic {
+    let message = "this reads a secret, and views and logs show the audience and the scopes of a credential";
+    Diagnostic::error("secret_in_credential", message, place)
 }

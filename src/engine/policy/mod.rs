@@ -30,6 +30,7 @@
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
+//! | `counter`, `counter_list` | counters of policy documents, and which of them a call needs |
 //! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
@@ -40,6 +41,8 @@ mod binding;
 mod claims;
 mod compile;
 mod compiler;
+mod counter;
+mod counter_list;
 mod declaration;
 mod define;
 mod definitions;
@@ -95,7 +98,8 @@ pub use arguments::Resolution;
 pub use binding::Binding;
 pub use claims::Claims;
 pub(crate) use compile::CompiledAgent;
-pub use effect::{ComputedValue, Effect};
+pub use counter::{Counter, CounterFault, Counters, NeededCounter};
+pub use effect::{ComputedValue, CredentialFor, Duty, Effect};
 pub use event::{Event, EventSource};
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};
@@ -152,6 +156,7 @@ pub struct Policy {
     guardrails_before: Vec<Step>,
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
+    counters: Counters,
     task_limits: AllLimits,
     claims: Claims,
     exposes: Vec<Expose>,
@@ -215,6 +220,12 @@ impl Policy {
     #[must_use]
     pub fn limit_policy(&self, name: &str) -> Option<&Arc<str>> {
         self.task_limits.owner(name)
+    }
+
+    /// The counters of the policies that are for it.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.

@@ -9,6 +9,7 @@ use super::labels::{COPY_LETTERS, copy_letters};
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
+use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
@@ -26,6 +27,7 @@ pub(super) fn calls_of_policies(resolved: &ResolvedAgent) -> HashMap<String, Dig
     for applied in &resolved.policies {
         for (key, selected) in applied.keys() {
             let mut steps = Encoder::new(RULES_VERSION);
+            steps.policy_counters(resolved, applied);
             steps.policy_key(resolved, applied, key);
             let digest = steps.finish().to_string();
             for (_, function) in selected.functions.iter().filter_map(|at| resolved.function(*at)) {
@@ -63,6 +65,7 @@ impl Encoder {
             }
             self.policy_key(resolved, applied, key);
         }
+        resolved.policies.iter().for_each(|applied| self.policy_counters(resolved, applied));
         self.policy_guardrails(resolved);
         for (_, schema) in Claims::of(resolved).schemas() {
             self.part("claims of a policy");
@@ -98,6 +101,27 @@ impl Encoder {
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
+        }
+    }
+
+    /// The counters of a policy, with the functions whose calls add to them. In a store a counter goes by the names of its
+    /// policy and its own.
+    fn policy_counters(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy) {
+        if applied.policy.counters.is_empty() {
+            return;
+        }
+        self.part("counters of a policy");
+        self.text(&applied.policy.applied_name());
+        self.list(applied.policy.used_by.as_ref().map_or(&[][..], |by| &by.uses), |it, used| it.text(used));
+        self.definitions(&applied.policy);
+        for (counter, selected) in applied.policy.counters.iter().zip(&applied.counters) {
+            let DeclaredCounter { name, place: _, path: _, on: _, key, window, add } = counter;
+            self.embedded(name);
+            self.list(&selected.functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
+            for text in [key, add] {
+                self.optional(text.as_ref(), Self::embedded);
+            }
+            self.text(&window.to_string());
         }
     }
 

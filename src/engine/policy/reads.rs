@@ -266,6 +266,9 @@ impl Policy {
         found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
+        for counter in self.counters.of(position) {
+            counter.expressions().for_each(|expression| found.reads.add(self, expression));
+        }
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
             let steps = self.steps_of_call(hook, position);
             let decides = |step: &&Step| step.mode == Mode::Enforce && step.is_for(&function.name);

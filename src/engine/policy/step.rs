@@ -9,9 +9,11 @@ use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
 use super::messages;
 use super::origin::Origin;
+use super::read_path::for_each_path;
 use super::step_text::{Shown, StepText};
+use super::template::PathStep;
 use crate::cel::{ExprKind, Literal};
-use crate::context::{Bound, ScopeEnv};
+use crate::context::{Bound, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
@@ -36,6 +38,8 @@ pub struct Step {
     pub action: StepAction,
     /// The consequence of a failure.
     pub on_fail: OnFail,
+    /// Whether something in it reads a counter, so that the counters of the call are read before it.
+    pub reads_counters: bool,
     /// Whether it decides, or is only tried out.
     pub mode: Mode,
     /// The message of a failure (MW-34).
@@ -128,7 +132,7 @@ impl Step {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
             }
             DeclaredAction::Effect(effect) => {
-                Effect::compile(&scopes.action, effect, texts).map(StepAction::Effect)
+                Effect::compile(&scopes.action, effect, &path, texts).map(StepAction::Effect)
             }
             DeclaredAction::Invoke(invoke) => {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
@@ -149,7 +153,8 @@ impl Step {
             let path = format!("{}.user_message", written.path);
             StepText::of_policy(&scopes.action, text, &path, texts)
         });
-        Some(Self {
+        let mut step_reads = false;
+        let mut step = Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
             functions: functions.into(),
             index: written.index,
@@ -157,12 +162,46 @@ impl Step {
             condition: transpose(condition)?,
             action: action?,
             on_fail: written.on_fail,
+            reads_counters: false,
             mode: written.mode,
             message: transpose(message)?,
             user_message: transpose(user_message)?,
             path,
             place: written.place.clone(),
-        })
+        };
+        step.for_each_counter(&mut |_| step_reads = true);
+        step.reads_counters = step_reads;
+        Some(step)
+    }
+
+    /// Names each counter that something in it reads; nothing for all of them at once.
+    pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
+        let shown = || self.message.iter().chain(&self.user_message).flat_map(StepText::shows);
+        let computed = shown().filter_map(|shown| match shown {
+            Shown::Computed(expression) => Some(expression),
+            Shown::Path(_) => None,
+        });
+        let root = Root::Counters.name();
+        for expression in self.expressions().chain(computed) {
+            for_each_path(expression.program().expr(), &mut |name, path| {
+                if name == root {
+                    found(match path.first() {
+                        Some(Selector::Name(name)) => Some(name),
+                        _ => None,
+                    });
+                }
+            });
+        }
+        for shown in shown() {
+            if let Shown::Path(placeholder) = shown
+                && *placeholder.root == *root
+            {
+                found(match placeholder.path.first() {
+                    Some(PathStep::Key(name)) => Some(name),
+                    _ => None,
+                });
+            }
+        }
     }
 
     /// Whether the step is for an action or event of this sanitised name.
@@ -176,11 +215,18 @@ impl Step {
     pub fn sets(&self) -> Option<&[ComputedValue]> {
         match &self.action {
             StepAction::Effect(Effect::Set(values)) => Some(values),
-            StepAction::Assert(_)
+            StepAction::Effect(_)
+            | StepAction::Assert(_)
             | StepAction::Transform(_)
             | StepAction::Invoke(_)
             | StepAction::Label(_) => None,
         }
+    }
+
+    /// Whether all that it does concerns the call at hand, which goes on: it sets arguments or adds terms.
+    #[must_use]
+    pub fn is_about_call_alone(&self) -> bool {
+        matches!(&self.action, StepAction::Effect(effect) if !matches!(effect, Effect::Respond(_)))
     }
 
     /// The names of these arguments.

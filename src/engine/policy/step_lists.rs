@@ -9,7 +9,7 @@ use super::Step;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
 use super::definitions::Definitions;
-use super::effect::ComputedValue;
+use super::effect::{ComputedValue, Effect};
 use super::expression::Texts;
 use super::known_call::reads_call;
 use super::messages;
@@ -20,12 +20,14 @@ use super::policy_steps::{CallSteps, PolicySteps};
 use super::put::added_keys;
 use super::secrets;
 use super::step::{StepAction, StepScopes};
+use crate::cel::Kind;
 use crate::cel::Type;
 use crate::context::{FunctionId, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
+use crate::manifest::step_effect::DeclaredEffect;
 use crate::source::Embedded;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -81,6 +83,7 @@ impl Compiler<'_> {
                 functions: positions.clone(),
                 events: events.clone(),
                 transformed: is_transformed,
+                counters: None,
                 of_policy: false,
             };
             let action = self.step_scope(key(action), &entry.reference);
@@ -188,18 +191,19 @@ impl Compiler<'_> {
         let known = |texts: &mut Texts<'_>, definitions: &Arc<Definitions>| {
             texts.definitions = Some(definitions.clone());
         };
-        for (applied, definitions) in policies.iter().zip(&definitions) {
+        for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate() {
             known(&mut self.texts, definitions);
+            self.declare_counters(at, applied);
             for hook in [Hook::BeforeFirst, Hook::Before] {
-                is_whole &= self.policy_calls(applied, hook, &transformed, &mut steps.calls);
+                is_whole &= self.policy_calls((at, applied), hook, &transformed, &mut steps.calls);
             }
             let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
         }
-        for (applied, definitions) in policies.iter().zip(&definitions).rev() {
+        for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate().rev() {
             known(&mut self.texts, definitions);
-            is_whole &= self.policy_calls(applied, Hook::After, &transformed, &mut steps.calls);
+            is_whole &= self.policy_calls((at, applied), Hook::After, &transformed, &mut steps.calls);
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
@@ -210,6 +214,31 @@ impl Compiler<'_> {
         }
         self.texts.definitions = None;
         is_whole.then_some(steps)
+    }
+
+    /// Says so if the host cannot do what a step asks for: a delay is too long, or the audience or a scope of a credential is no
+    /// text, or is made of a secret, as decisions and logs show both.
+    fn check_effect(&mut self, functions: &[usize], step: &Step, effect: &DeclaredEffect, path: &str) {
+        if let DeclaredEffect::Delay(delay) = effect
+            && delay.milliseconds > self.limits.max_delay_ms
+        {
+            let finding = messages::delay_too_long(delay.place.clone(), self.limits.max_delay_ms);
+            self.texts.findings.push(finding.path(format!("{path}.delay")));
+        }
+        let StepAction::Effect(Effect::Credential(asked)) = &step.action else { return };
+        let callers = functions.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
+        let callers: Vec<FunctionId> = callers.collect();
+        for expression in asked.expressions() {
+            let program = expression.program();
+            let (place, path) = (expression.place().clone(), expression.origin().path);
+            let reads =
+                |caller: &FunctionId| secrets::reads_secret(program.expr(), &self.schema, Some(*caller));
+            if program.result_type().kind().is_some_and(|kind| kind != Kind::String) {
+                self.texts.findings.push(messages::credential_misfit(place).path(&path));
+            } else if callers.iter().any(reads) {
+                self.texts.findings.push(messages::secret_in_credential(place).path(&path));
+            }
+        }
     }
 
     /// Says so if a step sets what cannot be set: an argument that these functions do not have, or that the agent binds, or to a value
@@ -254,7 +283,7 @@ impl Compiler<'_> {
     /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
     fn policy_calls(
         &mut self,
-        applied: &AppliedPolicy,
+        (at, applied): (usize, &AppliedPolicy),
         hook: Hook,
         transformed: &HashSet<usize>,
         calls: &mut [CallSteps],
@@ -273,6 +302,7 @@ impl Compiler<'_> {
             let of = |scope| ScopeKey {
                 functions: positions.clone(),
                 transformed: is_transformed,
+                counters: Some(at).filter(|_| hook != Hook::After && !applied.policy.counters.is_empty()),
                 of_policy: true,
                 ..ScopeKey::plain(scope)
             };
@@ -355,6 +385,9 @@ impl Compiler<'_> {
         if let Some(values) = compiled.as_ref().and_then(Step::sets) {
             self.check_set(callers, values);
         }
+        if let (Some(step), DeclaredAction::Effect(effect)) = (&compiled, &written.action) {
+            self.check_effect(callers, step, effect, &written.path);
+        }
         let findings = self.texts.findings.split_off(known);
         self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });
         compiled.map(Arc::new)
@@ -401,7 +434,7 @@ impl Compiler<'_> {
     }
 
     /// The position of a function among those of the policy.
-    fn position(&self, at: FunctionRef) -> usize {
+    pub(super) fn position(&self, at: FunctionRef) -> usize {
         let before = self.resolved.capabilities.iter().take(at.capability);
         let before = before.fold(0_usize, |sum, entry| sum.saturating_add(entry.functions.len()));
         before.saturating_add(at.function)

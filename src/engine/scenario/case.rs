@@ -30,6 +30,7 @@
 
 use super::arrival::Arrival;
 use super::background::Background;
+use super::counted::CountedAmount;
 use super::step::ScriptStep;
 use crate::cel::Json;
 use crate::context::Scope;
@@ -61,6 +62,8 @@ pub struct Case {
     pub reviews: BTreeMap<String, bool>,
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
+    /// What counters hold at the beginning.
+    pub counters: Vec<CountedAmount>,
     /// The operation under test, or several.
     pub operation: TestedOperation,
     /// Where it stands.
@@ -241,10 +244,14 @@ pub enum Want {
     Trace(Vec<(String, String)>),
     /// `observed`: the whole list of observed steps; of each the keys that are given.
     Observed(Vec<serde_json::Map<String, serde_json::Value>>),
+    /// `terms`: of those of the call the keys that are given.
+    Terms(Json),
     /// `exposes`: an object.
     Exposes(Json),
     /// One of `files`: a path and its content.
     File(String, String),
+    /// What a counter holds afterwards.
+    Counter(CountedAmount),
     /// `error_at`: the path of some error starts with it.
     ErrorAt(String),
     /// One of `warn_at`: the path of some warning starts with it.

@@ -4,7 +4,7 @@
 
 use super::messages;
 use super::values::Time;
-use crate::cel::{Json, Timestamp};
+use crate::cel::Timestamp;
 use crate::context::Runtime;
 use crate::engine::Engine;
 use crate::manifest::agent::Agent;
@@ -115,7 +115,7 @@ impl Environment {
             environment.user = User {
                 id: user.id().string(reader).unwrap_or(environment.user.id),
                 email: user.email().string(reader),
-                claims: user.claims().get().map(|field| Json::from(&field.node.to_json())),
+                claims: user.claims().object(reader),
             };
             user.refuse_others(reader);
         }

@@ -5,9 +5,12 @@
 //! count. A key that is absent is not checked; a key that the operation cannot answer is a mismatch, never skipped.
 
 use super::case::{Aspect, Check, Want};
+use super::counted::{Counted, read_counted};
 use super::expect_observed::{self, ObservedKeys};
+use super::expect_terms::{self, TermsKeys};
 use super::{messages, values};
 use crate::cel::Json;
+use crate::counter::Amount;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -35,10 +38,14 @@ pub struct Found {
     pub trace: Vec<(String, String)>,
     /// The observed steps, with all that can be expected of them.
     pub observed: Vec<serde_json::Map<String, Value>>,
+    /// What the host has to do for the call.
+    pub terms: serde_json::Map<String, Value>,
     /// The values that `exposes` adds to a response.
     pub exposes: Option<Json>,
     /// The files after the operation.
     pub files: BTreeMap<String, String>,
+    /// The counters that are looked at, each with what it holds.
+    pub counted: Vec<(String, Option<Amount>)>,
     /// Errors and warnings of the manifests.
     pub diagnostics: Vec<Diagnostic>,
     /// The rule that decided.
@@ -168,6 +175,10 @@ expectations! {
     ("observed"): List<ObservedKeys> => |node, path, reader| {
         one(Some(Want::Observed(values::list(node, path, reader, expect_observed::read))))
     };
+    /// What the host has to do for the call.
+    ("terms"): TermsKeys => |node, path, reader| {
+        one(expect_terms::read(node, path, reader).map(Want::Terms))
+    };
     /// The values that `exposes` adds to a response.
     ("exposes"): Object => |node, path, reader| {
         one(reader.mapping(node, path).map(|_| Want::Exposes(node.to_json().into())))
@@ -178,6 +189,11 @@ expectations! {
             let content = reader.text(&entry.value, path)?;
             Some(Want::File(entry.key.text.to_string(), content.text.to_string()))
         })
+    };
+    /// What counters across tasks hold afterwards, by name: a number, or numbers by key.
+    ("counters"): ByName<Counted> => |node, path, reader| {
+        let all = read_counted(node, path, reader).into_iter();
+        all.map(|counted| (Some(counted.name.place.clone()), Want::Counter(counted))).collect()
     };
     /// What the path of some error begins with.
     ("error_at"): Text => |node, path, reader| {
@@ -360,6 +376,10 @@ fn judge(
             let (agrees, found) = expect_observed::judge(expected, &found.observed);
             differ("observed", agrees, Some(to_value(expected)), Some(found))
         }
+        Want::Terms(expected) => {
+            let (agrees, found) = expect_terms::judge(expected, &found.terms);
+            differ("terms", agrees, Some(to_value(expected)), Some(found))
+        }
         Want::Exposes(expected) => {
             let agrees = found.exposes.as_ref() == Some(expected);
             differ("exposes", agrees, Some(to_value(expected)), found.exposes.as_ref().map(to_value))
@@ -368,6 +388,14 @@ fn judge(
             let content = found.files.get(path);
             let key = format!("files.{path}");
             differ(&key, content == Some(expected), Some(to_value(expected)), content.map(to_value))
+        }
+        Want::Counter(expected) => {
+            let called = expected.called();
+            let amount =
+                found.counted.iter().find(|(known, _)| *known == called).and_then(|(_, amount)| *amount);
+            let number = |amount: Amount| to_value(amount.to_double());
+            let agrees = amount == Some(expected.amount);
+            differ(&called, agrees, Some(number(expected.amount)), amount.map(number))
         }
         Want::ErrorAt(prefix) => judge_paths("error_at", prefix, Severity::Error, found),
         Want::WarnAt(prefix) => judge_paths("warn_at", prefix, Severity::Warning, found),

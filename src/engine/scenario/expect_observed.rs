@@ -6,7 +6,7 @@
 use super::values;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
-use crate::manifest::shape::{List, Nullable, Required, Text, mapping};
+use crate::manifest::shape::{List, Nullable, OneOf, Required, Text, Vocabulary, mapping};
 use crate::task::{ObservedStep, StepOutcome, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -16,9 +16,9 @@ mapping! {
         /// What it is called, such as `before[0] of shop/money#cap`.
         step: Required<Text>,
         /// `pass`, `fail`, or `suspend` where it would have asked.
-        outcome: Text,
+        outcome: OneOf<Outcomes>,
         /// The verdict that it would have led to; null where it would have led to no other.
-        verdict: Nullable<Text>,
+        verdict: Nullable<OneOf<Verdicts>>,
         /// The text that it would have told.
         message: Text,
         /// Who would have been asked for a review.
@@ -31,13 +31,27 @@ mapping! {
 /// What is expected of one observed step: the keys that are given, each with its value.
 pub(super) type WantObserved = Map<String, Value>;
 
-const OUTCOMES: &[(&str, ())] = &[("pass", ()), ("fail", ()), ("suspend", ())];
-const VERDICTS: &[(&str, ())] = &[
-    (Verdict::Block.as_str(), ()),
-    (Verdict::LockTask.as_str(), ()),
-    (Verdict::Suspend.as_str(), ()),
-    (Verdict::Discard.as_str(), ()),
-];
+/// The outcomes of a step, as words.
+pub(super) enum Outcomes {}
+
+impl Vocabulary for Outcomes {
+    type Meaning = ();
+    const WORDS: &'static [(&'static str, ())] = &[("pass", ()), ("fail", ()), ("suspend", ())];
+}
+
+/// The verdicts that a step may lead to, as words.
+pub(super) enum Verdicts {}
+
+impl Vocabulary for Verdicts {
+    type Meaning = ();
+    const WORDS: &'static [(&'static str, ())] = &[
+        (Verdict::Block.as_str(), ()),
+        (Verdict::LockTask.as_str(), ()),
+        (Verdict::Suspend.as_str(), ()),
+        (Verdict::Respond.as_str(), ()),
+        (Verdict::Discard.as_str(), ()),
+    ];
+}
 
 /// Reads one of the list.
 pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Option<WantObserved> {
@@ -45,8 +59,10 @@ pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Option<Want
     let mut want = WantObserved::new();
     let step = fields.step().required_text(reader)?;
     want.insert("step".to_owned(), json!(step.text));
-    let words =
-        [("outcome", fields.outcome().get(), OUTCOMES), ("verdict", fields.verdict().get(), VERDICTS)];
+    let words = [
+        ("outcome", fields.outcome().get(), Outcomes::WORDS),
+        ("verdict", fields.verdict().get(), Verdicts::WORDS),
+    ];
     for (key, field, known) in words {
         let Some(field) = field else { continue };
         if key == "verdict" && field.node.is_null() {

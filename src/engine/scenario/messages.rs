@@ -3,6 +3,7 @@
 //! In: places and the words of the author. Out: a [`Diagnostic`]. The wording follows `diagnostic`'s rules; the data of
 //! a case is its author's own, but no value of it is repeated here: reports show values, messages do not.
 
+use crate::counter::AmountError;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
@@ -245,6 +246,17 @@ pub(super) fn no_answer(step: &Place, reviewer: &str, call: Option<&str>) -> Dia
     let message = format!("no step answers the review{whose} that `{reviewer}` is asked for here");
     Diagnostic::error(NO_ANSWER, message, step.clone())
         .help("write the answer as a step behind this one: `review: {reviewer: …, verdict: approved}`")
+}
+
+pub(super) fn no_counter(name: &Embedded) -> Diagnostic {
+    let message = format!("the agent has no counter `{}`, or several of this name", name.text);
+    Diagnostic::error("no_counter", message, name.place.clone())
+        .help("a counter is one that a step of a policy reads; of several, `acme/payments#spend` names the policy too")
+}
+
+pub(super) fn no_amount(place: &Place, why: AmountError) -> Diagnostic {
+    Diagnostic::error("no_amount", why.to_string(), place.clone())
+        .help("a counter holds a number that is not negative")
 }
 
 /// Words in backticks, divided by commas and a last `or`.

@@ -2,11 +2,12 @@
 //!
 //! In: a decision, a value, or the issues of a text. Out: the aspects that are compared with the expectations of the case.
 
-use super::case::Aspect;
+use super::case::{Aspect, Check, Want};
 use super::expect::Found;
-use super::expect_observed;
+use super::{expect_observed, expect_terms};
 use crate::cel::{Issue, Json, Timestamp};
 use crate::context::Scope;
+use crate::counter::{Amount, CounterBook};
 use crate::task::{Decision, EventStage, Task, Trial, Tried};
 
 /// A decision, aspect by aspect.
@@ -15,6 +16,7 @@ pub(super) fn decided(decision: Decision) -> Found {
     let mut found = Found {
         trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
         observed: expect_observed::found(&decision.observed),
+        terms: expect_terms::found(decision.terms.as_deref()),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,
@@ -30,6 +32,20 @@ pub(super) fn decided(decision: Decision) -> Found {
     found.set(Aspect::Reviewer, decision.reviewer);
     found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
     found
+}
+
+/// The counters that checks look at, each with what a book holds of it.
+pub(super) fn counted(
+    checks: &[Check],
+    task: &Task,
+    book: &CounterBook,
+    now: Timestamp,
+) -> Vec<(String, Option<Amount>)> {
+    let wanted = checks.iter().filter_map(|check| match &check.want {
+        Want::Counter(counted) => Some(counted),
+        _ => None,
+    });
+    wanted.map(|counted| (counted.called(), counted.found(task, book, now))).collect()
 }
 
 /// The same of a decision about a message, whose value is its text.

@@ -8,6 +8,7 @@ use super::arrival::{Arrival, ArrivalKeys};
 use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
 use super::case_step::{TestedSteps, read_steps};
+use super::counted::Counted;
 use super::environment::{Environment, EnvironmentKeys};
 use super::expect::Expectations;
 use super::one_document::read_one;
@@ -55,6 +56,8 @@ mapping! {
         reviews: ByName<OneOf<Verdict>>,
         /// Files below the mount prefix, by path.
         files: ByName<Text>,
+        /// What counters across tasks hold at the beginning, by name: a number, or numbers by key.
+        counters: ByName<Counted>,
         /// What happened so far.
         state: List<PastKeys>,
         /// Verdicts that are given, one each time the operation waits.
@@ -143,6 +146,7 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
         values::one_of(&verdict, path, Verdict::WORDS, reader)
     });
     let files = fields.files().strings(reader);
+    let counters = fields.counters().counted(reader);
     let background = Background { environment, state: read_state(&fields.state(), reader) };
     let resume = fields.resume().items(reader, read_verdict);
     let operation = read_operation(fields, reader);
@@ -167,6 +171,7 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
         mocks,
         reviews,
         files,
+        counters,
         operation,
         operation_place,
         resume,

@@ -5,6 +5,7 @@
 //! answers to reviews, where the host says so ([`Unanswered`]), which stand in `replay_reviews`.
 
 use super::agent::agent_named;
+use super::counted::book_of;
 use super::known_call::{KnownCall, Stage};
 use super::messages;
 use super::replayed::{Happened, ReplayedEvent};
@@ -70,6 +71,7 @@ impl Replay {
             mocks: script.mocks.clone(),
             reviews: BTreeMap::new(),
             files: script.files.clone(),
+            counters: book_of(&script.counters, &task, environment.now)?,
             invoked: Vec::new(),
         };
         Ok(Self::of(task, world, script.settings.clone()))
@@ -345,6 +347,7 @@ impl Replay {
         decision: Decision,
         events: &mut Vec<ReplayedEvent>,
     ) {
+        self.world.keep_counters(&mut self.task);
         let new = self.world.invoked.get(self.told..).unwrap_or_default().to_vec();
         self.told = self.world.invoked.len();
         events.push(ReplayedEvent {

@@ -7,9 +7,10 @@
 
 use super::agent::agent_named;
 use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
+use super::counted::book_of;
 use super::expect::{Found, Mismatch, compare};
 use super::made_up::by_somebody;
-use super::observed::{decided, decided_message, failed, of_context, rejected, value};
+use super::observed::{counted, decided, decided_message, failed, of_context, rejected, value};
 use super::replay::Replay;
 use super::report::{CaseOutcome, Report};
 use super::world::{World, drive};
@@ -183,11 +184,14 @@ impl<'c> Running<'c> {
         }
         let task = background.start(&compiled.engine, agent, &case.name.place);
         let task = task.map_err(|finding| blame(*finding))?;
+        let now = case.background.environment.now;
+        let counters = book_of(&case.counters, &task, now).map_err(|finding| *finding)?;
         let world = World {
             now: case.background.environment.now,
             mocks: case.mocks.clone(),
             reviews: case.reviews.clone(),
             files: case.files.clone(),
+            counters,
             answered: 0,
             invoked: Vec::new(),
         };
@@ -417,11 +421,14 @@ impl<'c> Running<'c> {
         }
     }
 
-    fn compare(self, found: &mut Found) -> Vec<Mismatch> {
+    fn compare(mut self, found: &mut Found) -> Vec<Mismatch> {
         found.set(Aspect::Task, Some(self.task.state().as_str()));
+        self.world.keep_counters(&mut self.task);
         found.invoked = self.world.invoked;
+        let now = self.world.now;
+        found.counted = counted(&self.case.expect, &self.task, &self.world.counters, now);
         found.files = self.world.files;
-        let of_context = |expr: &Embedded| of_context(&self.task, &expr.text, self.world.now);
+        let of_context = |expr: &Embedded| of_context(&self.task, &expr.text, now);
         let mut mismatches = compare(&self.case.expect, found, of_context);
         if let Some(unused) = self.case.resume.get(self.resumed) {
             mismatches.push(Mismatch {

@@ -3,6 +3,7 @@
 //! In: YAML with `agent`, the `env`, `settings` and `mocks` of a case, and `steps`. Out: a [`Script`], or findings with
 //! their places. Whether a step is possible shows only when it is played, in [`replay`](super::replay).
 
+use super::counted::{Counted, CountedAmount};
 use super::environment::{Environment, EnvironmentKeys};
 use super::one_document::read_one;
 use super::step::{ScriptStep, StepKeys, read_step};
@@ -31,6 +32,8 @@ pub struct Script {
     pub settings: BTreeMap<String, Json>,
     /// The files below the mount prefix.
     pub files: BTreeMap<String, String>,
+    /// What counters hold at the beginning.
+    pub counters: Vec<CountedAmount>,
     /// The steps, in order.
     pub steps: Vec<ScriptStep>,
 }
@@ -50,6 +53,8 @@ mapping! {
         mocks: Mocks,
         /// Files below the mount prefix, by path.
         files: ByName<Text>,
+        /// What counters hold at the beginning, by name: a number, or numbers by key.
+        counters: ByName<Counted>,
         /// The steps, in order.
         steps: Required<List<StepKeys>>,
     }
@@ -79,9 +84,10 @@ fn read_script(fields: &Fields<'_, ScriptKeys>, reader: &mut Reader) -> Option<S
     fields.auth().strings(reader);
     let mocks = fields.mocks().mocks(reader);
     let files = fields.files().strings(reader);
+    let counters = fields.counters().counted(reader);
     let steps = fields.steps().required("", reader)?.items(reader, |node, path, reader| {
         let step = reader.fields(node, path)?;
         read_step(node, &step, &[], reader)
     });
-    Some(Script { agent: agent?, environment, mocks, settings, files, steps })
+    Some(Script { agent: agent?, environment, mocks, settings, files, counters, steps })
 }

@@ -5,7 +5,7 @@
 
 use super::case::{Aspect, Case, Check, TestedStep};
 use super::expect::{Found, Mismatch, compare};
-use super::observed::{decided, decided_message, of_context};
+use super::observed::{counted, decided, decided_message, of_context};
 use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::step::ScriptStep;
@@ -65,7 +65,8 @@ impl Story {
     /// Compares with what was found; `prefix` tells the keys of steps and calls from each other.
     fn compare(&mut self, prefix: &str, checks: &[Check], found: &Found) {
         let Replay { task, world, .. } = &self.replay;
-        let mut found = Found { files: world.files.clone(), ..found.clone() };
+        let counted = counted(checks, task, &world.counters, world.now);
+        let mut found = Found { files: world.files.clone(), counted, ..found.clone() };
         found.set(Aspect::Task, Some(task.state().as_str()));
         let mismatches = compare(checks, &found, |expr| of_context(task, &expr.text, world.now));
         if !mismatches.is_empty() {

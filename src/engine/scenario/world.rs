@@ -5,6 +5,7 @@
 
 use super::made_up::by_somebody;
 use crate::cel::{Json, Timestamp};
+use crate::counter::CounterBook;
 use crate::task::{
     Answer, CallResult, Decision, Host, Invocation, Progress, QuestionId, Request, Task, TaskError,
 };
@@ -21,6 +22,8 @@ pub(super) struct World {
     pub(super) reviews: BTreeMap<String, bool>,
     /// The files below the mount prefix.
     pub(super) files: BTreeMap<String, String>,
+    /// What counts across tasks.
+    pub(super) counters: CounterBook,
     /// How many reviews were answered, to tell those who answered apart.
     pub(super) answered: usize,
     /// What was executed: function and arguments, in order.
@@ -42,8 +45,20 @@ impl World {
                 self.write_mount(path, text);
                 Answer::Written
             }
+            Request::Counters { counters } => {
+                Answer::Counters(counters.iter().map(|counter| self.counters.read(counter)).collect())
+            }
             Request::MeasureFile { path } => self.measure_file(path).map_or(Answer::Failed, Answer::Size),
         })
+    }
+}
+
+impl World {
+    /// Keeps what a task has done to counters.
+    pub(super) fn keep_counters(&mut self, task: &mut Task) {
+        let changes = task.take_counter_changes();
+        // the world is one task's alone, so nobody was ahead of it
+        let _ = self.counters.apply(task.id(), &changes, self.now);
     }
 }
 
@@ -58,6 +73,10 @@ impl Host for World {
         let results = self.mocks.get(&invocation.function);
         let result = results.and_then(|results| results.get(before).or(results.last()));
         Some(result.cloned().unwrap_or_else(|| CallResult::successful(Json::object([]))))
+    }
+
+    fn counters(&mut self) -> Option<&mut CounterBook> {
+        Some(&mut self.counters)
     }
 
     fn review(&mut self, reviewer: &str) -> Option<bool> {

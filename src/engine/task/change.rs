@@ -6,8 +6,8 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Pending, QuestionId, Queue,
-    Review, Stretches, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
+    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, Pending, QuestionId,
+    Queue, Review, Stretches, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -70,6 +70,9 @@ pub struct TaskChange {
     allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delivered: Option<DeliveriesChange>,
+    /// What calls hold behind it.
+    #[serde(default, skip_serializing_if = "Holdings::is_empty")]
+    holdings: Holdings,
 }
 
 impl Task {
@@ -151,6 +154,7 @@ impl Task {
                 .map(|(capability, (list, before))| SavedAllowList::since(capability, list, *before))
                 .collect(),
             delivered: self.delivered.since(mark.delivered.0, mark.delivered.1),
+            holdings: self.holdings.clone(),
         }
     }
 }
@@ -192,6 +196,8 @@ impl SavedTask {
             closed: Vec::new(),
             allowed: Vec::new(),
             delivered: None,
+            // the store spends what is held when a task ends
+            holdings: Holdings::default(),
         };
         Some((change, termination.told_by(Decision::new(Verdict::Terminate))))
     }
@@ -218,6 +224,7 @@ impl SavedTask {
         self.next_question = self.next_question.max(change.next_question);
         self.reviews.extend(change.reviews);
         self.queue = change.queue;
+        self.holdings = change.holdings;
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);
         if let Some(delivered) = change.delivered {

@@ -9,8 +9,9 @@ use super::event::Delivery;
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, KnownCalls, Next, Progress,
-    QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task, TaskError, TerminationReason, Turn, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls, Next,
+    Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task, TaskError, TerminationReason,
+    Turn, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -60,6 +61,7 @@ impl Task {
             stretches: Stretches::default(),
             delivered: Deliveries::default(),
             switches: Switches::default(),
+            holdings: Holdings::default(),
             tools: start.tools.into(),
             left_out: Arc::default(),
             tool_findings: Arc::default(),

@@ -5,6 +5,7 @@
 
 use super::state::{Answer, CallResult, Invocation, Request};
 use crate::cel::Timestamp;
+use crate::counter::CounterBook;
 
 /// Answers the requests of operations: carries out capabilities, gets reviews, reads and writes the mount.
 pub trait Host {
@@ -22,6 +23,12 @@ pub trait Host {
 
     /// Writes a file of the mount; false if it cannot be written.
     fn write_mount(&mut self, path: &str, text: &str) -> bool;
+
+    /// The counters across tasks that it keeps; of a host without counters a call that needs one is refused. It gives the same book
+    /// each time, and nobody else changes it while an operation is driven.
+    fn counters(&mut self) -> Option<&mut CounterBook> {
+        None
+    }
 
     /// The bytes of a file of the mount; none if that cannot be said. Unless a host knows better, that of its text.
     fn measure_file(&mut self, path: &str) -> Option<u64> {
@@ -42,6 +49,9 @@ pub(super) fn answer(host: &mut dyn Host, request: &Request) -> Option<Answer> {
         Request::WriteMount { path, text } => {
             Some(if host.write_mount(path, text) { Answer::Written } else { Answer::Failed })
         }
+        Request::Counters { counters } => Some(host.counters().map_or(Answer::Failed, |book| {
+            Answer::Counters(counters.iter().map(|counter| book.read(counter)).collect())
+        })),
         Request::MeasureFile { path } => Some(host.measure_file(path).map_or(Answer::Failed, Answer::Size)),
     }
 }

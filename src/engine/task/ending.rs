@@ -117,6 +117,7 @@ impl Task {
             trace,
             observed: operation.course.observed.clone(),
             findings: operation.course.findings.clone(),
+            counters: operation.course.counters.clone(),
             cost: operation.course.cost,
             ..Decision::new(Verdict::Suspend)
         };

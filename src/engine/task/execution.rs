@@ -2,7 +2,7 @@
 
 use super::evaluation::replay::{Halt, Replay};
 use super::messages;
-use super::state::{Answer, CallResult, CallStatus, Finding, Invocation, Request, Task, UnderWay};
+use super::state::{Answer, CallResult, CallStatus, Finding, Invocation, Request, Task, Terms, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Bound, Caller, Moment};
 use crate::policy::{AgentFunction, Binding, Execute, Expression, Supplied};
@@ -37,9 +37,9 @@ pub(super) fn held_to_schema(
 
 impl AgentFunction {
     /// What a host is asked to carry out.
-    pub(super) fn invocation(&self, caller: Caller, arguments: Json) -> Request {
+    pub(super) fn invocation(&self, caller: Caller, arguments: Json, terms: Option<Box<Terms>>) -> Request {
         let (function, target) = (self.key.to_string(), self.target.clone());
-        Request::Invoke(Invocation { function, caller, target, arguments })
+        Request::Invoke(Invocation { function, caller, target, arguments, terms })
     }
 }
 
@@ -84,7 +84,10 @@ impl Task {
             }
             Execute::Host => match operation.course.exchanges.pop().map(|exchange| exchange.answer) {
                 Some(Answer::Result(result)) => Carried::Result(result),
-                _ => Carried::Asks(function.invocation(caller, arguments.clone())),
+                _ => {
+                    let terms = operation.course.terms.some().filter(|_| caller == Caller::Model);
+                    Carried::Asks(function.invocation(caller, arguments.clone(), terms))
+                }
             },
         }
     }

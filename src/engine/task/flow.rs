@@ -11,6 +11,8 @@ use std::borrow::Cow;
 pub(super) enum Flow {
     /// Nothing stands in the way.
     Passed,
+    /// A step has answered in the place of the tool.
+    Answered,
     /// The arguments have changed since somebody approved of them: the steps ahead of the call are passed again.
     Again,
     /// It has come as far as it may while reviews of other calls are open.

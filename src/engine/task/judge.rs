@@ -14,6 +14,8 @@ use crate::policy::{Expression, Policy, Step, StepAction, StepList};
 pub(super) enum Due {
     /// Its condition has held, and what it does is more than to judge.
     Action,
+    /// It reads counters, and the call has not read them yet.
+    Counters,
     /// What follows from how it ended.
     End(StepEnd),
 }
@@ -42,10 +44,10 @@ impl Task {
             if course.rewriting == Rewriting::Lapsed && step.sets().is_none() {
                 return None;
             }
-            let judged = if selected.is_none_or(|name| step.is_for(name)) {
-                self.judge_step(policy, step, subject, course, &mut values, now)
-            } else {
-                Judged::Skipped
+            let judged = match selected.is_none_or(|name| step.is_for(name)) {
+                true if step.reads_counters && subject.has_unread_counters() => Judged::Due(Due::Counters),
+                true => self.judge_step(policy, step, subject, course, &mut values, now),
+                false => Judged::Skipped,
             };
             match judged {
                 Judged::Skipped => {}

@@ -172,6 +172,18 @@ pub(super) fn responded() -> String {
     "a reviewer gave the result in the place of the call".to_owned()
 }
 
+pub(super) fn answered() -> String {
+    "a policy gave the result in the place of the call".to_owned()
+}
+
+pub(super) fn terms_too_large(bound: u64) -> String {
+    format!("`max_terms_bytes` {bound} exceeded")
+}
+
+pub(super) fn bad_credential() -> String {
+    "the audience or a scope of a credential is no text, or is empty".to_owned()
+}
+
 pub(super) fn nobody_knows() -> String {
     "nobody knows whether the call has run".to_owned()
 }
@@ -231,4 +243,9 @@ pub(super) fn invoke_failed(function: &str) -> String {
 pub(super) fn no_such_message() -> String {
     "the result of the transform is no message: expected text, a list of content parts, or an object with `message`"
         .to_owned()
+}
+
+/// Why a call is refused that reads counters.
+pub(super) fn no_counters() -> String {
+    "the counters that the rules of the call read cannot be read now".to_owned()
 }

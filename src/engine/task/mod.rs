@@ -32,6 +32,7 @@
 
 mod calls;
 mod change;
+mod compute;
 mod door;
 mod driver;
 mod ending;
@@ -56,6 +57,7 @@ mod size;
 mod state;
 mod steps;
 mod switches;
+mod terms;
 mod waiting;
 
 pub use crate::context::Caller;
@@ -75,9 +77,10 @@ pub use outcome::{
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
-    Answer, Call, CallId, CallResult, CallStatus, DecidedCall, DecidedKind, Decision, EventStage, Exchange,
-    Finding, Hidden, Identity, Invocation, LimitReached, Next, ObservedStep, Offer, Parent, Progress,
-    Question, QuestionId, Ran, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord,
-    Reviewed, Rule, StartTask, StepKind, StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState,
-    Termination, TerminationReason, TraceEntry, Turn, Usage, User, Verdict,
+    Answer, Call, CallId, CallResult, CallStatus, CounterUse, Credential, DecidedCall, DecidedKind, Decision,
+    EventStage, Exchange, Finding, Hidden, Identity, Invocation, LimitReached, Next, Obligation,
+    ObservedStep, Offer, Parent, Progress, Question, QuestionId, Ran, Request, Review, ReviewAnswer,
+    ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask, StepKind, StepName, StepOutcome,
+    Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason, Terms, TraceEntry, Turn,
+    Usage, User, Verdict,
 };

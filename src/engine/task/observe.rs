@@ -5,10 +5,11 @@
 //! that it would have set other observed steps see) and stops nothing, and
 //! its errors stand with it alone. It costs what the step would have cost.
 
+use super::compute::NotComputed;
 use super::evaluation::replay::Halt;
 use super::flow::Stopped;
 use super::invoke_step::Formed;
-use super::rewrite::{NotSet, with_arguments};
+use super::rewrite::with_arguments;
 use super::state::{
     Course, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome, Subject, Task,
     Verdict,
@@ -21,8 +22,18 @@ use crate::policy::{Effect, Expression, Invoke, LabelStep, Policy, Step, StepAct
 /// How an observed step would have ended.
 enum Seen {
     Passed,
+    Responds,
     Failed(Vec<Finding>),
     Asks(Request),
+}
+
+impl From<NotComputed> for Seen {
+    fn from(why: NotComputed) -> Self {
+        match why {
+            NotComputed::Failed(findings) => Self::Failed(findings),
+            NotComputed::Asks(request, _) => Self::Asks(request),
+        }
+    }
 }
 
 impl Task {
@@ -86,9 +97,18 @@ impl Task {
                             course.tried = Some(arguments);
                             Seen::Passed
                         }
-                        Err(NotSet::Failed(findings)) => Seen::Failed(findings),
-                        Err(NotSet::Asks(request, _)) => Seen::Asks(request),
+                        Err(why) => why.into(),
                     }
+                }
+                StepAction::Effect(Effect::Respond(response)) => {
+                    match self.try_out(response, course, values, Expression::json_metered) {
+                        Ok(_) => Seen::Responds,
+                        Err(seen) => seen,
+                    }
+                }
+                StepAction::Effect(effect) => {
+                    let terms = self.terms_after(policy, step, effect, subject, course, &[], now);
+                    terms.map_or_else(Seen::from, |_| Seen::Passed)
                 }
                 StepAction::Label(labels) => self.try_label(step, labels, course, values),
                 StepAction::Invoke(invoke) => self.try_invoke(policy, step, invoke, subject, course, now),
@@ -154,7 +174,9 @@ impl Task {
             Err(finding) => return Seen::Failed(vec![finding]),
         };
         match self.form(step, function, invoke, subject, (&[], &course.approved), now) {
-            Formed::Arguments(arguments) => Seen::Asks(function.invocation(Caller::Middleware, arguments)),
+            Formed::Arguments(arguments) => {
+                Seen::Asks(function.invocation(Caller::Middleware, arguments, None))
+            }
             Formed::Incomplete(_, findings) => Seen::Failed(findings),
             Formed::Asks(request, _) => Seen::Asks(request),
         }
@@ -195,6 +217,7 @@ impl Task {
         };
         match seen {
             Seen::Passed => {}
+            Seen::Responds => observed.verdict = Some(Verdict::Respond),
             Seen::Asks(request) => {
                 observed.outcome = StepOutcome::Suspend;
                 if let Request::Review { reviewer, .. } = request {

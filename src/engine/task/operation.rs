@@ -112,14 +112,20 @@ impl<'t, T: HandedOver> Operation<'t, T> {
     }
 
     /// Answers whatever it asks with a host that answers at once, until it is decided or the host has no answer yet: then
-    /// it waits.
+    /// it waits. What it does to counters is in the host's book then.
     ///
     /// # Errors
-    /// [`TaskError::WrongAnswer`] does not come from here: each question gets an answer of its kind.
+    /// [`TaskError::CountersMoved`] if somebody has changed the host's book meanwhile. [`TaskError::WrongAnswer`] does not come from
+    /// here: each question gets an answer of its kind.
     pub fn drive(mut self, host: &mut dyn Host) -> Result<Outcome<T>, TaskError> {
         while let Some(request) = self.request() {
             let Some(answer) = answer(host, request) else { break };
             self = self.answer(answer, host.now())?;
+        }
+        let now = host.now();
+        if let Some(book) = host.counters() {
+            let changes = self.task.take_counter_changes();
+            book.apply(&self.task.id, &changes, now).map_err(|_| TaskError::CountersMoved)?;
         }
         Ok(self.outcome())
     }

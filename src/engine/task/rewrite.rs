@@ -4,22 +4,14 @@
 //! every other step sees and the call runs with. They keep to the schemas of their parameters after each step, and no value
 //! reaches a parameter that the agent binds. Where somebody has approved of the arguments before, the approval lapses.
 
-use super::evaluation::replay::Halt;
+use super::compute::NotComputed;
 use super::flow::StepEnd;
 use super::size;
-use super::state::{CallUnderWay, Exchange, Finding, Request, Rewriting, Subject, Task, UnderWay};
+use super::state::{CallCounters, CallUnderWay, Exchange, Finding, Rewriting, Subject, Task, UnderWay};
 use crate::cel::Json;
-use crate::context::{Activations, Moment};
+use crate::context::Moment;
 use crate::policy::{ComputedValue, Policy, Step};
 use std::sync::Arc;
-
-/// Why there are no other arguments.
-pub(super) enum NotSet {
-    /// A value failed, or cannot be set.
-    Failed(Vec<Finding>),
-    /// A value asks; this many answers are still good.
-    Asks(Request, usize),
-}
 
 impl Task {
     /// Runs a step that sets arguments.
@@ -37,15 +29,7 @@ impl Task {
         course.cost = course.cost.saturating_add(cost);
         let arguments = match set {
             Ok(arguments) => arguments,
-            Err(NotSet::Asks(request, used)) => {
-                course.exchanges.truncate(used);
-                return StepEnd::Asks(request);
-            }
-            Err(NotSet::Failed(mut findings)) => {
-                let last = findings.pop();
-                course.findings.extend(findings);
-                return StepEnd::Failed(last);
-            }
+            Err(why) => return why.end(course),
         };
         // what observed steps would have made of the arguments is rewritten as well
         if let Some(tried) = with_arguments(subject, course.tried.as_ref()) {
@@ -59,6 +43,8 @@ impl Task {
             && call.arguments != arguments
         {
             call.arguments = arguments;
+            // what the call adds, and to whose counter, may be something else now
+            call.counters = CallCounters::Unread;
             if !course.approved.is_empty() {
                 course.rewriting = Rewriting::Lapsed;
             }
@@ -73,27 +59,16 @@ impl Task {
         step: &Step,
         computed: &[ComputedValue],
         subject: &Subject,
-        (exchanges, approved): (&[Exchange], &[String]),
+        answers: (&[Exchange], &[String]),
         now: &Moment,
-    ) -> (Result<Json, NotSet>, u64) {
-        let mut seen = Activations::new(self.bound(subject, now));
-        // one log of answers runs through all values of the step, in their order
-        let mut replay = self.replay(exchanges).approved(approved);
-        let mut values: Vec<(Arc<str>, Json)> = Vec::new();
-        let mut total = 0_u64;
-        for ComputedValue { name, value } in computed {
-            let (result, cost) = value.json_metered(&mut seen, Some(&mut replay));
-            total = total.saturating_add(cost);
-            match replay.settle(result) {
-                Ok(json) => values.push((name.clone(), json)),
-                Err(Halt::Asks(request, used)) => return (Err(NotSet::Asks(request, used)), total),
-                Err(Halt::Failed(error)) => {
-                    let finding = Finding::of_error(&error, value.origin_of(error.span));
-                    return (Err(NotSet::Failed(vec![finding])), total);
-                }
-            }
-        }
-        (self.put(policy, step, subject, &values), total)
+    ) -> (Result<Json, NotComputed>, u64) {
+        let expressions = computed.iter().map(|computed| &computed.value);
+        let (values, cost) = self.compute(expressions, subject, answers, now);
+        let set = values.and_then(|values| {
+            let names = computed.iter().map(|computed| computed.name.clone());
+            self.put(policy, step, subject, &names.zip(values).collect::<Vec<_>>())
+        });
+        (set, cost)
     }
 
     fn put(
@@ -102,19 +77,19 @@ impl Task {
         step: &Step,
         subject: &Subject,
         values: &[(Arc<str>, Json)],
-    ) -> Result<Json, NotSet> {
+    ) -> Result<Json, NotComputed> {
         let failed = |code: &'static str, text: String| Finding::new(code, text, Some(step.origin()));
         let target = subject.call().and_then(|call| Some((call, policy.function(call.function)?)));
-        let Some((call, function)) = target else { return Err(NotSet::Failed(Vec::new())) };
+        let Some((call, function)) = target else { return Err(NotComputed::Failed(Vec::new())) };
         let limits = policy.limits();
         let arguments = function.parameters.rewrite(&call.arguments, values, &limits.eval);
         let arguments = arguments.map_err(|faults| {
-            NotSet::Failed(faults.into_iter().map(|fault| failed("bad_arguments", fault)).collect())
+            NotComputed::Failed(faults.into_iter().map(|fault| failed("bad_arguments", fault)).collect())
         })?;
         let more = size::of(&arguments).saturating_sub(size::of(&call.arguments));
         if self.bytes().saturating_add(more) > limits.max_task_bytes {
             let text = super::messages::no_room_for_arguments(limits.max_task_bytes);
-            return Err(NotSet::Failed(vec![failed("limit_exceeded", text)]));
+            return Err(NotComputed::Failed(vec![failed("limit_exceeded", text)]));
         }
         Ok(arguments)
     }

@@ -9,8 +9,8 @@ use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue, Request,
-    Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, stored_waiting,
+    Activity, CallId, Deliveries, End, Holdings, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue,
+    Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -64,6 +64,8 @@ pub struct SavedTask {
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) delivered: Vec<String>,
+    #[serde(default, skip_serializing_if = "Holdings::is_empty")]
+    pub(super) holdings: Holdings,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     tools: Arc<[BroughtTool]>,
 }
@@ -94,6 +96,8 @@ pub(super) struct SavedCall {
     admitted: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_invoked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    terms: Option<Box<Terms>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<QuestionId>,
 }
@@ -235,6 +239,7 @@ impl Task {
             stretches: self.stretches,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
+            holdings: self.holdings.clone(),
             tools: self.tools.clone(),
         }
     }
@@ -243,7 +248,8 @@ impl Task {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
         let OpenCall { is_invoked, asked, .. } = *call;
-        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, is_invoked, asked })
+        let terms = call.terms.clone();
+        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, is_invoked, terms, asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -276,6 +282,7 @@ impl Task {
                 arguments: call.arguments,
                 admitted,
                 is_invoked: call.is_invoked,
+                terms: call.terms,
                 asked: call.asked,
             });
         }
@@ -324,6 +331,7 @@ impl Task {
             allowed,
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),
+            holdings: saved.holdings,
             tools: saved.tools,
             left_out: Arc::default(),
             tool_findings: Arc::default(),

@@ -9,7 +9,7 @@
 use super::flow::function_id;
 use super::state::{
     CallStatus, CallUnderWay, DecidedCall, Decision, Hidden, Invocation, Made, ObservedStep, Request,
-    Subject, Task, TraceEntry,
+    Subject, Task, Terms, TraceEntry,
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
@@ -24,6 +24,9 @@ impl Decision {
             if let Some(shown) = shown.take() {
                 *message = Some(shown);
             }
+        }
+        if let Some(terms) = &mut self.terms {
+            terms.mask();
         }
         for ObservedStep { message, shown, .. } in &mut self.observed {
             if let Some(shown) = shown.take() {
@@ -62,6 +65,8 @@ impl Decision {
             #[serde(default)]
             observed: Vec<Mark>,
             #[serde(default)]
+            terms: Option<Terms>,
+            #[serde(default)]
             decided: Vec<Nested>,
         }
         #[derive(Deserialize)]
@@ -76,6 +81,7 @@ impl Decision {
         impl Marks {
             fn none(&self) -> bool {
                 self.secret.is_none()
+                    && self.terms.as_ref().is_none_or(|terms| !terms.has_secrets())
                     && self.trace.iter().chain(&self.observed).all(|entry| entry.shown.is_none())
                     && self.decided.iter().all(|nested| nested.decision.none())
             }
@@ -95,9 +101,10 @@ impl Request {
         match self {
             Self::Invoke(invocation) => {
                 let names = invocation.arguments.root().entries().map(|(name, _)| (name, Json::string(MASK)));
-                Self::Invoke(Invocation { arguments: Json::object(names), ..invocation.clone() })
+                let terms = invocation.terms.clone().map(Terms::masked);
+                Self::Invoke(Invocation { arguments: Json::object(names), terms, ..invocation.clone() })
             }
-            Self::Review { .. } => self.clone(),
+            Self::Review { .. } | Self::Counters { .. } => self.clone(),
             Self::ReadMount { .. } => Self::ReadMount { path: mask() },
             Self::WriteMount { .. } => Self::WriteMount { path: mask(), text: mask() },
             Self::MeasureFile { .. } => Self::MeasureFile { path: mask() },
@@ -121,7 +128,8 @@ impl Policy {
             _ if self.secrets().is_empty() => request.clone(),
             Request::Invoke(invocation) if let Some(function) = function(invocation) => {
                 let arguments = self.secrets().arguments(Some(function)).mask(&invocation.arguments);
-                Request::Invoke(Invocation { arguments, ..invocation.clone() })
+                let terms = invocation.terms.clone().map(Terms::masked);
+                Request::Invoke(Invocation { arguments, terms, ..invocation.clone() })
             }
             other => other.masked(),
         }
@@ -143,7 +151,8 @@ impl Policy {
                 };
                 places.into_iter().map(|place| format!("/invoke/arguments{place}")).collect()
             }
-            Request::Review { .. } => Vec::new(),
+            // a counter goes by its key, which the host alone sees
+            Request::Review { .. } | Request::Counters { .. } => Vec::new(),
             Request::ReadMount { .. } => whole(&["/read_mount/path"]),
             Request::WriteMount { .. } => whole(&["/write_mount/path", "/write_mount/text"]),
             Request::MeasureFile { .. } => whole(&["/measure_file/path"]),

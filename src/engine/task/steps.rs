@@ -13,7 +13,7 @@ use super::state::{
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment};
-use crate::manifest::step::OnFail;
+use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Effect, Expression, Policy, Step, StepAction};
 
 impl Task {
@@ -59,6 +59,7 @@ impl Task {
                         return decision.into();
                     }
                 },
+                Flow::Answered => operation.course.enter(Stage::After),
                 Flow::Again => operation.course.ask_again(),
                 Flow::Held => return self.hold(operation).into(),
                 Flow::Stopped(stopped) => {
@@ -106,6 +107,10 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
+                Due::Counters => match self.read_counters(policy, operation, now) {
+                    Flow::Passed => StepEnd::Failed(Some(no_counters(step))),
+                    flow => return flow,
+                },
                 Due::Action if operation.course.has_invoked() => {
                     operation.course.next_step();
                     continue;
@@ -114,14 +119,20 @@ impl Task {
                 Due::Action
                     if self.is_held(operation)
                         && !operation.course.is_invoking()
-                        && step.sets().is_none() =>
+                        && !step.is_about_call_alone() =>
                 {
                     return Flow::Held;
                 }
                 Due::Action => self.act(policy, step, operation, now),
             };
             match end {
-                StepEnd::Passed => operation.course.leave_trace(step, StepOutcome::Pass, None),
+                StepEnd::Passed => {
+                    operation.course.leave_trace(step, StepOutcome::Pass, None);
+                    let has_answered = operation.subject.call().is_some_and(|call| call.record.is_some());
+                    if operation.course.stage.is_ahead_of_call() && has_answered {
+                        return Flow::Answered;
+                    }
+                }
                 StepEnd::Labelled(labels) => operation.course.leave_labels(step, labels),
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
@@ -138,6 +149,10 @@ impl Task {
         }
         if operation.course.rewriting == Rewriting::Lapsed {
             return Flow::Again;
+        }
+        if hook == Hook::Before && operation.subject.call().is_some_and(|call| !call.unbound) {
+            // a call that adds to a counter which other calls are judged by
+            return self.read_counters(policy, operation, now);
         }
         Flow::Passed
     }
@@ -161,7 +176,13 @@ impl Task {
                     Err(halt) => halted(halt, course, expression),
                 }
             }
-            StepAction::Effect(Effect::Set(values)) => self.rewrite(policy, step, values, operation, now),
+            StepAction::Effect(effect) => match effect {
+                Effect::Set(values) => self.rewrite(policy, step, values, operation, now),
+                Effect::Respond(response) => self.respond(step, response, operation, now),
+                Effect::Delay(_) | Effect::Oblige(_) | Effect::Credential(_) => {
+                    self.add_terms(policy, step, effect, operation, now)
+                }
+            },
             StepAction::Label(labels) => self.label(step, labels, operation, now),
             StepAction::Assert(_) => StepEnd::Passed,
         }
@@ -243,6 +264,10 @@ pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> 
     };
     let message = message.unwrap_or_else(|| default().into());
     Some(Stopped { verdict, message, user_message: None, origin: step.origin() })
+}
+
+fn no_counters(step: &Step) -> Finding {
+    Finding::new("counters_unavailable", messages::no_counters(), Some(step.origin()))
 }
 
 /// A transform that makes no message.

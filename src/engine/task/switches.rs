@@ -72,7 +72,10 @@ impl Task {
     pub(super) fn stopped_request(&self, policy: &Policy, request: &Request) -> Option<Switch> {
         let function = match request {
             Request::Invoke(invocation) => policy.position(&invocation.function),
-            Request::Review { .. } | Request::ReadMount { .. } | Request::WriteMount { .. } => None,
+            Request::Review { .. }
+            | Request::ReadMount { .. }
+            | Request::WriteMount { .. }
+            | Request::Counters { .. } => None,
             Request::MeasureFile { .. } => return None,
         };
         let function = function.and_then(|position| policy.function(position));

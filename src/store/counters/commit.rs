@@ -58,7 +58,7 @@ pub(crate) fn stale(sql: &mut Sql<'_>, works: &[CounterWork<'_>]) -> Result<BTre
             stale.insert(*position);
             continue;
         }
-        for Reservation { counter, .. } in &changes.reserve {
+        for Reservation { counter, .. } in changes.reserved() {
             if let Some(version) = versions.get_mut(&(*owner, counter)) {
                 *version = version.saturating_add(1);
             }

@@ -28,6 +28,7 @@ mod notice;
 mod observed;
 mod read;
 mod removal;
+mod terms;
 mod verify;
 mod writer;
 

@@ -133,6 +133,7 @@ impl StoredTasks {
             TerminationReason::EndedWithParent => task.end_with_parent(ending.reason, ending.at),
             _ => task.end(ending.reason, ending.at),
         };
+        let counters = task.take_counter_changes();
         let step = NewEvent {
             operation: OperationKind::End,
             at: ending.at,
@@ -142,7 +143,7 @@ impl StoredTasks {
             once: None,
         };
         let due = line(&decision);
-        let head = self.append_under(&head, &step, Terms { due, ..Terms::default() })?;
+        let head = self.append_under(&head, &step, Terms { due, counters, ..Terms::default() })?;
         Ok(Ended { head, decision })
     }
 
@@ -179,6 +180,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         reason: Some(ending.reason),
         decided: &[],
         observed: &[],
+        terms: None,
         cost: 0,
         took: Duration::ZERO,
         content: None,

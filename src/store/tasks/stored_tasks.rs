@@ -126,7 +126,7 @@ impl StoredTasks {
         let Terms { switches, due, manifests, decided: by_operator, mut counters, passed_on: _ } = terms;
         counters.all_over |= state == TaskState::TERMINATED;
         let concerns_counters =
-            !head.holds.is_empty() || !counters.reserve.is_empty() || !counters.read.is_empty();
+            !head.holds.is_empty() || counters.reserved().next().is_some() || !counters.read.is_empty();
         let holds =
             if concerns_counters { counters.holds_after(&head.holds).into() } else { head.holds.clone() };
         let counters =

@@ -5,6 +5,7 @@
 //! name a message without its file, so no two have one name.
 
 mod agent;
+mod counter;
 #[cfg(feature = "schedules")]
 mod cron;
 mod document;
@@ -20,6 +21,7 @@ mod value;
 mod yaml;
 
 pub(super) use agent::*;
+pub(super) use counter::*;
 #[cfg(feature = "schedules")]
 pub(super) use cron::*;
 pub(super) use document::*;

@@ -53,6 +53,11 @@ pub(in crate::manifest) fn bad_label(label: &Embedded, most: usize) -> Diagnosti
     Diagnostic::error("bad_label", message, label.place.clone())
 }
 
+pub(in crate::manifest) fn no_obligations(key: &Place) -> Diagnostic {
+    Diagnostic::error("no_obligations", "the list has no obligations", key.clone())
+        .help("write `{id: …, values: {…}}` for each, or leave the step out")
+}
+
 pub(in crate::manifest) fn bindings_without_invoke(key: &Embedded) -> Diagnostic {
     let message = "only an `invoke` step has `bindings`";
     Diagnostic::error("bindings_without_invoke", message, key.place.clone()).rule("MW-48")

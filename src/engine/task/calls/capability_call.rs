@@ -8,6 +8,7 @@ use crate::cel::{Json, Timestamp};
 use crate::context::{
     self, Caller, InvocationId, InvocationStatus, LabelChange, LabelSet, Labelling, Moment, TurnKind,
 };
+use crate::counter::HoldEnd;
 use crate::policy::{AgentFunction, Policy, Resolution};
 use crate::task::execution::{Carried, held_to_schema};
 use crate::task::flow::{Flow, Stopped, ended, function_id};
@@ -128,9 +129,13 @@ impl Task {
 
     /// A call that was let through, as an operation that goes on from there.
     pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, .. } = self.close_open(position);
+        let OpenCall { id, function, arguments, terms, .. } = self.close_open(position);
         let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
-        UnderWay::new(Subject::Call(call), stage)
+        let mut operation = UnderWay::new(Subject::Call(call), stage);
+        if let Some(terms) = terms.filter(|_| stage == Stage::Execute) {
+            operation.course.terms = *terms;
+        }
+        operation
     }
 
     /// Awaits the result of a call that was let through elsewhere, with its resolved arguments.
@@ -338,6 +343,10 @@ impl Task {
         let executed = result.is_some();
         if executed {
             self.allow_arguments(call.function, &call.arguments);
+            if let Some(id) = &call.id {
+                // it has run, or nobody knows
+                self.holdings.end(id.as_str(), HoldEnd::Spent);
+            }
         }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
         self.context.record(context::InvocationRecord {
@@ -383,7 +392,15 @@ impl Task {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let admitted = self.policy.fingerprint();
         self.context.open_call(function_id(function), arguments.clone());
-        self.open.push(OpenCall { id, function, arguments, admitted, is_invoked: false, asked: None });
+        self.open.push(OpenCall {
+            id,
+            function,
+            arguments,
+            admitted,
+            is_invoked: false,
+            terms: None,
+            asked: None,
+        });
     }
 
     /// Ends an operation in which nothing stood in the way.
@@ -408,8 +425,11 @@ impl Task {
             // whoever would run the call must not
             let instead = call.responded && call.extent == Extent::Before;
             let verdict = if instead { Verdict::Respond } else { Verdict::Allow };
-            let message = instead.then(messages::responded);
-            return Decision { value, message, secret, ..operation.decide(verdict) };
+            let decided_by = call.answered_by.take().map(|origin| *origin);
+            let said = if decided_by.is_some() { messages::answered } else { messages::responded };
+            let terms = operation.course.terms.some().filter(|_| !call.responded);
+            let message = instead.then(said);
+            return Decision { value, message, secret, decided_by, terms, ..operation.decide(verdict) };
         }
         if call.unbound {
             let call = call.clone();
@@ -422,7 +442,11 @@ impl Task {
         let secret = self.hidden_arguments(function, &value);
         let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
         self.open_call(id.clone(), function, value.clone());
-        Decision { value: Some(value), call: Some(id), secret, ..operation.decide(Verdict::Allow) }
+        let terms = operation.course.terms.some();
+        if let Some(open) = self.open.last_mut() {
+            open.terms.clone_from(&terms);
+        }
+        Decision { value: Some(value), call: Some(id), secret, terms, ..operation.decide(Verdict::Allow) }
     }
 
     /// Ends an operation that a step stopped.

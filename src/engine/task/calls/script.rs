@@ -198,6 +198,7 @@ impl Task {
         script.course.trace.extend(decision.trace);
         script.course.observed.extend(decision.observed);
         script.course.findings.extend(decision.findings);
+        script.course.counters.extend(decision.counters);
         let result = CallResult::successful(decision.value.unwrap_or_else(Json::null));
         script.course.exchanges.push(Exchange { question, answer: Answer::Result(result) });
         Ok(script)

@@ -175,6 +175,7 @@ impl Answer {
                 | (Self::Text(_) | Self::Failed, Request::ReadMount { .. })
                 | (Self::Written | Self::Failed, Request::WriteMount { .. })
                 | (Self::Size(_) | Self::Failed, Request::MeasureFile { .. })
+                | (Self::Counters(_) | Self::Failed, Request::Counters { .. })
         )
     }
 }
@@ -192,6 +193,7 @@ fn call_of(policy: &Policy, key: &str, args: &[Value<'_>]) -> Result<Request, In
         caller: Caller::Model,
         target: function.target.clone(),
         arguments: Json::from_value(arguments, &policy.limits().eval).map_err(Interruption::Fault)?,
+        terms: None,
     }))
 }
 

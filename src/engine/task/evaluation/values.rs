@@ -21,6 +21,7 @@ impl Task {
             Subject::Call(call) => {
                 bound.input = Some(call.arguments.value());
                 bound.output = call.output.as_ref().map(Json::value);
+                bound.counters = call.counters.values();
                 bound.call = self.policy.function(call.function).map(|function| &function.call);
             }
             Subject::Event(event) => {

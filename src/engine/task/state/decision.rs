@@ -4,11 +4,13 @@
 //! rendered, or fixed words of [`messages`](crate::task::messages); what went wrong inside an expression is told by code and
 //! place, never by a value. All of it is plain data that goes over a wire.
 
+use super::counter_use::CounterUse;
 use super::effect::QuestionId;
 use super::hidden::Hidden;
 use super::observed::ObservedStep;
 use super::switch::Switch;
 use super::termination::TerminationReason;
+use super::terms::Terms;
 use super::trace::{Finding, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Duration, Json};
@@ -90,11 +92,17 @@ pub struct Decision {
     /// that waits has them as far as it came, and its decision has them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedStep>,
+    /// What its host has to do for the call, when it is let through and a policy asks for something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
     /// The values that `exposes` adds to a response (EXP-01): an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
     pub exposes: Option<Json>,
     /// Failures and ignored values on the way that did not decide by themselves.
     pub findings: Vec<Finding>,
+    /// The counters across tasks that it has read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterUse>,
     /// The cost of the conditions, asserts and transforms of its steps, in cost units. One that asked and was evaluated
     /// again with the answer costs each time.
     pub cost: u64,
@@ -405,8 +413,10 @@ impl Decision {
             decided_by: None,
             trace: Vec::new(),
             observed: Vec::new(),
+            terms: None,
             exposes: None,
             findings: Vec::new(),
+            counters: Vec::new(),
             cost: 0,
             secret: None,
         }

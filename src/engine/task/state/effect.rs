@@ -4,8 +4,10 @@
 //! and hands the [`Answer`] to [`Task::resume`](super::Task::resume). Requests and answers are plain data.
 
 use super::review_answer::ReviewAnswer;
+use super::terms::Terms;
 use crate::cel::Json;
 use crate::context::{Caller, LabelSet};
+use crate::counter::{CounterId, CounterState};
 use crate::policy::{InvocationTarget, ReviewPanel};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -82,6 +84,13 @@ pub enum Request {
         /// The whole new content.
         text: String,
     },
+    /// Read counters across tasks; answer with [`Answer::Counters`], or [`Answer::Failed`] if they cannot be read: the call is then
+    /// refused. What the call reserves is in [`Task::take_counter_changes`](super::Task::take_counter_changes).
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Counters {
+        /// The counters, each once.
+        counters: Vec<CounterId>,
+    },
     /// Say how large a file is that a script refers to; answer with [`Answer::Size`] (SCR-07), or [`Answer::Failed`] if
     /// that cannot be said.
     MeasureFile {
@@ -103,6 +112,9 @@ pub struct Invocation {
     /// The resolved arguments: an object.
     #[cfg_attr(feature = "schema", schemars(extend("type" = "object")))]
     pub arguments: Json,
+    /// What to do for it, where a policy asks for something: wait, get credentials, and what else they agree on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
 }
 
 /// The answer of a host to the question of an operation.
@@ -143,7 +155,10 @@ pub enum Answer {
     Written,
     /// To [`Request::MeasureFile`]: its bytes.
     Size(u64),
-    /// To [`Request::ReadMount`] and [`Request::WriteMount`]: it could not be done; the expression fails. To
+    /// To [`Request::Counters`]: their states, in the order of the question.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Counters(Vec<CounterState>),
+    /// To [`Request::ReadMount`], [`Request::WriteMount`] and [`Request::Counters`]: it could not be done; the step fails. To
     /// [`Request::MeasureFile`]: nobody knows; the reference then says no size.
     Failed,
 }

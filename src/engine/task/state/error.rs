@@ -84,6 +84,9 @@ pub enum TaskError {
     /// `engine.trigger` with a trigger that has errors, or whose agent has
     #[error("the trigger `{0}` is not valid and makes no tasks")]
     InvalidTrigger(String),
+    /// `operation.drive` with a host whose book of counters somebody else has changed meanwhile
+    #[error("a counter was reserved since it was read, and the step has to be decided anew")]
+    CountersMoved,
     /// `task.after` with an id that `before` never gave, or twice with the same one
     #[error("no result of this call is awaited")]
     UnknownCall(CallId),

@@ -20,7 +20,10 @@ impl Exchange {
         let question = match &self.question {
             Request::Invoke(invocation) => invocation.arguments.heap_bytes(),
             Request::WriteMount { text, .. } => text.len(),
-            Request::Review { .. } | Request::ReadMount { .. } | Request::MeasureFile { .. } => 0,
+            Request::Review { .. }
+            | Request::ReadMount { .. }
+            | Request::MeasureFile { .. }
+            | Request::Counters { .. } => 0,
         };
         let answer = match &self.answer {
             Answer::Result(result) => result.output.heap_bytes(),

@@ -3,6 +3,8 @@
 //! Nothing here runs a step. The parts beside this folder work on it.
 
 mod activity;
+mod counter_use;
+mod counting;
 mod decision;
 mod delivered;
 mod effect;
@@ -21,11 +23,14 @@ mod stretches;
 mod switch;
 mod task;
 mod termination;
+mod terms;
 mod trace;
 mod under_way;
 mod verdict;
 
 pub(in crate::task) use activity::Activity;
+pub use counter_use::CounterUse;
+pub(in crate::task) use counting::{AskedCounter, CallCounters, Holdings};
 pub use decision::{CallId, DecidedCall, DecidedKind, Decision, LimitReached};
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
@@ -46,6 +51,7 @@ pub(in crate::task) use stretches::Stretches;
 pub use switch::{Switch, Switches};
 pub use task::Task;
 pub use termination::{Termination, TerminationReason};
+pub use terms::{Credential, Obligation, Terms};
 pub use trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 pub(in crate::task) use under_way::{
     Asked, CallUnderWay, Course, EventUnderWay, Extent, Made, OpenCall, Pending, Rewriting, ScriptUnderWay,

@@ -1,6 +1,7 @@
 //! A task as plain data, and what can be read off it.
 
 use super::activity::Activity;
+use super::counting::Holdings;
 use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
@@ -84,6 +85,8 @@ pub struct Task {
     pub(in crate::task) delivered: Deliveries,
     /// What an operator stops.
     pub(in crate::task) switches: Switches,
+    /// What its calls hold of counters.
+    pub(in crate::task) holdings: Holdings,
     /// The tools that it has brought.
     pub(in crate::task) tools: Arc<[BroughtTool]>,
     /// Those of them that nobody can call, and what is worth a look in the rules about them.

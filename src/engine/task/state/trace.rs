@@ -112,6 +112,14 @@ pub enum StepKind {
     Declassify,
     /// It gives arguments other values.
     Set,
+    /// It answers in the place of the tool.
+    Respond,
+    /// It has the host wait.
+    Delay,
+    /// It asks something of the host.
+    Obligations,
+    /// It asks for a credential.
+    Credential,
 }
 
 /// How a step ended.

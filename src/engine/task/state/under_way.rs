@@ -3,18 +3,23 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
+use super::counter_use::CounterUse;
+use super::counting::CallCounters;
 use super::decision::{CallId, DecidedKind, Decision};
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
 use super::observed::ObservedStep;
 use super::review::Reviewed;
+use super::terms::Terms;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Json, Timestamp};
 use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
-use crate::policy::{Effect, Fingerprint, LabelStep, Policy, ReviewPanel, Step, StepAction, StepList};
+use crate::policy::{
+    Effect, Fingerprint, LabelStep, Origin, Policy, ReviewPanel, Step, StepAction, StepList,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An operation under way.
@@ -49,12 +54,18 @@ pub(in crate::task) struct Course {
     /// What its steps cost so far.
     #[serde(default)]
     pub(in crate::task) cost: u64,
+    /// The counters that it has read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) counters: Vec<CounterUse>,
     /// The calls that it has put on record, whose values its own steps see whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) recorded: Vec<InvocationId>,
     /// The arguments that the call would have if observed steps decided, where these would be others: only observed steps see them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) tried: Option<Json>,
+    /// What the host has to do for the call, as far as its steps have said by now.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub(in crate::task) terms: Terms,
     /// How far steps have rewritten the arguments.
     #[serde(default, skip_serializing_if = "Rewriting::is_due")]
     pub(in crate::task) rewriting: Rewriting,
@@ -133,9 +144,15 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) made: Made,
     /// The entry on record, once it has run.
     pub(in crate::task) record: Option<InvocationId>,
-    /// Whether a person gave its result in the tool's place.
+    /// Whether a person or a policy gave its result in the tool's place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::task) responded: bool,
+    /// What it knows of the counters that it needs.
+    #[serde(default, skip_serializing_if = "CallCounters::is_unread")]
+    pub(in crate::task) counters: CallCounters,
+    /// The step of a policy that gave it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) answered_by: Option<Box<Origin>>,
 }
 
 impl CallUnderWay {
@@ -151,6 +168,8 @@ impl CallUnderWay {
             made: Made::default(),
             record: None,
             responded: false,
+            counters: CallCounters::default(),
+            answered_by: None,
         }
     }
 }
@@ -314,8 +333,9 @@ impl Pending {
                 && self.operation.subject.call().is_some()
                 && script.fits(policy)
         };
-        let asks =
-            self.operation.course.stage.hook().is_none() || self.operation.step_under_way(policy).is_some();
+        let asks = self.operation.course.stage.hook().is_none()
+            || self.operation.step_under_way(policy).is_some()
+            || matches!(self.request, Request::Counters { .. });
         asks && self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
     }
 
@@ -376,7 +396,9 @@ impl UnderWay {
             observed: Vec::new(),
             findings: Vec::new(),
             cost: 0,
+            counters: Vec::new(),
             tried: None,
+            terms: Terms::default(),
             rewriting: Rewriting::Due,
             recorded: Vec::new(),
             approved: Vec::new(),
@@ -443,14 +465,15 @@ impl UnderWay {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
         decision.observed.splice(0..0, self.course.observed.iter().cloned());
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
+        decision.counters.splice(0..0, self.course.counters.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
         decision
     }
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, observed, findings, cost, .. } = self.course;
-        Decision { trace, observed, findings, cost, ..Decision::new(verdict) }
+        let Course { trace, observed, findings, counters, cost, .. } = self.course;
+        Decision { trace, observed, findings, counters, cost, ..Decision::new(verdict) }
     }
 }
 
@@ -472,6 +495,7 @@ impl Course {
         self.approved.clear();
         self.editors.clear();
         (self.rewriting, self.tried) = (Rewriting::Due, None);
+        self.terms = Terms::default();
     }
 
     /// Goes over the steps ahead of the call again, whose arguments steps have changed since somebody approved of them: nobody has
@@ -481,6 +505,7 @@ impl Course {
         self.approved.clear();
         self.editors.clear();
         self.rewriting = Rewriting::Done;
+        self.terms = Terms::default();
     }
 
     /// Whether the step under way has run already, before the arguments were changed.
@@ -547,6 +572,10 @@ impl StepKind {
             StepAction::Label(LabelStep { takes: true, .. }) => Self::Declassify,
             StepAction::Effect(effect) => match effect {
                 Effect::Set(_) => Self::Set,
+                Effect::Respond(_) => Self::Respond,
+                Effect::Delay(_) => Self::Delay,
+                Effect::Oblige(_) => Self::Obligations,
+                Effect::Credential(_) => Self::Credential,
             },
         }
     }
@@ -594,6 +623,11 @@ impl Subject {
         }
     }
 
+    /// Whether it is a call that has not read its counters.
+    pub(in crate::task) fn has_unread_counters(&self) -> bool {
+        self.call().is_some_and(|call| call.counters.values().is_none())
+    }
+
     /// The call, if it is one.
     pub(in crate::task) fn call(&self) -> Option<&CallUnderWay> {
         match self {
@@ -614,6 +648,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) admitted: Fingerprint,
     /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
     pub(in crate::task) is_invoked: bool,
+    /// What the host has to do for it.
+    pub(in crate::task) terms: Option<Box<Terms>>,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
 }

@@ -8,7 +8,7 @@ use std::fmt;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Verdict {
-    /// Go on with [`Decision::value`].
+    /// Go on with [`Decision::value`](crate::task::Decision::value).
     Allow,
     /// Do not; the model gets the message as an error of the tool.
     Block,
@@ -19,7 +19,7 @@ pub enum Verdict {
     /// Wait: it reads what calls may change that are still open, or a review is open. It is decided by itself once they are reported or
     /// withdrawn, and reviews closed ([`Task::standing`](crate::task::Task::standing)).
     Wait,
-    /// Do not: a reviewer gave the result, [`Decision::value`], which the model receives in the tool's place.
+    /// Do not: a reviewer gave the result, [`Decision::value`](crate::task::Decision::value), which the model receives in the tool's place.
     Respond,
     /// The task has ended: a limit (LIM-01) or an error that nothing can recover (LIFE-02).
     Terminate,
@@ -30,7 +30,7 @@ pub enum Verdict {
     InvalidInput,
     /// The call could not be formed; the model gets the message (REC-07).
     Error,
-    /// The event became an input of the task: [`Decision::value`] (EVT-16).
+    /// The event became an input of the task: [`Decision::value`](crate::task::Decision::value) (EVT-16).
     Route,
     /// The event is dropped, and nothing of it reaches the model (EVT-10).
     Discard,

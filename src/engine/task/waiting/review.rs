@@ -9,8 +9,9 @@ use crate::context::{InvocationStatus, Moment, TaskIo};
 use crate::policy::{Resolution, ReviewPanel};
 use crate::task::messages;
 use crate::task::state::{
-    Answer, Asked, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError, UnderWay, Verdict,
+    Answer, Asked, CallCounters, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review,
+    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, Rule, Stage, StepName, Subject, Task, TaskError,
+    UnderWay, Verdict,
 };
 use std::sync::Arc;
 
@@ -168,6 +169,9 @@ impl Task {
         edited: Option<Resolution>,
         now: Timestamp,
     ) {
+        if let Request::Counters { .. } = question {
+            return self.count(operation, answer, now);
+        }
         let UnderWay { subject, course, .. } = operation;
         if let (Request::Review { reviewer, panel }, Answer::Review(answer), Subject::Call(call)) =
             (&question, &answer, subject)
@@ -175,6 +179,8 @@ impl Task {
             if let Some(resolution) = edited {
                 call.arguments = resolution.arguments;
                 call.unbound = !resolution.unbound.is_empty();
+                call.counters = CallCounters::Unread;
+                course.counters.clear();
                 course.begin_anew();
                 let is_enough = |panel: &ReviewPanel| panel.is_full(&[&*answer.addressed_as]);
                 if panel.as_ref().is_none_or(is_enough) {

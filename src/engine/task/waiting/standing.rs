@@ -34,6 +34,7 @@ impl Task {
         };
         let secret = self.hidden_arguments(open.function, &open.arguments);
         let value = Some(open.arguments.clone());
-        Some(Decision { value, call: Some(call.clone()), secret, ..Decision::new(Verdict::Allow) })
+        let terms = open.terms.clone();
+        Some(Decision { value, call: Some(call.clone()), secret, terms, ..Decision::new(Verdict::Allow) })
     }
 }

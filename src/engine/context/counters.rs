@@ -1,0 +1,42 @@
+//! `counters`: what counts across tasks, as the steps of a policy read it.
+//!
+//! In: the counters that a call has read. Out: for each policy a record of its own ones. They are read once for a call, before
+//! the first step that asks for one, so that all steps of the call see the same.
+
+use crate::cel::{Field, Key, RecordType, Storage, Text, Type, Value};
+use crate::counter::Amount;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The value of a counter, as expressions see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterValue {
+    /// The policy that declares it: namespace and name.
+    pub policy: Arc<str>,
+    /// Its name there.
+    pub name: Arc<str>,
+    /// What counts.
+    pub amount: Amount,
+    /// Whether it is read as a whole number: then a part of one counts as one.
+    pub is_whole: bool,
+}
+
+impl CounterValue {
+    fn value(&self) -> Value<'static> {
+        if self.is_whole { Value::Int(self.amount.to_int()) } else { Value::Double(self.amount.to_double()) }
+    }
+}
+
+/// The type of `counters` in the expressions of a policy.
+#[must_use]
+pub fn counters_type(counters: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+    let fields = counters.into_iter().map(|(name, ty)| (name, Field::required(ty))).collect();
+    let (name, aliases) = ("counters".to_owned(), Vec::new());
+    Type::Record(Arc::new(RecordType { name, fields, aliases, storage: Storage::Closed }))
+}
+
+/// `counters` in the expressions of a policy. Linear in what the call has read.
+pub(super) fn counters_value<'a>(policy: &str, values: &[CounterValue]) -> Value<'a> {
+    let own = values.iter().filter(|value| *value.policy == *policy);
+    Value::map(own.map(|value| (Key::String(Text::Shared(value.name.clone())), value.value())).collect())
+}

@@ -1,0 +1,185 @@
+//! Counters of policy documents, compiled: which of them a call reads, under which keys, and what it adds.
+//!
+//! In: the arguments of a call and the context of its task. Out: for each counter that the function needs its id and the amount
+//! that the call would add, or why there is none: then the call is refused, for a guard has failed. Linear in the counters of
+//! the function, times what their expressions cost.
+
+use super::expression::Expression;
+use super::messages;
+use super::origin::Origin;
+use crate::cel::{ErrorCode, Json, Stop, Type, Value};
+use crate::context::Activations;
+use crate::counter::{Amount, CounterId, CounterWindow};
+use std::sync::Arc;
+
+/// A counter of a policy, compiled for one agent.
+#[derive(Debug)]
+pub struct Counter {
+    /// The policy that declares it: namespace and name.
+    pub policy: Arc<str>,
+    /// Its name there.
+    pub name: Arc<str>,
+    /// The time that it looks at.
+    pub window: CounterWindow,
+    /// Whether the amounts of calls may be secrets of their manifests.
+    pub is_secret: bool,
+    /// The functions whose calls add to it, by position.
+    pub(super) functions: Box<[usize]>,
+    /// Whether it is declared with a key, also where no call of the agent needs it.
+    pub(super) has_key: bool,
+    pub(super) key: Option<Expression>,
+    pub(super) add: Option<Expression>,
+    pub(super) origin: Origin,
+}
+
+/// What a counter adds, compiled ahead of the steps; nothing if it does not compile.
+pub(super) type Added = Option<Option<Expression>>;
+
+/// A counter as one call needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NeededCounter {
+    /// The counter.
+    pub id: CounterId,
+    /// How much the call adds; nothing if it only reads it.
+    pub add: Option<Amount>,
+    /// Whether expressions read it as a whole number.
+    pub is_whole: bool,
+}
+
+/// Why a call has no key or no amount for a counter: an expression failed, or gave something else. It holds no value.
+#[derive(Clone, Debug)]
+pub struct CounterFault {
+    /// A stable word for programs.
+    pub code: &'static str,
+    /// One line.
+    pub message: String,
+    /// The expression.
+    pub origin: Origin,
+}
+
+/// The counters of the policies that are for an agent.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// All of them that a step reads.
+    pub(super) all: Vec<Counter>,
+    /// By function: the positions of those that its steps read and that its calls add to.
+    pub(super) by_function: Vec<Vec<usize>>,
+}
+
+impl Counters {
+    /// The counters that a call of the function at this position reads or adds to.
+    pub fn of(&self, function: usize) -> impl Iterator<Item = &Counter> {
+        let positions = self.by_function.get(function).map_or(&[][..], Vec::as_slice);
+        positions.iter().filter_map(|at| self.all.get(*at))
+    }
+
+    /// A counter by its policy and its name.
+    #[must_use]
+    pub fn get(&self, policy: &str, name: &str) -> Option<&Counter> {
+        self.all.iter().find(|counter| *counter.policy == *policy && *counter.name == *name)
+    }
+
+    /// All counters that a step reads.
+    pub fn iter(&self) -> impl Iterator<Item = &Counter> {
+        self.all.iter()
+    }
+
+    /// The expressions of all counters.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.all.iter().flat_map(Counter::expressions)
+    }
+}
+
+impl Counter {
+    /// Of its key, then of what it adds.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.key.iter().chain(&self.add)
+    }
+
+    /// The counter as a call of the function at this position needs it, and what it cost to find out, in cost units.
+    ///
+    /// # Errors
+    /// [`CounterFault`]: the call is refused.
+    pub fn needed<'a>(
+        &'a self,
+        function: usize,
+        values: &mut Activations<'a>,
+    ) -> (Result<NeededCounter, CounterFault>, u64) {
+        let mut cost = 0;
+        let needed = self.needed_at(function, values, &mut cost);
+        (needed, cost)
+    }
+
+    fn needed_at<'a>(
+        &'a self,
+        function: usize,
+        values: &mut Activations<'a>,
+        cost: &mut u64,
+    ) -> Result<NeededCounter, CounterFault> {
+        let id = match &self.key {
+            None => CounterId::new(&self.policy, &self.name, ""),
+            Some(key) => match evaluate(key, values, cost)? {
+                Value::String(text) => CounterId::keyed(&self.policy, &self.name, &Json::string(&text)),
+                other => {
+                    let message = messages::key_of_kind(&self.name, other.kind());
+                    return Err(CounterFault { code: "bad_counter_key", message, origin: key.origin() });
+                }
+            },
+        };
+        if !self.functions.contains(&function) {
+            let is_whole = self.add.as_ref().is_none_or(|add| *add.program().result_type() == Type::Int);
+            return Ok(NeededCounter { id, add: None, is_whole });
+        }
+        let Some(add) = &self.add else {
+            let one = Amount::from_uint(1).unwrap_or_default();
+            return Ok(NeededCounter { id, add: Some(one), is_whole: true });
+        };
+        let (amount, is_whole) = match evaluate(add, values, cost)? {
+            Value::Int(number) => (Amount::from_int(number), true),
+            Value::UInt(number) => (Amount::from_uint(number), true),
+            Value::Double(number) => (Amount::from_double(number), false),
+            other => {
+                let message = messages::amount_of_kind(&self.name, other.kind());
+                return Err(CounterFault { code: "bad_counter_amount", message, origin: add.origin() });
+            }
+        };
+        let amount = amount.map_err(|why| CounterFault {
+            code: "bad_counter_amount",
+            message: messages::no_amount(&self.name, why),
+            origin: add.origin(),
+        })?;
+        Ok(NeededCounter { id, add: Some(amount), is_whole })
+    }
+
+    /// Whether there is one for each value of a key.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        self.has_key
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+fn evaluate<'a>(
+    expression: &'a Expression,
+    values: &mut Activations<'a>,
+    cost: &mut u64,
+) -> Result<Value<'a>, CounterFault> {
+    let (result, spent) = expression.run_metered(values, None);
+    *cost = cost.saturating_add(spent);
+    result.map_err(|stop| {
+        // the scope of conditions has no function that asks
+        let failed = |stop| if let Stop::Failed(error) = stop { Some(error) } else { None };
+        let nobody = || failed(expression.failure(ErrorCode::HostFailed.into()));
+        let error = failed(stop).or_else(nobody);
+        CounterFault {
+            code: error.as_ref().map_or(ErrorCode::HostFailed, |error| error.code).as_str(),
+            message: error.as_ref().map(ToString::to_string).unwrap_or_default(),
+            origin: error.map_or_else(|| expression.origin(), |error| expression.origin_of(error.span)),
+        }
+    })
+}

@@ -1,0 +1,65 @@
+//! The values that a step of a policy document computes for what it does to a call.
+//!
+//! In: expressions, the operation that they are about, and the answers that the step was given. Out: their values, in order; or why
+//! there are none. One log of answers runs through all of them.
+
+use super::evaluation::replay::Halt;
+use super::flow::StepEnd;
+use super::state::{Course, Exchange, Finding, Request, Subject, Task};
+use crate::cel::Json;
+use crate::context::{Activations, Moment};
+use crate::policy::Expression;
+
+/// Why there are no values.
+pub(super) enum NotComputed {
+    /// One failed, or is none that can be used.
+    Failed(Vec<Finding>),
+    /// One asks; this many answers are still good.
+    Asks(Request, usize),
+}
+
+impl NotComputed {
+    /// How the step ends.
+    pub(super) fn end(self, course: &mut Course) -> StepEnd {
+        match self {
+            Self::Asks(request, used) => {
+                course.exchanges.truncate(used);
+                StepEnd::Asks(request)
+            }
+            Self::Failed(mut findings) => {
+                let last = findings.pop();
+                course.findings.extend(findings);
+                StepEnd::Failed(last)
+            }
+        }
+    }
+}
+
+impl Task {
+    /// The values of some expressions, and what they cost.
+    pub(super) fn compute<'e>(
+        &self,
+        expressions: impl Iterator<Item = &'e Expression>,
+        subject: &Subject,
+        (exchanges, approved): (&[Exchange], &[String]),
+        now: &Moment,
+    ) -> (Result<Vec<Json>, NotComputed>, u64) {
+        let expressions: Vec<&Expression> = expressions.collect();
+        let mut seen = Activations::new(self.bound(subject, now));
+        let mut replay = self.replay(exchanges).approved(approved);
+        let (mut values, mut total) = (Vec::new(), 0_u64);
+        for expression in expressions {
+            let (result, cost) = expression.json_metered(&mut seen, Some(&mut replay));
+            total = total.saturating_add(cost);
+            match replay.settle(result) {
+                Ok(json) => values.push(json),
+                Err(Halt::Asks(request, used)) => return (Err(NotComputed::Asks(request, used)), total),
+                Err(Halt::Failed(error)) => {
+                    let finding = Finding::of_error(&error, expression.origin_of(error.span));
+                    return (Err(NotComputed::Failed(vec![finding])), total);
+                }
+            }
+        }
+        (Ok(values), total)
+    }
+}
