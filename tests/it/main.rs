@@ -48,6 +48,8 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+#[cfg(feature = "server")]
+mod counter_operators;
 mod counter_servers;
 mod counters;
 mod counting;
@@ -197,6 +199,7 @@ mod store_tasks;
 #[cfg(feature = "store")]
 mod store_tls;
 #[cfg(feature = "server")]
+mod stretches;
 mod suites;
 mod switches;
 mod task;
