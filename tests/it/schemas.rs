@@ -107,6 +107,10 @@ pub(crate) fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Va
             "minProperties" => object.is_none_or(|object| object.len() >= size()),
             "maxProperties" => object.is_none_or(|object| object.len() <= size()),
             "minItems" => value.as_array().is_none_or(|items| items.len() >= size()),
+            "uniqueItems" => value.as_array().is_none_or(|items| {
+                items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))
+                    || *wanted == json!(false)
+            }),
             "maxItems" => value.as_array().is_none_or(|items| items.len() <= size()),
             _ => panic!("the keyword `{keyword}` is not known here"),
         }
