@@ -49,8 +49,14 @@ impl Task {
         now: &Moment,
     ) -> Result<Terms, NotComputed> {
         let approved = course.approved.clone();
-        let (values, cost) =
-            self.compute(effect.expressions(), subject, (exchanges, &approved), &mut course.remembered, now);
+        let (values, cost) = self.compute(
+            step,
+            effect.expressions(),
+            subject,
+            (exchanges, &approved),
+            &mut course.remembered,
+            now,
+        );
         course.cost = course.cost.saturating_add(cost);
         let mut values = values?.into_iter();
         let mut terms = course.terms.clone();
@@ -110,7 +116,7 @@ impl Task {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
         let (value, cost) =
-            self.compute(std::iter::once(response), subject, answers, &mut course.remembered, now);
+            self.compute(step, std::iter::once(response), subject, answers, &mut course.remembered, now);
         course.cost = course.cost.saturating_add(cost);
         let value = match value {
             Ok(mut values) => values.pop().unwrap_or_else(Json::null),
