@@ -6,8 +6,9 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, Pending, QuestionId,
-    Queue, Review, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
+    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, ModelCalls,
+    ModelMark, Pending, QuestionId, Queue, Review, Task, TaskError, Termination, TerminationReason, Verdict,
+    stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -22,6 +23,7 @@ pub struct TaskMark {
     /// How many names of deliveries there had been, and how many of them had made room.
     delivered: (usize, usize),
     next_call: u64,
+    model: ModelMark,
     known: CallsMark,
     is_ended: bool,
     /// The questions that were open.
@@ -41,6 +43,9 @@ pub struct TaskChange {
     fingerprint: Fingerprint,
     activity: Activity,
     next_call: u64,
+    /// The calls of the model, if something has become of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<ModelCalls>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known: Option<CallsChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +88,7 @@ impl Task {
             allowed: self.allowed.iter().map(AllowList::count).collect(),
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
+            model: self.model.mark(),
             known: self.known.mark(),
             is_ended: self.end.is_some(),
             asked: self.asked_now().collect(),
@@ -117,6 +123,7 @@ impl Task {
         self.end.is_some() == mark.is_ended
             && self.asked_now().eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
+            && self.model.mark() == mark.model
             && self.known.is_at(&mark.known)
             && self.queue.waiting.len() == mark.queued
             && self.open.iter().map(|call| &call.id).eq(&mark.open)
@@ -138,6 +145,7 @@ impl Task {
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
             next_call: self.next_call,
+            model: (self.model.mark() != mark.model).then(|| self.model.clone()),
             known: self.known.since(&mark.known),
             end: self.end.clone(),
             waiting: self.waiting.clone(),
@@ -182,6 +190,7 @@ impl SavedTask {
             fingerprint: self.fingerprint,
             activity: self.activity,
             next_call: self.next_call,
+            model: None,
             known: None,
             end: Some(End::Terminated(termination.clone())),
             waiting: Vec::new(),
@@ -211,6 +220,9 @@ impl SavedTask {
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
         self.next_call = change.next_call;
+        if let Some(model) = change.model {
+            self.model = model;
+        }
         if let Some(known) = change.known {
             self.known.apply(known);
         }

@@ -23,7 +23,7 @@ impl Task {
             return refusal;
         }
         self.take_step(now);
-        self.record_turn(usage);
+        self.record_reported_turn(usage);
         if let Some(beyond) = self.beyond(Next::Other, now) {
             return beyond;
         }
@@ -111,7 +111,8 @@ impl Task {
     /// What the task has used, the coming step included. Calls in flight have no entry on record yet.
     fn used(&self, next: Next, now: Timestamp) -> Used {
         let age = now.nanos().saturating_sub(self.context.started_at().nanos());
-        let turns = u64::from(self.context.llm_turns());
+        let asked = if next == Next::ModelTurn { self.model.open.len() } else { 0 };
+        let turns = u64::from(self.context.llm_turns()).saturating_add(asked as u64);
         let under_way = self.waiting.iter().filter_map(|pending| pending.operation.subject.call());
         let in_flight = under_way.filter(|call| call.record.is_none()).count();
         let open = self.open.iter().filter(|open| !open.is_invoked).count();
