@@ -182,6 +182,12 @@ impl Task {
         Some(decision)
     }
 
+    /// Whether the answer to this call of the model is awaited.
+    #[must_use]
+    pub fn awaits_answer(&self, call: &CallId) -> bool {
+        self.model.get(call).is_some()
+    }
+
     /// Whether an answer was counted as a turn of the model, and neither was that turn reported since nor has the next call of the model
     /// begun.
     #[must_use]
