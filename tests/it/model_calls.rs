@@ -171,7 +171,10 @@ fn a_call_of_the_model_goes_on_in_another_process() {
     let (asked, mark) = (task.save(), task.mark());
     let seen = CallResult::successful(json!({"fine": true}).into());
     let decision = task.resume(Answer::Result(seen), NOW).unwrap().outcome().into_decision();
-    assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Block, Some("Answer withheld by policy.")));
+    assert_eq!(
+        (decision.verdict, decision.message.as_deref()),
+        (Verdict::Block, Some("Answer withheld by policy."))
+    );
     let mut task = stored(&engine, &task, &asked, &mark);
     // what it came to is known there, too
     let again = after(&mut task, "m1", json!({"text": "? I was told: Be careful."})).unwrap();
@@ -230,7 +233,8 @@ fn a_switch_stops_calls_of_the_model() {
 fn views_show_nothing_of_a_call_of_the_model_where_anything_is_secret() {
     let secret = engine(", secret: true");
     let mut task = begin_under(&secret);
-    let Outcome::Allowed(allowed) = task.model_before(&request("a").with_id("m1"), NOW).unwrap().outcome() else {
+    let Outcome::Allowed(allowed) = task.model_before(&request("a").with_id("m1"), NOW).unwrap().outcome()
+    else {
         panic!("a is approved")
     };
     assert!(allowed.request.to_string().contains("Be careful."));

@@ -80,12 +80,12 @@ impl Document {
 
 /// The type of `input` to the steps around a call of the model.
 pub(super) fn request_type() -> Type {
-    REQUEST.shape.ty("what is sent to the model")
+    REQUEST.shape.ty("request to the model")
 }
 
 /// The type of `output` to the steps behind it.
 pub(super) fn answer_type() -> Type {
-    ANSWER.shape.ty("the model's answer")
+    ANSWER.shape.ty("answer of the model")
 }
 
 impl ModelRequest {

@@ -36,7 +36,10 @@ impl Compiler<'_> {
                 let excludes = if is_before { excludes_request } else { excludes_answer };
                 if excludes(transform) {
                     let finding = messages::model_transform_misfit(transform.place().clone(), is_before);
-                    self.texts.findings.push(finding.path(transform.origin().path));
+                    // it belongs to what was found about the step, which is told once for all agents
+                    let found = self.texts.of_policies.last_mut();
+                    let finding = finding.path(transform.origin().path);
+                    found.into_iter().for_each(|found| found.findings.push(finding.clone()));
                 }
             }
             steps.push(compiled);
