@@ -7,8 +7,8 @@
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, ModelCalls,
-    ModelMark, Pending, QuestionId, Queue, Review, Task, TaskError, Termination, TerminationReason, Verdict,
-    stored_waiting,
+    ModelMark, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError, Termination,
+    TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -42,6 +42,8 @@ pub struct TaskChange {
     /// The policy under which it happened.
     fingerprint: Fingerprint,
     activity: Activity,
+    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
+    stretches: Stretches,
     next_call: u64,
     /// The calls of the model, if something has become of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,6 +146,7 @@ impl Task {
             context: self.context.change_since(&mark.context),
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
+            stretches: self.stretches,
             next_call: self.next_call,
             model: (self.model.mark() != mark.model).then(|| self.model.clone()),
             known: self.known.since(&mark.known),
@@ -189,6 +192,7 @@ impl SavedTask {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
+            stretches: self.stretches,
             next_call: self.next_call,
             model: None,
             known: None,
@@ -219,6 +223,7 @@ impl SavedTask {
         self.context = context.ok_or(TaskError::NotRestorable("a change is not one of its history"))?;
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
+        self.stretches = change.stretches;
         self.next_call = change.next_call;
         if let Some(model) = change.model {
             self.model = model;

@@ -11,8 +11,8 @@ use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls,
-    ModelCall, ModelCalls, Next, Progress, QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError,
-    TerminationReason, Turn, Usage,
+    ModelCall, ModelCalls, Next, Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task,
+    TaskError, TerminationReason, Turn, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -60,6 +60,7 @@ impl Task {
             model: ModelCalls::default(),
             known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
+            stretches: Stretches::default(),
             delivered: Deliveries::default(),
             switches: Switches::default(),
             holdings: Holdings::default(),

@@ -47,7 +47,8 @@ impl Task {
             let turned_away = Decision::turned_away(messages::model_waits());
             return Decision { waits_for, ..turned_away }.into();
         }
-        if let Some(decision) = self.beyond(Next::ModelTurn, now) {
+        let beyond = self.beyond(Next::ModelTurn, now).or_else(|| self.beyond_a_stretch(Next::ModelTurn));
+        if let Some(decision) = beyond {
             return decision.into();
         }
         let request = match ModelRequest::of(call.request.root()) {
@@ -112,7 +113,8 @@ impl Task {
         self.record_turn(Usage { prompt_tokens, completion_tokens });
         self.model.count(usage.is_some());
         let bytes = size::of(model.judged());
-        if let Some(beyond) = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(bytes)) {
+        let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(bytes));
+        if let Some(beyond) = beyond.or_else(|| self.beyond_a_stretch(Next::Other)) {
             return beyond.into();
         }
         let operation = UnderWay::new(Subject::Model(model), Stage::ModelAfter).under(Some(id.clone()));

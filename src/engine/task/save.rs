@@ -10,7 +10,7 @@ use super::flow::function_id;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent, Pending,
-    QuestionId, Queue, Request, Review, SavedCalls, Switches, Task, TaskError, TaskState, Terms,
+    QuestionId, Queue, Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms,
     stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
@@ -62,6 +62,8 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
     pub(super) known: SavedCalls,
     pub(super) activity: Activity,
+    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
+    pub(super) stretches: Stretches,
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) delivered: Vec<String>,
@@ -238,6 +240,7 @@ impl Task {
             model: self.model.clone(),
             known: self.known.save(),
             activity: self.activity,
+            stretches: self.stretches,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
             holdings: self.holdings.clone(),
@@ -330,6 +333,7 @@ impl Task {
             model: saved.model,
             known,
             activity: saved.activity,
+            stretches: saved.stretches,
             allowed,
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),
