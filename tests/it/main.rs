@@ -170,6 +170,7 @@ mod servers;
 #[cfg(feature = "server")]
 mod serving;
 mod shell;
+mod shop_fixture;
 mod side_by_side;
 mod starter;
 #[cfg(feature = "store")]
