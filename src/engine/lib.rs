@@ -118,7 +118,7 @@ pub use task::{
     AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Credential, DecidedCall,
     DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next,
     Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress, Question, QuestionId, Queued, Ran,
-    Received, Refusal, Reported, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed,
+    Received, Refusal, Reported, Request, Retain, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed,
     RoutedEvent, Rule, SavedTask, StartTask, Task, TaskError, Terms, Turn, Turned, Usage, User, Verdict,
     Waiting,
 };

@@ -208,7 +208,7 @@ impl Task {
     ) -> InvocationId {
         let executed = result.is_some();
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(InvocationRecord {
+        self.put_on_record(InvocationRecord {
             function: function_id(position),
             at: *now,
             input,
