@@ -11,6 +11,7 @@ use celador::task::{
 use proptest::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
 
 /// A desk of three tools. `refund` is what the capability says.
 fn manifests(refund: &str) -> String {
@@ -20,22 +21,31 @@ kind: commonagents.info/v1beta2/tool
 namespace: desk
 name: fetch
 description: Reads a ticket.
-parameters: {{properties: {{ticket: {{type: string}}}}}}
-execute: {{stateless_http: {{method: POST, url: "https://tickets.example.com"}}}}
+actions:
+- name: run
+  description: Reads one.
+  parameters: {{properties: {{ticket: {{type: string}}}}}}
+  execute: {{stateless_http: {{method: POST, url: "https://tickets.example.com"}}}}
 ---
 kind: commonagents.info/v1beta2/tool
 namespace: desk
 name: search
 description: Looks for articles.
-parameters: {{properties: {{query: {{type: string}}}}}}
-execute: {{stateless_http: {{method: POST, url: "https://search.example.com"}}}}
+actions:
+- name: run
+  description: Looks for some.
+  parameters: {{properties: {{query: {{type: string}}}}}}
+  execute: {{stateless_http: {{method: POST, url: "https://search.example.com"}}}}
 ---
 kind: commonagents.info/v1beta2/tool
 namespace: desk
 name: refund
 description: Pays money back.
-parameters: {{properties: {{ticket: {{type: string}}, amount: {{type: integer}}}}}}
-execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
+actions:
+- name: run
+  description: Pays.
+  parameters: {{properties: {{ticket: {{type: string}}, amount: {{type: integer}}}}}}
+  execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
 ---
 kind: commonagents.info/v1beta2/agent
 namespace: desk
@@ -143,7 +153,7 @@ fn texts_prompts_conditions_bindings_and_backends_read_too() {
             "{before: [{condition: \"c.cap.search.inputs.exists(i, i.query == 'x')\", assert: input.amount < 9}]}",
             "- i -",
         ),
-        ("{bindings: {ticket: c.cap.fetch.inputs[0].ticket}}", "i - -"),
+        ("{bindings: {ticket: 'c.cap.fetch.inputs[0].ticket'}}", "i - -"),
         ("{after: [{transform: \"{'n': c.cap.refund.outputs[0].amount}\"}]}", "- - o"),
     ] {
         assert_eq!(read(&engine_of(refund)), expected, "{refund}");
@@ -246,7 +256,6 @@ fn to_read_a_value_that_was_dropped_is_an_error_however_it_is_read() {
         "{'a': c.cap.fetch.outputs[0]} == {'a': {}}",
         "c.cap.fetch.outputs[0] in [{}]",
         "string(c.cap.fetch.outputs[0].amount) == ''",
-        "sources('T-1 and more of it').size() == 0",
     ] {
         assert_eq!(tried(&task, text), Err(ErrorCode::ValueShortened), "{text}");
     }
@@ -333,7 +342,11 @@ fn a_rule_that_comes_later_is_told_of_and_fails_for_the_calls_of_before() {
     let decision = refund(&mut task, "T-1");
     assert_eq!(decision.verdict, Verdict::Block);
     assert_eq!(decision.findings[0].code, "value_shortened");
-    assert!(decision.findings[0].message.contains("was not kept whole"), "{}", decision.findings[0].message);
+    assert!(
+        decision.findings[0].message.contains("was shortened or dropped"),
+        "{}",
+        decision.findings[0].message
+    );
     // the calls from now on are kept, and the old one stays told of
     task.record(fetched(2), noon()).unwrap();
     assert!(refund(&mut task, "T-2").is_allowed());
@@ -364,6 +377,9 @@ const RULES: &[&str] = &[
     "c.cap.search.calls.filter(t, t.output.n > 40).size() < 2",
     "c.cap.search.outputs[0] != {'n': input.amount}",
 ];
+
+/// An engine for each of them.
+static ENGINES: LazyLock<Vec<Engine>> = LazyLock::new(|| RULES.iter().map(|rule| ruled(rule)).collect());
 
 #[derive(Clone, Debug)]
 enum Deed {
@@ -441,18 +457,23 @@ impl Lived {
     }
 }
 
+/// A decision, and those that waited for it.
+fn with_decided(decision: &Decision) -> Vec<&Decision> {
+    std::iter::once(decision).chain(decision.decided.iter().map(|call| &call.decision)).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// A task that keeps what is needed decides as one that keeps everything, and what changed of it with each step makes the stored task.
     #[test]
     fn decisions_are_the_same(rule in 0..RULES.len(), deeds in deeds()) {
-        let engine = ruled(RULES[rule]);
-        let [mut all, mut needed] = [Retain::All, Retain::Needed].map(|retain| Lived::live(&engine, retain));
+        let engine = &ENGINES[rule];
+        let [mut all, mut needed] = [Retain::All, Retain::Needed].map(|retain| Lived::live(engine, retain));
         let mut stored: SavedTask = needed.task.save();
         for deed in &deeds {
             let mark = needed.task.mark();
-            let decisions = [all.do_it(&engine, deed), needed.do_it(&engine, deed)];
+            let decisions = [all.do_it(engine, deed), needed.do_it(engine, deed)];
             prop_assert_eq!(&decisions[0], &decisions[1], "{} at {:?}", RULES[rule], deed);
             if decisions[1].is_some() {
                 let change = serde_json::to_string(&needed.task.change_since(&mark)).unwrap();
@@ -468,23 +489,27 @@ proptest! {
     /// everything stops.
     #[test]
     fn what_is_not_kept_lets_nothing_through(first in 0..RULES.len(), second in 0..RULES.len(), before in deeds(), behind in deeds()) {
-        let engines = [first, second].map(|rule| ruled(RULES[rule]));
-        let [mut all, mut needed] = [Retain::All, Retain::Needed].map(|retain| Lived::live(&engines[0], retain));
+        let engines = [first, second].map(|rule| &ENGINES[rule]);
+        let [mut all, mut needed] = [Retain::All, Retain::Needed].map(|retain| Lived::live(engines[0], retain));
         for deed in &before {
-            (all.do_it(&engines[0], deed), needed.do_it(&engines[0], deed));
+            (all.do_it(engines[0], deed), needed.do_it(engines[0], deed));
         }
         for lived in [&mut all, &mut needed] {
             lived.task = engines[1].restore(lived.task.save()).unwrap();
         }
         let lacks = needed.task.values_lacking().count() > 0;
         for deed in &behind {
-            let (Some(all), Some(needed)) = (all.do_it(&engines[1], deed), needed.do_it(&engines[1], deed)) else { continue };
+            let (Some(all), Some(needed)) = (all.do_it(engines[1], deed), needed.do_it(engines[1], deed)) else { continue };
             if all == needed {
                 continue;
             }
             prop_assert!(lacks, "{} after {}: {:?} {:?}", RULES[second], RULES[first], all, needed);
-            prop_assert!(!needed.is_allowed());
-            prop_assert!(needed.findings.iter().any(|finding| finding.code == "value_shortened"));
+            let [all, needed] = [&all, &needed].map(|decision| with_decided(decision));
+            let differ = |(all, needed): &(&&Decision, &&Decision)| all.verdict != needed.verdict;
+            for (all, needed) in all.iter().zip(&needed).filter(differ) {
+                prop_assert!(!needed.is_allowed(), "{all:?} {needed:?}");
+                prop_assert!(needed.findings.iter().any(|finding| finding.code == "value_shortened"), "{needed:?}");
+            }
             // from here on the two have other histories
             return Ok(());
         }

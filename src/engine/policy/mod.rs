@@ -269,6 +269,12 @@ impl Policy {
         &self.events
     }
 
+    /// Whether an event of a capability is filtered by the arguments that its calls have had.
+    #[must_use]
+    pub fn filters_events_of(&self, capability: usize) -> bool {
+        self.events.iter().any(|event| event.capability == capability && event.filter().is_some())
+    }
+
     /// The event of a capability, with its position.
     #[must_use]
     pub fn event(&self, capability: usize, name: &str) -> Option<(usize, &Event)> {

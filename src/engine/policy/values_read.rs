@@ -26,8 +26,11 @@ impl Policy {
     /// namespace: desk
     /// name: refund
     /// description: Pays money back.
-    /// parameters: {properties: {amount: {type: integer}}}
-    /// execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+    /// actions:
+    /// - name: run
+    ///   description: Pays.
+    ///   parameters: {properties: {amount: {type: integer}}}
+    ///   execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
     /// ---
     /// kind: commonagents.info/v1beta2/agent
     /// namespace: desk

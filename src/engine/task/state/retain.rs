@@ -40,6 +40,8 @@ pub enum Retain {
     /// Of arguments and results those that anything of the policy reads once the call is on record ([`Policy::values_read`]). That it was made,
     /// when, and how it ended is kept of every call. Of the others the task has one digest
     /// ([`TaskContext::dropped`](crate::context::TaskContext::dropped)); to read one of them is `value_shortened`, so that the step fails.
+    /// The arguments that filters of events ask for are kept where there is such a filter; under one that comes later, events about the calls of
+    /// before are dropped.
     ///
     /// [`Policy::values_read`]: crate::policy::Policy::values_read
     Needed,
