@@ -39,22 +39,29 @@ fn engine(rule: &str) -> Engine {
 kind: commonagents.info/v1beta2/tool
 namespace: desk
 name: fetch
-description: Reads a ticket.
-parameters: {{properties: {{ticket: {{type: string}}}}}}
-execute: {{stateless_http: {{method: POST, url: "https://tickets.example.com"}}}}
+description: Reads tickets.
+actions:
+- name: run
+  description: Reads one.
+  parameters: {{properties: {{ticket: {{type: string}}}}}}
+  execute: {{stateless_http: {{method: POST, url: "https://tickets.example.com"}}}}
 ---
 kind: commonagents.info/v1beta2/tool
 namespace: desk
 name: refund
-description: Pays money back.
-parameters: {{properties: {{ticket: {{type: string}}, amount: {{type: integer}}}}}}
-execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
+description: Moves money.
+actions:
+- name: run
+  description: Pays money back.
+  parameters: {{properties: {{ticket: {{type: string}}, amount: {{type: integer}}}}}}
+  execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
 ---
 kind: commonagents.info/v1beta2/agent
 namespace: desk
 name: clerk
 description: Answers customers.
 prompt: You are a careful clerk.
+limits: {{max_turns: 100000000, max_tool_calls: 100000000}}
 capabilities:
   fetch: {{before: []}}
   refund:

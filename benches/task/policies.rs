@@ -25,8 +25,8 @@ fn engine(in_policy: bool, in_manifest: bool) -> Engine {
     for n in 0..TOOLS {
         let _ = write!(
             text,
-            "kind: commonagents.info/v1beta2/tool\nnamespace: desk\nname: tool{n:02}\ndescription: Does it.\n\
-             parameters: {{properties: {{amount: {{type: integer}}}}}}\n\
+            "kind: commonagents.info/v1beta2/tool\nnamespace: desk\nname: tool{n:02}\ndescription: Does it.\nactions:\n- name: run\n  description: Does it.\n  \
+             parameters: {{properties: {{amount: {{type: integer}}}}}}\n  \
              execute: {{stateless_http: {{method: POST, url: \"https://tools.example.com\"}}}}\n---\n"
         );
         let own = if in_manifest { steps(6) } else { "      []\n".to_owned() };

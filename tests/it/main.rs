@@ -197,6 +197,7 @@ mod store_tasks;
 #[cfg(feature = "store")]
 mod store_tls;
 #[cfg(feature = "server")]
+mod stretches;
 mod suites;
 mod switches;
 mod task;

@@ -1,5 +1,6 @@
 //! What a task keeps of its calls that keeps only what is needed: which values that are, that decisions are the same, and what it is to read another.
 
+use crate::counting::counted;
 use crate::task_fixture::{decided, noon};
 use celador::cel::{ErrorCode, Timestamp};
 use celador::context::{CallValues, FunctionId, InvocationStatus, KeptPart, PageRequest, Scope};
@@ -514,4 +515,29 @@ proptest! {
             return Ok(());
         }
     }
+}
+
+/// A long task keeps of the calls that no rule reads little more than that they were made.
+#[test]
+fn ten_thousand_calls_that_no_rule_reads_take_less_than_0_8_megabytes() {
+    let held = |retain| {
+        let engine = ruled(THREE_REFUNDS);
+        let (task, allocated) = counted(|| {
+            let mut task = start(&engine, retain);
+            task.record(past("fetch", json!({"ticket": "T-0"}), json!({"amount": 90})), noon()).unwrap();
+            for number in 1..10_000 {
+                let found = json!({"articles": [number], "text": "How to sit on a chair, and how not to."});
+                task.record(past("search", json!({"query": format!("chair {number}")}), found), noon())
+                    .unwrap();
+            }
+            task
+        });
+        assert_eq!(task.context().invocations().len(), 10_000);
+        (allocated.bytes - allocated.freed, task.context().heap_bytes() as u64)
+    };
+    let (needed, told) = held(Retain::Needed);
+    assert!(needed < 800_000, "{needed}");
+    assert!(told <= needed && needed - told < 100_000, "{told} of {needed}");
+    let (all, _) = held(Retain::All);
+    assert!(all > 3 * needed, "{all}");
 }

@@ -121,6 +121,19 @@ pub struct TaskLimits {
     pub max_age: Option<i64>,
     /// Calls by the model (LIM-09).
     pub max_tool_calls: Option<u64>,
+    /// Bounds of stretches of a task, which only policies set.
+    pub stretches: StretchLimits,
+}
+
+/// Bounds of what an agent does for one message or in one turn of its model; an absent one does not limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StretchLimits {
+    /// Model turns for one message.
+    pub max_turns_per_message: Option<u64>,
+    /// Calls by the model for one message.
+    pub max_tool_calls_per_message: Option<u64>,
+    /// Calls by the model in one turn.
+    pub max_tool_calls_per_turn: Option<u64>,
 }
 
 /// Which part of the workspace mount an agent works in (AG-03).
@@ -310,18 +323,25 @@ fn read_mount(key: &Key<'_, '_, OneOf<MountScope>>, reader: &mut Reader) -> Moun
     MountScope::None
 }
 
-/// The limits of an agent or a policy.
-pub(super) fn read_limits(key: &Key<'_, '_, LimitKeys>, reader: &mut Reader) -> TaskLimits {
+fn read_limits(key: &Key<'_, '_, LimitKeys>, reader: &mut Reader) -> TaskLimits {
     let Some(fields) = key.fields(reader) else { return TaskLimits::default() };
-    let limits = TaskLimits {
-        max_turns: fields.max_turns().unless_null().count(reader),
-        max_prompt_tokens: fields.max_prompt_tokens().unless_null().count(reader),
-        max_completion_tokens: fields.max_completion_tokens().unless_null().count(reader),
-        max_tool_calls: fields.max_tool_calls().unless_null().count(reader),
-        max_age: fields.max_age().unless_null().duration("LIM-15", reader),
-    };
+    let limits = TaskLimits::read(&fields, reader);
     fields.refuse_others(reader);
     limits
+}
+
+impl TaskLimits {
+    /// Reads the keys that manifests and policies share; who has others refuses those that are neither.
+    pub(super) fn read(fields: &Fields<'_, LimitKeys>, reader: &mut Reader) -> Self {
+        Self {
+            max_turns: fields.max_turns().unless_null().count(reader),
+            max_prompt_tokens: fields.max_prompt_tokens().unless_null().count(reader),
+            max_completion_tokens: fields.max_completion_tokens().unless_null().count(reader),
+            max_tool_calls: fields.max_tool_calls().unless_null().count(reader),
+            max_age: fields.max_age().unless_null().duration("LIM-15", reader),
+            stretches: StretchLimits::default(),
+        }
+    }
 }
 
 /// Takes `default_message` of `v1` as the default of the parameter `message` (KV-12).

@@ -37,6 +37,7 @@ mod names;
 pub mod node;
 mod parse;
 pub mod policy;
+mod policy_limits;
 pub mod policy_step;
 pub mod policy_use;
 pub(crate) mod reader;

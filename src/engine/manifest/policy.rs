@@ -4,7 +4,7 @@
 //! tighten what the manifests allow: it has no key that grants a call or takes a step away. It never looks at another
 //! document; `applied` says to which agents and calls its steps belong.
 
-use super::agent::{LimitKeys, TaskLimits, read_limits};
+use super::agent::TaskLimits;
 use super::claims::ClaimsSchema;
 use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::fields::{Field, Key};
@@ -12,6 +12,7 @@ use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::mode::Mode;
 use super::node::Entry;
+use super::policy_limits::PolicyLimitKeys;
 use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
@@ -170,7 +171,7 @@ mapping! {
         /// The claims of the user that its expressions read as `context.user.claims`.
         claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
-        limits: LimitKeys,
+        limits: PolicyLimitKeys,
         /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
         counters: ByName<CounterKeys>,
         /// How many letters in a row make a copy of a text, for `labels` and `sources`.
@@ -225,7 +226,7 @@ impl DeclaredPolicy {
         let scope = fields.applies_to().get().map(|field| (field.path, field.key.place.clone()));
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
         let claims = fields.claims().claims(reader);
-        let limits = read_limits(&fields.limits(), reader);
+        let limits = fields.limits().limits(reader);
         let counters = read_counters(&fields.counters(), reader);
         let mode = fields.mode().mode(Mode::Enforce, reader);
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);

@@ -19,7 +19,9 @@ use super::shape::{Others, Shape, ShapeField};
 use crate::cel::JsonRef;
 use crate::context::{CallSecrets, SecretRule, Secrets, TaskSecrets};
 use crate::digest::Digest;
-use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, MountScope, TaskLimits};
+use crate::manifest::agent::{
+    Agent, Capability, DeclaredExpose, Guardrails, MountScope, StretchLimits, TaskLimits,
+};
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
@@ -182,13 +184,28 @@ impl Encoder {
     }
 
     pub(super) fn limits(&mut self, limits: &TaskLimits) {
-        let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls } =
-            limits;
+        let TaskLimits {
+            max_turns,
+            max_prompt_tokens,
+            max_completion_tokens,
+            max_age,
+            max_tool_calls,
+            stretches,
+        } = limits;
         self.part("limits");
         for limit in [max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls] {
             self.optional(*limit, Self::count);
         }
         self.optional(*max_age, Self::whole);
+        // nothing of those that nobody sets, so that a policy has the digest that it had before they were there
+        if *stretches != StretchLimits::default() {
+            let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn } =
+                stretches;
+            self.part("limits of stretches");
+            for limit in [max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn] {
+                self.optional(*limit, Self::count);
+            }
+        }
     }
 
     fn capability(&mut self, resolved: &ResolvedAgent, capability: &Capability) {

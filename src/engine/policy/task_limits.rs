@@ -4,7 +4,7 @@
 //! would be exceeded, in the order in which the specification reports them (LIM-16). A limit n allows n (LIM-02). Of several
 //! limits of one name the smallest counts, so that a policy can only tighten.
 
-use crate::manifest::agent::TaskLimits;
+use crate::manifest::agent::{StretchLimits, TaskLimits};
 use crate::manifest::catalog::ResolvedAgent;
 use std::sync::Arc;
 
@@ -22,8 +22,16 @@ impl AllLimits {
     pub(super) fn of(resolved: &ResolvedAgent) -> Self {
         let mut all = Self { limits: resolved.agent.limits, owners: Vec::new() };
         for applied in &resolved.policies {
-            let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_age, max_tool_calls } =
-                applied.policy.limits;
+            let TaskLimits {
+                max_turns,
+                max_prompt_tokens,
+                max_completion_tokens,
+                max_age,
+                max_tool_calls,
+                stretches,
+            } = applied.policy.limits;
+            let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn } =
+                stretches;
             let own = &mut all.limits;
             let lower = [
                 ("max_turns", tighten(&mut own.max_turns, max_turns)),
@@ -31,6 +39,18 @@ impl AllLimits {
                 ("max_completion_tokens", tighten(&mut own.max_completion_tokens, max_completion_tokens)),
                 ("max_age", tighten(&mut own.max_age, max_age)),
                 ("max_tool_calls", tighten(&mut own.max_tool_calls, max_tool_calls)),
+                (
+                    "max_turns_per_message",
+                    tighten(&mut own.stretches.max_turns_per_message, max_turns_per_message),
+                ),
+                (
+                    "max_tool_calls_per_message",
+                    tighten(&mut own.stretches.max_tool_calls_per_message, max_tool_calls_per_message),
+                ),
+                (
+                    "max_tool_calls_per_turn",
+                    tighten(&mut own.stretches.max_tool_calls_per_turn, max_tool_calls_per_turn),
+                ),
             ];
             for (name, _) in lower.into_iter().filter(|(_, is_lower)| *is_lower) {
                 all.owners.retain(|(known, _)| *known != name);
@@ -92,6 +112,27 @@ pub fn exceeded(limits: &TaskLimits, used: &Used) -> Option<Exceeded> {
         .or_else(|| beyond("max_tool_calls", limits.max_tool_calls, used.calls))
 }
 
+/// What a task has used since its last message and since the last turn of its model, the coming step included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsedOfStretches {
+    /// Model turns for the message.
+    pub turns_for_message: u64,
+    /// Calls by the model for the message.
+    pub calls_for_message: u64,
+    /// Calls by the model in the turn.
+    pub calls_in_turn: u64,
+}
+
+/// The first limit of a stretch that would be exceeded: that of the longest stretch first, as it takes longest to begin anew.
+#[must_use]
+pub fn exceeded_stretch(limits: &StretchLimits, used: &UsedOfStretches) -> Option<Exceeded> {
+    beyond("max_turns_per_message", limits.max_turns_per_message, used.turns_for_message)
+        .or_else(|| {
+            beyond("max_tool_calls_per_message", limits.max_tool_calls_per_message, used.calls_for_message)
+        })
+        .or_else(|| beyond("max_tool_calls_per_turn", limits.max_tool_calls_per_turn, used.calls_in_turn))
+}
+
 #[inline]
 fn beyond(name: &'static str, bound: Option<u64>, value: u64) -> Option<Exceeded> {
     let bound = bound.filter(|&bound| value > bound)?;
@@ -111,6 +152,7 @@ mod tests {
             max_completion_tokens: Some(50),
             max_age: Some(3600),
             max_tool_calls: Some(0),
+            ..TaskLimits::default()
         };
         let at = Used { age: 3600, turns: 2, prompt_tokens: 100, completion_tokens: 50, calls: 0 };
         assert_eq!(exceeded(&limits, &at), None);

@@ -7,7 +7,7 @@
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, Pending, QuestionId,
-    Queue, Review, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
+    Queue, Review, Stretches, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -40,6 +40,8 @@ pub struct TaskChange {
     /// The policy under which it happened.
     fingerprint: Fingerprint,
     activity: Activity,
+    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
+    stretches: Stretches,
     next_call: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known: Option<CallsChange>,
@@ -137,6 +139,7 @@ impl Task {
             context: self.context.change_since(&mark.context),
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
+            stretches: self.stretches,
             next_call: self.next_call,
             known: self.known.since(&mark.known),
             end: self.end.clone(),
@@ -181,6 +184,7 @@ impl SavedTask {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
+            stretches: self.stretches,
             next_call: self.next_call,
             known: None,
             end: Some(End::Terminated(termination.clone())),
@@ -210,6 +214,7 @@ impl SavedTask {
         self.context = context.ok_or(TaskError::NotRestorable("a change is not one of its history"))?;
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
+        self.stretches = change.stretches;
         self.next_call = change.next_call;
         if let Some(known) = change.known {
             self.known.apply(known);

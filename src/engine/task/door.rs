@@ -10,7 +10,8 @@ use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls, Next,
-    Progress, QuestionId, Queue, Ran, StartTask, Switches, Task, TaskError, TerminationReason, Turn, Usage,
+    Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task, TaskError, TerminationReason,
+    Turn, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -58,6 +59,7 @@ impl Task {
             next_call: 1,
             known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
+            stretches: Stretches::default(),
             delivered: Deliveries::default(),
             switches: Switches::default(),
             holdings: Holdings::default(),

@@ -7,7 +7,7 @@ use super::state::{
 };
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
-use crate::policy::{Exceeded, Used, exceeded};
+use crate::policy::{Exceeded, Used, UsedOfStretches, exceeded, exceeded_stretch};
 use std::borrow::Cow;
 
 impl Task {
@@ -15,7 +15,8 @@ impl Task {
         if let Some(refusal) = self.hindrance(now) {
             return refusal;
         }
-        self.beyond(next, now).unwrap_or_else(|| Decision::new(Verdict::Allow))
+        let beyond = self.beyond(next, now).or_else(|| self.beyond_a_stretch(next));
+        beyond.unwrap_or_else(|| Decision::new(Verdict::Allow))
     }
 
     pub(super) fn begin_model_turn(&mut self, usage: Usage, now: Timestamp) -> Decision {
@@ -24,7 +25,7 @@ impl Task {
         }
         self.take_step(now);
         self.record_turn(usage);
-        if let Some(beyond) = self.beyond(Next::Other, now) {
+        if let Some(beyond) = self.beyond(Next::Other, now).or_else(|| self.beyond_a_stretch(Next::Other)) {
             return beyond;
         }
         // the turn was made and is on record; nothing that the model asked for in it may run
@@ -35,6 +36,31 @@ impl Task {
         self.queue.forget_told();
         self.context.turn(TurnKind::Llm);
         self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+        self.stretches.begin_turn(self.calls_by_model());
+    }
+
+    /// A message is accepted, of a person or of an event that became one: what is bounded for each message counts anew.
+    pub(super) fn record_message(&mut self) {
+        self.context.turn(TurnKind::Input);
+        self.stretches.begin_message(self.context.llm_turns().into(), self.calls_by_model());
+    }
+
+    /// Refuses a call that is one too many for the message or the turn of the model. It leaves no entry on record, as no step has seen
+    /// it, so a call that was let through ahead of it is not counted anew.
+    pub(super) fn refuse_beyond_a_stretch(&mut self, now: Timestamp) -> Option<Decision> {
+        let refusal = self.beyond_a_stretch(Next::Capability)?;
+        self.take_step(now);
+        self.context.turn(TurnKind::Capability);
+        Some(refusal)
+    }
+
+    /// Blocks the step if it would exceed a limit of the message or of the turn. The task goes on: the model may still answer, and the
+    /// next message begins anew.
+    fn beyond_a_stretch(&self, next: Next) -> Option<Decision> {
+        let exceeded = exceeded_stretch(&self.policy.task_limits().stretches, &self.used_of_stretches(next))?;
+        let limit = self.limit_reached(exceeded);
+        let message = Some(messages::stretch_exceeded(&limit));
+        Some(Decision { message, limit: Some(limit), ..Decision::new(Verdict::Block) })
     }
 
     /// Ends the task if the step would exceed a limit.
@@ -56,16 +82,20 @@ impl Task {
     }
 
     fn end_at(&mut self, exceeded: Exceeded) -> Decision {
-        let limit = LimitReached {
-            which: Cow::Borrowed(exceeded.name),
-            bound: exceeded.bound,
-            value: exceeded.value,
-            policy: self.policy.limit_policy(exceeded.name).cloned(),
-        };
+        let limit = self.limit_reached(exceeded);
         let reason = TerminationReason::LimitExceeded;
         let termination = Termination { reason, message: messages::limit_exceeded(&limit) };
         self.end = Some(End::Terminated(termination.clone()));
         termination.told_by(Decision { limit: Some(limit), ..Decision::new(Verdict::Terminate) })
+    }
+
+    fn limit_reached(&self, exceeded: Exceeded) -> LimitReached {
+        LimitReached {
+            which: Cow::Borrowed(exceeded.name),
+            bound: exceeded.bound,
+            value: exceeded.value,
+            policy: self.policy.limit_policy(exceeded.name).cloned(),
+        }
     }
 
     /// Ends a task whose review took longer than `max_age` allows (RV-12); what waited is stopped.
@@ -108,21 +138,35 @@ impl Task {
         waiting
     }
 
-    /// What the task has used, the coming step included. Calls in flight have no entry on record yet.
-    fn used(&self, next: Next, now: Timestamp) -> Used {
-        let age = now.nanos().saturating_sub(self.context.started_at().nanos());
-        let turns = u64::from(self.context.llm_turns());
+    /// The calls that the model has asked for and that were not turned away. Calls in flight have no entry on record yet.
+    fn calls_by_model(&self) -> u64 {
         let under_way = self.waiting.iter().filter_map(|pending| pending.operation.subject.call());
         let in_flight = under_way.filter(|call| call.record.is_none()).count();
         let open = self.open.iter().filter(|open| !open.is_invoked).count();
         let in_flight = in_flight.saturating_add(open).saturating_add(self.queue.calls());
-        let calls = u64::from(self.context.calls_by_model()).saturating_add(in_flight as u64);
+        u64::from(self.context.calls_by_model()).saturating_add(in_flight as u64)
+    }
+
+    /// What the task has used since its last message and its last turn, the coming step included.
+    fn used_of_stretches(&self, next: Next) -> UsedOfStretches {
+        let turns = u64::from(self.context.llm_turns()).saturating_add(u64::from(next == Next::ModelTurn));
+        let calls = self.calls_by_model().saturating_add(u64::from(next == Next::Capability));
+        let used = self.stretches.used(turns, calls);
+        // a turn that is asked for begins with no call
+        let calls_in_turn = if next == Next::ModelTurn { 0 } else { used.calls_in_turn };
+        UsedOfStretches { calls_in_turn, ..used }
+    }
+
+    /// What the task has used, the coming step included.
+    fn used(&self, next: Next, now: Timestamp) -> Used {
+        let age = now.nanos().saturating_sub(self.context.started_at().nanos());
+        let turns = u64::from(self.context.llm_turns());
         Used {
             age: u64::try_from(age.max(0)).unwrap_or(u64::MAX),
             turns: turns.saturating_add(u64::from(next == Next::ModelTurn)),
             prompt_tokens: self.context.prompt_tokens().unsigned_abs(),
             completion_tokens: self.context.completion_tokens().unsigned_abs(),
-            calls: calls.saturating_add(u64::from(next == Next::Capability)),
+            calls: self.calls_by_model().saturating_add(u64::from(next == Next::Capability)),
         }
     }
 }

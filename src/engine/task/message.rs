@@ -9,7 +9,7 @@ use super::state::{
     CallId, Decision, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict, Wanted,
 };
 use crate::cel::{Json, JsonRef, Timestamp};
-use crate::context::{Activations, Moment, TaskIo, TurnKind};
+use crate::context::{Activations, Moment, TaskIo};
 
 impl Task {
     pub(super) fn begin_input(&mut self, input: &Json, now: Timestamp) -> Progress {
@@ -114,7 +114,7 @@ impl Task {
 
     /// Accepts the input under test.
     pub(super) fn admit(&mut self, operation: UnderWay) -> Decision {
-        self.context.turn(TurnKind::Input);
+        self.record_message();
         let value = self.context.last_input().map(TaskIo::to_json);
         let verdict = match operation.subject {
             Subject::Input(Sender::Event) => Verdict::Route,

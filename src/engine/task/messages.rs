@@ -99,6 +99,12 @@ pub(super) fn limit_exceeded(limit: &LimitReached) -> String {
     format!("the task has ended at a limit: {limit} (`{}`)", limit.which)
 }
 
+/// The message of a limit of one message or one turn, for the model: the task goes on.
+pub(super) fn stretch_exceeded(limit: &LimitReached) -> String {
+    let next = if limit.which.ends_with("_per_turn") { "turn" } else { "message of the user" };
+    format!("a limit is reached until the next {next}: {limit} (`{}`)", limit.which)
+}
+
 pub(super) fn unrecoverable(function: &str) -> String {
     format!("`{function}` cannot work: its error is not recoverable")
 }

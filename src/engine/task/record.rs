@@ -66,7 +66,7 @@ impl Task {
                 // parameters that the manifest does not let through were accepted when it still did
                 let entry = self.entry(root).or_else(|_| entry(root))?;
                 self.context.push_input(entry);
-                self.context.turn(TurnKind::Input);
+                self.record_message();
             }
             Past::Output(output) => self.context.push_output(entry(output.root())?),
             Past::ModelTurn(usage) => self.record_turn(usage),

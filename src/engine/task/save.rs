@@ -10,7 +10,8 @@ use super::flow::function_id;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, Holdings, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue,
-    Request, Retain, Review, SavedCalls, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
+    Request, Retain, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms,
+    stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, Runtime, TaskContext};
@@ -61,6 +62,8 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
     pub(super) known: SavedCalls,
     pub(super) activity: Activity,
+    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
+    pub(super) stretches: Stretches,
     pub(super) allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) delivered: Vec<String>,
@@ -237,6 +240,7 @@ impl Task {
             next_call: self.next_call,
             known: self.known.save(),
             activity: self.activity,
+            stretches: self.stretches,
             allowed: agent.capabilities.iter().zip(&self.allowed).map(SavedAllowList::of).collect(),
             delivered: self.delivered.save(),
             holdings: self.holdings.clone(),
@@ -328,6 +332,7 @@ impl Task {
             next_call: saved.next_call,
             known,
             activity: saved.activity,
+            stretches: saved.stretches,
             allowed,
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),

@@ -220,6 +220,11 @@ const ROWS: &[Row] = &[
     },
     Row {
         owner: "`limits`",
+        words: &["max_turns_per_message", "max_tool_calls_per_message", "max_tool_calls_per_turn"],
+        help: "bounds of one message or turn are for policies: they stand in `limits` of a policy document",
+    },
+    Row {
+        owner: "`limits`",
         words: &["timeout", "max_time", "max_duration", "deadline"],
         help: "the field is `max_age`, such as `1h30m`",
     },

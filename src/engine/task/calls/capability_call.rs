@@ -177,6 +177,12 @@ impl Task {
         if let Some(decision) = self.hindrance_of_calls(now) {
             return decision.into();
         }
+        if let Some(refusal) = self.refuse_beyond_a_stretch(now) {
+            // it is known by its id, so that the same turn, sent again, counts once
+            let id = call.id.is_some().then(|| self.name(call, extent));
+            self.close_unless_open(id.as_ref(), &refusal);
+            return refusal.into();
+        }
         match self.enqueue(call, extent, now) {
             Some(wait) => wait.into(),
             None => {

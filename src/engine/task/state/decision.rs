@@ -345,7 +345,7 @@ impl<'de> Deserialize<'de> for CallId {
 pub struct LimitReached {
     /// Its name, such as `max_turns`.
     pub which: Cow<'static, str>,
-    /// The greatest value that the manifest allows; nanoseconds for `max_age`.
+    /// The greatest value that is allowed; nanoseconds for `max_age`.
     pub bound: u64,
     /// The value that the step would have led to.
     pub value: u64,
@@ -366,6 +366,9 @@ impl fmt::Display for LimitReached {
             "max_prompt_tokens" => "prompt tokens",
             "max_completion_tokens" => "completion tokens",
             "max_tool_calls" => "tool calls",
+            "max_turns_per_message" => "model turns for one message",
+            "max_tool_calls_per_message" => "tool calls for one message",
+            "max_tool_calls_per_turn" => "tool calls in one turn",
             "max_task_bytes" => "bytes",
             other => other,
         };

@@ -11,6 +11,7 @@ use super::queue::Queue;
 use super::retain::Retain;
 use super::review::Review;
 use super::start::{Offer, Parent};
+use super::stretches::Stretches;
 use super::switch::Switches;
 use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
@@ -78,6 +79,8 @@ pub struct Task {
     pub(in crate::task) known: KnownCalls,
     /// When steps were taken, for the subscriptions.
     pub(in crate::task) activity: Activity,
+    /// Where the last message and the last turn of the model began.
+    pub(in crate::task) stretches: Stretches,
     /// What the parameters of each capability have had.
     pub(in crate::task) allowed: Vec<AllowList>,
     /// Which deliveries of webhooks it has taken.

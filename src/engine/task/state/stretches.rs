@@ -1,0 +1,46 @@
+//! Where the stretches of a task began that have limits of their own: what is done for one message, and in one turn of the model.
+//!
+//! In: the calls and turns of the task so far, whenever a message is accepted or a turn is reported. Out: how many came since. In a task
+//! that a release stored which kept no such beginnings, they are those of the task until the next message or turn: that can only
+//! refuse more.
+
+use crate::policy::UsedOfStretches;
+use serde::{Deserialize, Serialize};
+
+/// The counts of a task at the beginning of its stretches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::task) struct Stretches {
+    /// The model's turns ahead of the last message.
+    turns_before_message: u64,
+    /// The model's calls ahead of the last message.
+    calls_before_message: u64,
+    /// The model's calls ahead of its last turn, or of the last message if that came later.
+    calls_before_turn: u64,
+}
+
+impl Stretches {
+    /// A message is accepted, so many turns and calls after the task began. Hosts that report no turns have one for each message.
+    pub(in crate::task) fn begin_message(&mut self, turns: u64, calls: u64) {
+        *self = Self { turns_before_message: turns, calls_before_message: calls, calls_before_turn: calls };
+    }
+
+    /// The model has taken a turn and asks for calls, so many calls after the task began.
+    pub(in crate::task) fn begin_turn(&mut self, calls: u64) {
+        self.calls_before_turn = calls;
+    }
+
+    /// What came since, given the counts of the whole task.
+    pub(in crate::task) fn used(self, turns: u64, calls: u64) -> UsedOfStretches {
+        UsedOfStretches {
+            turns_for_message: turns.saturating_sub(self.turns_before_message),
+            calls_for_message: calls.saturating_sub(self.calls_before_message),
+            calls_in_turn: calls.saturating_sub(self.calls_before_turn),
+        }
+    }
+
+    /// Whether neither a message nor a turn has come behind a call or a turn.
+    pub(in crate::task) fn are_at_beginning(&self) -> bool {
+        *self == Self::default()
+    }
+}
