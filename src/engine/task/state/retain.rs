@@ -50,7 +50,6 @@ pub enum Retain {
 impl Retain {
     /// Whether it is [`Retain::All`].
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
     pub fn is_all(&self) -> bool {
         *self == Self::All
     }
