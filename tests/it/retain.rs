@@ -493,7 +493,9 @@ proptest! {
         let engines = [first, second].map(|rule| &ENGINES[rule]);
         let [mut all, mut needed] = [Retain::All, Retain::Needed].map(|retain| Lived::live(engines[0], retain));
         for deed in &before {
-            (all.do_it(engines[0], deed), needed.do_it(engines[0], deed));
+            for lived in [&mut all, &mut needed] {
+                lived.do_it(engines[0], deed);
+            }
         }
         for lived in [&mut all, &mut needed] {
             lived.task = engines[1].restore(lived.task.save()).unwrap();

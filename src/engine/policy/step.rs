@@ -179,6 +179,11 @@ impl Step {
         self.message.iter().chain(&self.user_message).flat_map(StepText::shows)
     }
 
+    /// Where it is written.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Names each counter that something in it reads; nothing for all of them at once.
     pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
         let computed = self.shows().filter_map(|shown| match shown {
