@@ -42,7 +42,7 @@ impl Task {
         });
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
         let reviews = self.reviews.iter().map(Review::bytes);
-        [self.open_bytes, self.script_bytes, self.known.bytes()]
+        [self.open_bytes, self.script_bytes, self.known.bytes(), self.model.bytes()]
             .into_iter()
             .chain(reviews)
             .chain(waiting)
@@ -93,6 +93,7 @@ impl UnderWay {
             }
             Subject::Event(event) => of(&event.data).saturating_add(of(&event.entry)),
             Subject::Script(script) => script.source.len() as u64,
+            Subject::Model(model) => of(model.judged()),
             Subject::Input(_) | Subject::Output => 0,
         };
         let course = &self.course;

@@ -14,6 +14,7 @@ mod hidden;
 mod known;
 mod lacking;
 mod lifecycle;
+mod model;
 mod observed;
 mod progress;
 mod queue;
@@ -44,6 +45,8 @@ pub(in crate::task) use known::{CallsChange, CallsMark, Closed, KnownCall, Known
 pub use lacking::LackingValues;
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
+pub use model::ModelCall;
+pub(in crate::task) use model::{ModelCalls, ModelMark, ModelUnderWay, OpenModelCall, ReportedTurn};
 pub use observed::ObservedStep;
 pub use progress::Progress;
 pub(in crate::task) use queue::{Named, Queue, QueuedOperation, Wanted};
