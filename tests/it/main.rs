@@ -99,6 +99,7 @@ mod manifest_scalars;
 #[cfg(feature = "server")]
 mod masking;
 mod masking_schemas;
+mod model_calls;
 #[cfg(feature = "server")]
 mod openapi;
 #[cfg(feature = "server")]
@@ -122,6 +123,7 @@ mod reads;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]
+mod retain;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
