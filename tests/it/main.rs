@@ -167,6 +167,7 @@ mod servers;
 mod serving;
 mod shell;
 mod side_by_side;
+mod spending;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;

@@ -137,6 +137,7 @@ impl LiveRecord for TaskContext {
                 _ => self.capability_list(index, slot),
             },
             Part::Llm if slot == 1 => Some(self.record_at(Part::Tokens, 0)),
+            Part::Llm if slot == 2 => Some(View::Double(self.spend.nearest)),
             Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
             Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),

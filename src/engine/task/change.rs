@@ -30,6 +30,7 @@ pub struct TaskMark {
     reviewed: usize,
     /// How many calls waited for others.
     queued: usize,
+    stretches: Stretches,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -40,8 +41,9 @@ pub struct TaskChange {
     /// The policy under which it happened.
     fingerprint: Fingerprint,
     activity: Activity,
-    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
-    stretches: Stretches,
+    /// Where stretches began meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stretches: Option<Stretches>,
     next_call: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known: Option<CallsChange>,
@@ -90,6 +92,7 @@ impl Task {
             asked: self.asked_now().collect(),
             reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
+            stretches: self.stretches,
         }
     }
 
@@ -139,7 +142,7 @@ impl Task {
             context: self.context.change_since(&mark.context),
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
-            stretches: self.stretches,
+            stretches: Some(self.stretches).filter(|stretches| *stretches != mark.stretches),
             next_call: self.next_call,
             known: self.known.since(&mark.known),
             end: self.end.clone(),
@@ -184,7 +187,7 @@ impl SavedTask {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
-            stretches: self.stretches,
+            stretches: None,
             next_call: self.next_call,
             known: None,
             end: Some(End::Terminated(termination.clone())),
@@ -214,7 +217,7 @@ impl SavedTask {
         self.context = context.ok_or(TaskError::NotRestorable("a change is not one of its history"))?;
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
-        self.stretches = change.stretches;
+        self.stretches = change.stretches.unwrap_or(self.stretches);
         self.next_call = change.next_call;
         if let Some(known) = change.known {
             self.known.apply(known);
